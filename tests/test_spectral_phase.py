@@ -20,7 +20,7 @@ from mfpde import (
     solve_particles,
 )
 from mfpde.transport import State, scheme_for
-from mfpde.transport.spectral import keeps_positive, projected
+from mfpde.transport.spectral import keeps_positive, project_masses
 from validation.sphere_cases import AXES, l1_distance, moebius, von_mises
 
 
@@ -89,7 +89,7 @@ def test_the_projection_is_the_nearest_positive_density_of_the_same_mass(masses,
     """Kuhn-Tucker: lowered by one constant where positive, by no more where zero."""
     if masses.sum() <= 0.01:
         return
-    result = projected(masses, areas)
+    result = project_masses(masses, areas)
     assert result.min() >= 0
     assert result.sum() == pytest.approx(masses.sum(), rel=1e-13)
     lowered = (masses - result) / areas

@@ -21,7 +21,7 @@ from mfpde import (
     uniform,
 )
 from mfpde.transport import State, scheme_for
-from mfpde.transport.line import braked, spread_both_ways
+from mfpde.transport.line import brake, spread_both_ways
 from validation.sphere_cases import AXES, l1_distance, moebius, unit, von_mises
 
 
@@ -130,7 +130,7 @@ def test_one_relu_neuron(axis):
 
 @given(flow=st.floats(-1e3, 1e3), withheld=st.floats(-1e3, 1e3))
 def test_what_is_withheld_brakes_only(flow, withheld):
-    sent = braked(flow, withheld)
+    sent = brake(flow, withheld)
     assert min(flow, 0.0) <= sent <= max(flow, 0.0)
     if np.sign(flow) * np.sign(withheld) <= 0:
         assert sent == flow

@@ -98,7 +98,9 @@ def moments_of_atoms(
 
 
 @compiled
-def _packed(coefficients: ComplexArray, factors: FloatArray, degree: int) -> FloatArray:
+def _pack_coefficients(
+    coefficients: ComplexArray, factors: FloatArray, degree: int
+) -> FloatArray:
     """Factors and coefficients (n, 6), one row for each degree of each order.
 
     The columns are a_lm (q_mm at l = m), a_lm b_lm, the coefficient, and -sqrt((l-m+1) (l+m))
@@ -129,7 +131,7 @@ def field_at_points(
     coefficients: ComplexArray, points: FloatArray, factors: FloatArray, degree: int
 ) -> tuple[FloatArray, FloatArray]:
     """Values (n,) and tangential gradients (n, 3) of the field at ``points`` (n, 3)."""
-    packed = _packed(coefficients, factors, degree)
+    packed = _pack_coefficients(coefficients, factors, degree)
     n = len(points)
     values = np.empty(n)
     gradients = np.empty((n, 3))

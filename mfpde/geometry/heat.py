@@ -61,13 +61,13 @@ def _heat_stage(
 ) -> FloatArray:
     density = masses / areas[:, np.newaxis]
     means = group_means(density, sizes)
-    result = _exchanged(masses, density, means, north_south, east_west, sizes, step)
+    result = _exchange_heat(masses, density, means, north_south, east_west, sizes, step)
     spread(result, sizes)
     return result
 
 
 @compiled
-def _exchanged(
+def _exchange_heat(
     masses: FloatArray,
     density: FloatArray,
     means: FloatArray,

@@ -24,7 +24,7 @@ from mfpde.compiled import compiled
 from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.line import (
     GHOSTS,
-    braked,
+    brake,
     face_blends,
     fifth_order_flux,
     wrapped,
@@ -60,7 +60,7 @@ def fifth_order_outflows(
     for i in range(n):
         j = i + GHOSTS
         share = (7.0 * (b[j - 1] + b[j]) - (b[j - 2] + b[j + 1])) * (1.0 / 12.0)
-        sent = braked(f[j], density[i] * withheld[i])
+        sent = brake(f[j], density[i] * withheld[i])
         donor = share * sent
         up = sent > 0.0
         high[i] = max(max(smooth[i + 1], 0.0) + (donor if up else 0.0), 0.0)

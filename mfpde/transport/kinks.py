@@ -44,7 +44,7 @@ def withheld_velocity(grid: GridEquation) -> FloatArray:
     ]
     held = sum(drifts[1:], drifts[0]) if drifts else np.zeros(geometry.points.shape)
     held = held.reshape(tangents.shape[1:])
-    cells = _occupied(held)
+    cells = _find_occupied_rows(held)
     if len(cells):
         some = np.einsum("ani,ni->an", tangents[:, cells], held[cells])
         along[:, cells] = grid.sign * some
@@ -210,7 +210,7 @@ def _add_products(
 
 
 @compiled
-def _occupied(held: FloatArray) -> IntArray:
+def _find_occupied_rows(held: FloatArray) -> IntArray:
     """Numbers of the rows of ``held`` (cells, d) that are not 0."""
     found = np.empty(len(held), np.int64)
     count = 0

@@ -32,7 +32,7 @@ from mfpde.terms import ZonalTerm
 from mfpde.terms.kernels import NEGLIGIBLE, PointMasses
 from mfpde.transport.base import DEFAULT_RTOL, Step, Transport, geometry_of
 from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
-from mfpde.transport.sphere_patches import deposited, ground_of, resting_masses
+from mfpde.transport.sphere_patches import deposit_masses, ground_of, resting_masses
 from mfpde.transport.sphere_pieces import Ground
 from mfpde.transport.state import Flow, State, normalised
 
@@ -82,7 +82,7 @@ class LagrangianSphere(Transport):
         labels = normalised(state.points)
         wanted = self.sphere.atom_moments(labels, state.atom_masses, KEPT_DEGREE)
         places = labels.reshape(*self.sphere.shape, 3)
-        spread = deposited(places, masses, _ground_of(self.sphere))
+        spread = deposit_masses(places, masses, _ground_of(self.sphere))
         # What rests is in its own cell to the last digit: the factor corrects what has moved.
         resting = resting_masses(places, masses, self.sphere.points)
         kept = np.minimum(resting, spread)
@@ -125,12 +125,12 @@ class LagrangianSphere(Transport):
         start, masses = state.points, state.atom_masses
 
         def velocities_at(mean: FloatArray) -> FloatArray:
-            points = carried(start, mean, dt)
+            points = move_points(start, mean, dt)
             return self._flow(points, self._moments(points, state)).atom_velocities
 
         first = self.flow(state).atom_velocities
         velocities = find_slopes(CLASSICAL, velocities_at, first)
-        points = carried(start, combine(CLASSICAL.weights, velocities), dt)
+        points = move_points(start, combine(CLASSICAL.weights, velocities), dt)
         new = state.moved(state.masses, points).on_sphere()
         lag = velocities[-1] - self.flow(new).atom_velocities
         motion = summed_motion(masses, state.cloud_size, first)
@@ -145,7 +145,7 @@ class LagrangianSphere(Transport):
 
 
 @compiled
-def carried(points: FloatArray, velocities: FloatArray, time: float) -> FloatArray:
+def move_points(points: FloatArray, velocities: FloatArray, time: float) -> FloatArray:
     """Points (n, 3) that went straight on for a ``time``, scaled back to the sphere."""
     result = np.empty(points.shape)
     for p in range(len(points)):

@@ -68,7 +68,7 @@ def _minmod(a: float, b: float, c: float) -> float:
 
 
 @compiled
-def braked(flow: float, withheld: float) -> float:
+def brake(flow: float, withheld: float) -> float:
     """Flow less its withheld part, which may stop the flow, but neither turn nor raise it."""
     return flow - min(max(withheld, min(flow, 0.0)), max(flow, 0.0))
 

@@ -63,12 +63,12 @@ def with_moments(
     """
     total = masses.sum()
     if kept is None or not kept.any():
-        return _fitted(masses, wanted, sphere, total)
+        return _fit_factor(masses, wanted, sphere, total)
     of_others = wanted - sphere.moments(kept, KEPT_DEGREE)
-    return np.asarray(kept + _fitted(masses - kept, of_others, sphere, total))
+    return np.asarray(kept + _fit_factor(masses - kept, of_others, sphere, total))
 
 
-def _fitted(
+def _fit_factor(
     masses: FloatArray, wanted: ComplexArray, sphere: Sphere, total: float
 ) -> FloatArray:
     """Masses times 1 + f, where they are a part of a ``total``."""

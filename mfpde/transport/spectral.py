@@ -141,7 +141,7 @@ class Spectral(SmoothTransport):
         if masses.min() >= 0.0:
             return masses
         areas = self.grid.geometry.areas
-        return projected(masses.ravel(), areas.ravel()).reshape(masses.shape)
+        return project_masses(masses.ravel(), areas.ravel()).reshape(masses.shape)
 
 
 class ResolvedSpectral(Spectral):
@@ -186,7 +186,7 @@ def negative_mass(masses: FloatArray) -> float:
 
 
 @compiled
-def projected(masses: FloatArray, areas: FloatArray) -> FloatArray:
+def project_masses(masses: FloatArray, areas: FloatArray) -> FloatArray:
     """The nearest masses (cells,) without a negative part, in L2, of the same total.
 
     They are max(density - c, 0) times ``areas``; Newton's method finds c, as the total falls

@@ -27,7 +27,7 @@ from mfpde.transport.line import (
     OUTER,
     Four,
     blend_between,
-    braked,
+    brake,
     spread_both_ways,
     third_order_flux,
 )
@@ -218,8 +218,8 @@ def _add_donors(
         _gather(groups.flow, beside, size)
         if withheld.size:
             for j in range(nlon):
-                own[j] = braked(own[j], rho[j] * withheld[0, i, j])
-                beside[j] = braked(beside[j], rho[j] * withheld[1, i, j])
+                own[j] = brake(own[j], rho[j] * withheld[0, i, j])
+                beside[j] = brake(beside[j], rho[j] * withheld[1, i, j])
         _gather(groups.donated, beside, size)
         _gather(groups.across, own, size)
         _fill_speed(groups.speed, velocity[1, i], size)

@@ -30,12 +30,14 @@ _PER_CELL_MOVED = 20.0
 
 def ground_of(colatitudes: FloatArray, centres: FloatArray) -> Ground:
     """Return the grid with ``centres`` (nlat, nlon, 3) of cells on rings at ``colatitudes``."""
-    corners = _corners(_continued(np.ascontiguousarray(centres)))
+    corners = _corners(_extend_lattice(np.ascontiguousarray(centres)))
     return Ground(colatitudes, centres.shape[1], corners, float(np.sin(colatitudes[0])))
 
 
 @compiled
-def deposited(labels: FloatArray, masses: FloatArray, ground: Ground) -> FloatArray:
+def deposit_masses(
+    labels: FloatArray, masses: FloatArray, ground: Ground
+) -> FloatArray:
     """Masses of the cells (nlat, nlon) after labels have moved.
 
     Parameters
@@ -48,7 +50,7 @@ def deposited(labels: FloatArray, masses: FloatArray, ground: Ground) -> FloatAr
         The rings of the grid.
     """
     nlat, nlon = masses.shape
-    around = _continued(labels)
+    around = _extend_lattice(labels)
     corners = _corners(around)
     result = np.zeros((nlat, nlon))
     patch = np.empty((4, 3))
@@ -74,7 +76,7 @@ def resting_masses(
     """Masses (nlat, nlon) of labels that stay in the centres of their cells.
 
     The share of a label falls from 1 at its centre to 0 a twentieth of a cell away.  ``labels``
-    and ``masses`` are as in :func:`deposited`; ``centres`` (nlat, nlon, 3) those of the cells.
+    and ``masses`` are as in :func:`deposit_masses`; ``centres`` (nlat, nlon, 3) those of the cells.
     """
     moved = np.linalg.norm(labels - centres, axis=-1)
     shares = np.maximum(1.0 - _PER_CELL_MOVED * moved * len(labels) / np.pi, 0.0)
@@ -82,7 +84,7 @@ def resting_masses(
 
 
 @compiled
-def _continued(labels: FloatArray) -> FloatArray:
+def _extend_lattice(labels: FloatArray) -> FloatArray:
     """Labels (nlat + 4, nlon + 4, 3): two rings over each pole, two columns around."""
     nlat, nlon, _ = labels.shape
     result = np.empty((nlat + 4, nlon + 4, 3))

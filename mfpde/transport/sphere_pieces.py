@@ -54,7 +54,7 @@ def _length(a: Vector) -> float:
 
 
 @compiled_inside
-def _scaled(a: Vector, factor: float) -> Vector:
+def _scale(a: Vector, factor: float) -> Vector:
     return factor * a[0], factor * a[1], factor * a[2]
 
 
@@ -100,11 +100,11 @@ def spread_patch(
     for a in range(rows):
         u = (a + 0.5) / rows
         of_row = (1.0 - u) * to_north + u * (1.0 - to_north)
-        right = _scaled(_mean(north_edge, south_edge, u), 1.0 / columns)
+        right = _scale(_mean(north_edge, south_edge, u), 1.0 / columns)
         for b in range(columns):
             v = (b + 0.5) / columns
             of_column = (1.0 - v) * to_west + v * (1.0 - to_west)
-            down = _scaled(_mean(west_edge, east_edge, v), 1.0 / rows)
+            down = _scale(_mean(west_edge, east_edge, v), 1.0 / rows)
             point = _mean(_mean(nw, ne, v), _mean(sw, se, v), u)
             _share_piece(
                 result, Piece(point, down, right), share * of_row * of_column, ground

@@ -17,7 +17,7 @@ from mfpde.runge_kutta import SSPRK3
 from mfpde.transport.base import DEFAULT_RTOL, geometry_of
 from mfpde.transport.circle_schemes import LineTransport
 from mfpde.transport.kinks import withheld_velocity
-from mfpde.transport.line import blends, braked, donor_flux
+from mfpde.transport.line import blends, brake, donor_flux
 from mfpde.transport.semi_lagrangian import SemiLagrangian
 
 
@@ -38,7 +38,7 @@ def blended_outflows(
     n = edges.shape[1]
     sent = np.empty(len(flow))
     for j in range(len(flow)):
-        sent[j] = braked(flow[j], withheld[j])
+        sent[j] = brake(flow[j], withheld[j])
     outflows = np.empty((2, n))
     for i in range(n):
         j = i + GHOSTS
