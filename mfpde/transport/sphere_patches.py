@@ -76,7 +76,7 @@ def resting_masses(
     """Masses (nlat, nlon) of labels that stay in the centres of their cells.
 
     The share of a label falls from 1 at its centre to 0 a twentieth of a cell away.  ``labels``
-    and ``masses`` are as in :func:`deposit_masses`; ``centres`` (nlat, nlon, 3) those of the cells.
+    and ``masses`` are as in :func:`deposit_masses`; ``centres`` (nlat, nlon, 3) are the cells'.
     """
     moved = np.linalg.norm(labels - centres, axis=-1)
     shares = np.maximum(1.0 - _PER_CELL_MOVED * moved * len(labels) / np.pi, 0.0)
