@@ -109,3 +109,14 @@ class Checkpoint:
             slowing=is_slowing or max(rates) < _AT_REST,
             started_at=began_at,
         )
+
+    @property
+    def statistics(self) -> dict[str, float | int | str]:
+        """Counts and times of the steps taken."""
+        return {
+            "steps": self.steps,
+            "rejected": self.rejected,
+            "last_step": float(self.last_step),
+            **{f"{name}_until": float(end) for name, end in self.phase_ends.items()},
+            "wall_seconds": self.seconds,
+        }

@@ -219,9 +219,13 @@ def solve(
         else:
             loop.resume(resume_from)
         reason = loop.run()
-        loop.keep_last(reason)
     del waiting
-    statistics = {"method": scheme.name, "version": __version__, **loop.statistics}
+    statistics: dict[str, float | int | str] = {
+        "method": scheme.name,
+        "version": __version__,
+        "rtol": rtol,
+        **loop.checkpoint().statistics,
+    }
     if layers is not None:
         statistics["layers"] = len(layers)
     ended = loop.now.time

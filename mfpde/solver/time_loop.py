@@ -75,7 +75,6 @@ class TimeLoop:
         self.method, self.stages = method, stages
         self.recorder, self.conditions = recorder, conditions
         self.save_times = [*save_times.tolist(), np.inf]
-        self.is_torn = False
         self.began_at = time.monotonic()
 
     def start(self, measure: Measure, start_time: float) -> None:
@@ -99,14 +98,20 @@ class TimeLoop:
         self.recorder.events[:] = self.now.events
 
     def run(self) -> StopReason:
-        """Step until the end time, a stopping condition, or an interruption."""
+        """Step until the end time, a stopping condition, or an interruption.
+
+        Observers keep the moment at which the run stops, if it can go on from there; after an
+        interruption in the middle of a step it is that of the last save.
+        """
         try:
-            return self._run_layers()
+            reason = self._run_layers()
         except KeyboardInterrupt:
-            self.is_torn = True
             return interrupted(self.now.time)
         except AtomsTooFastError as error:
-            return step_too_small(self.now.time, error.step)
+            reason = step_too_small(self.now.time, error.step)
+        if reason.kind not in ENDED:
+            self.recorder.keep(self.checkpoint(stopped_by=reason.kind))
+        return reason
 
     def _run_layers(self) -> StopReason:
         while True:
@@ -134,9 +139,8 @@ class TimeLoop:
         method, grid = self.method, equation.on(self.recorder.geometry)
         self.recorder.equation = self.equation = equation
         self.transport: Transport = method.scheme.transport(grid, method.rtol)
-        self.atoms = (
-            ExactAtoms(equation, self.transport) if method.exact_atoms else None
-        )
+        has_atoms = method.exact_atoms
+        self.atoms = ExactAtoms(equation, self.transport) if has_atoms else None
 
     def _begin(self, measure: Measure) -> State:
         """Return a measure in the form that the transport evolves."""
@@ -208,8 +212,8 @@ class TimeLoop:
     def _take_step(self) -> StopReason | None:
         """Take one step, repeated with smaller ones until it is accurate."""
         now, transport, target = self.now, self.transport, self.target
-        longest = min(transport.largest_step(now.state), self.method.longest_step)
         while True:
+            longest = min(transport.largest_step(now.state), self.method.longest_step)
             control = StepControl(*now.step_control)
             wanted = min(longest, control.step)
             if wanted < SMALLEST_STEP * self._horizon():
@@ -222,7 +226,6 @@ class TimeLoop:
                 return not_finite(now.time)
             if error == np.inf and state is not now.state:
                 self._go_on_in_phase(state)
-                longest = min(transport.largest_step(state), self.method.longest_step)
                 continue
             smallest = smallest_step(longest, self.equation.strength)
             is_accepted, now.step_control = adapt(
@@ -310,14 +313,6 @@ class TimeLoop:
             stopped_by=stopped_by,
         )
 
-    def keep_last(self, reason: StopReason) -> None:
-        """Let observers keep the moment at which the run stopped, if it can go on from there.
-
-        An interruption in the middle of a step leaves the checkpoint of the last save.
-        """
-        if not self.is_torn and reason.kind not in ENDED:
-            self.recorder.keep(self.checkpoint(stopped_by=reason.kind))
-
     @property
     def seconds(self) -> float:
         """Wall time so far, with that of the parts before the run was resumed."""
@@ -334,19 +329,6 @@ class TimeLoop:
         density = measure.density
         labelled = LabelledDensity(density.geometry, density.values, *labels)
         return Measure(labelled, measure.atoms)
-
-    @property
-    def statistics(self) -> dict[str, float | int | str]:
-        """Counts and times of the steps taken."""
-        now = self.now
-        return {
-            "rtol": self.method.rtol,
-            "steps": now.steps,
-            "rejected": now.rejected,
-            "last_step": float(now.last_step),
-            **{f"{name}_until": float(end) for name, end in now.phase_ends.items()},
-            "wall_seconds": self.seconds,
-        }
 
     def _reason_to_stop(self) -> StopReason | None:
         """Return why the run stops after the last step; None if it does not."""

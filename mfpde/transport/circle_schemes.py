@@ -13,7 +13,7 @@ from mfpde.runge_kutta import SSPRK3
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import DEFAULT_RTOL, geometry_of
 from mfpde.transport.circle import cell_means, centre_values
-from mfpde.transport.fluxes import DrainingTransport
+from mfpde.transport.euler_stages import DrainingTransport
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import wrapped
 from mfpde.transport.phases import SmoothTransport

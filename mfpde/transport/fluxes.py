@@ -26,16 +26,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.compiled import compiled
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.clouds import fastest_rate, summed_motion, unexpected_moves
-from mfpde.runge_kutta import HEUN
 from mfpde.transport.base import DEFAULT_RTOL, Step, Transport
-from mfpde.transport.draining import (
-    IGNORED_SHARE,
-    draining_times,
-    shortest_draining_time,
-)
 from mfpde.transport.state import Flow, State
 
 # Mass in structures of a cell or two is placed by the grid to a cell, not better: following
@@ -294,81 +287,3 @@ class FluxTransport(Transport):
     ) -> FloatArray:
         """Defect of the trapezoidal rule in the cell masses, from rates at both ends."""
         return (new - old) - 0.5 * step * (first_rate + last_rate)
-
-
-class DrainingTransport(FluxTransport):
-    """Base of the schemes whose steps are Euler stages that conserve mass and sign.
-
-    Attributes
-    ----------
-    method_in_time
-        The Runge-Kutta method of these stages.
-    draining_share
-        Share of the draining time that a stage may last.
-    """
-
-    method_in_time = HEUN
-    draining_share = 0.8
-
-    @abstractmethod
-    def drained(
-        self, masses: FloatArray, outflows: FloatArray, step: float
-    ) -> FloatArray:
-        """Masses, a new array, after an Euler stage; no cell sends more than it has."""
-
-    def advanced(self, state: State, flow: Flow, step: float) -> Advance:
-        """State after the stages of a step, each of which conserves mass and sign.
-
-        Points are mixed in the ambient space.  There the equation x' = v(x/|x|) keeps |x|,
-        so that the methods keep their order if points are normalised when velocities are
-        taken and at the end of the step.
-        """
-        length = self.method_in_time.length * step
-        new = self.stage(state, flow, length)
-        for share in self.method_in_time.shares:
-            new = self.stage(new, self.find_flow(new), length)
-            if share != 1.0:
-                points = _combined(state.points, 1.0 - share, new.points, share)
-                mix_in(new.masses.ravel(), state.masses.ravel(), share)
-                new = state.moved(new.masses, points)
-        return Advance(new, None)
-
-    def stage(self, state: State, flow: Flow, step: float) -> State:
-        """Return the Euler stage of cells and atoms (points not yet normalised)."""
-        masses = self.drained(state.masses, flow.outflows, step)
-        points = _combined(state.points, 1.0, flow.atom_velocities, step)
-        return state.moved(masses, points)
-
-    def longest_stable_step(self, state: State, flow: Flow) -> float:
-        """The step whose stages last ``draining_share`` of the draining time; inf at rest.
-
-        Cells that hold next to nothing do not count.
-        """
-        times = self.draining_times(state.masses, flow.outflows)
-        total = self.density_mass(state, flow) + state.atom_masses.sum()
-        share = self.draining_share / self.method_in_time.length
-        least = IGNORED_SHARE * total / state.masses.size
-        return share * shortest_draining_time(state.masses.ravel(), times, least)
-
-    def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
-        """Mass over the sum of the outflows of each cell, flat; inf where nothing flows."""
-        return draining_times(masses.ravel(), outflows.sum(axis=0).ravel())
-
-
-@compiled
-def _combined(
-    vectors: FloatArray, share: float, others: FloatArray, other_share: float
-) -> FloatArray:
-    """Sum of vectors and others (n, d) times their shares; numpy is slow on a few."""
-    result = np.empty(vectors.shape)
-    for n in range(len(vectors)):
-        for i in range(vectors.shape[1]):
-            result[n, i] = share * vectors[n, i] + other_share * others[n, i]
-    return result
-
-
-@compiled
-def mix_in(values: FloatArray, others: FloatArray, share: float) -> None:
-    """Replace ``values`` by share times them plus (1 - share) times ``others``."""
-    for i in range(len(values)):
-        values[i] = values[i] * share + others[i] * (1.0 - share)

@@ -12,7 +12,7 @@ from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.runge_kutta import SSPRK42
 from mfpde.transport.base import DEFAULT_RTOL, geometry_of
-from mfpde.transport.fluxes import DrainingTransport
+from mfpde.transport.euler_stages import DrainingTransport
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_fluxes import DRAINING_TIME, fluxes_of
