@@ -388,7 +388,7 @@ class TestKinks:
     # Later the grid decides when this mass leaves, and the run says so.
     @pytest.mark.filterwarnings("ignore:.*attracts from one side:UserWarning")
     @pytest.mark.parametrize("direction", ["ascent", "descent"])
-    @pytest.mark.parametrize("transport", ["donor_blended"])
+    @pytest.mark.parametrize("transport", ["donor_blended", None])
     # A kink on a face, in a centre, and nearer to the one or the other centre.
     @pytest.mark.parametrize(
         ("cells", "bias"), [(64, 0.0), (65, 0.0), (67, 0.13), (73, 0.13), (131, 0.13)]
@@ -525,7 +525,7 @@ class TestMessages:
 
     def test_default_schemes(self):
         assert default_scheme(mfpde.Circle(64)) == "semi_lagrangian_donor_blended"
-        assert default_scheme(Zonal(3, 64)) == "donor_blended"
+        assert default_scheme(Zonal(3, 64)) == "semi_lagrangian_donor_blended"
         assert default_scheme(Zonal(64, 64)) == "semi_lagrangian"
         with pytest.raises(ValueError, match="did you mean 'semi_lagrangian'"):
             scheme_for("semilagrangian", Zonal(3, 64))

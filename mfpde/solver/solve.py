@@ -100,7 +100,7 @@ def solve(
         differences have no limiter, and densities alternate from cell to cell by some 1e-3),
         on the circle and zonal grids ``"semi_lagrangian"`` (steps that no cell limits, of
         fourth order in time, least diffusive: atoms on the grid are pinned, and each step's
-        remap flattens what is a cell or two wide), on the circle
+        remap flattens what is a cell or two wide), on both
         ``"semi_lagrangian_donor_blended"`` (the last until 30 % of the mass are in structures
         of a cell or two, at ``run.statistics["semi_lagrangian_until"]``, then donor-blended:
         several times faster than the latter alone at equal error of the moments), or on the
@@ -113,7 +113,7 @@ def solve(
         to a run that starts there.  By default semi-Lagrangian on zonal grids of dimension
         above 30 and on the circle with exact atoms; spectral and labels on the sphere, where
         they can carry the run and the kernel's degree is at most 64; else the two of several
-        phases on the circle and on the sphere, and the first elsewhere.
+        phases.
     atoms
         ``"grid"``: atoms form and move on the grid, to about a cell.  ``"exact"`` (circle
         and sphere, without diffusion): a cluster a few cells wide leaves the grid and goes

@@ -335,10 +335,8 @@ class TimeLoop:
         now = self.now
         is_last = now.stage + 1 == len(self.stages)
         acting = [c for c in self.conditions if is_last or not c.judges_rest]
-        if not acting:
-            return None
-        record = now.step_record(self.began_at)
-        reasons = (condition.check(record) for condition in acting)
+        record = now.step_record(self.began_at) if acting else None
+        reasons = (condition.check(record) for condition in acting if record)
         return next((reason for reason in reasons if reason is not None), None)
 
 

@@ -26,7 +26,11 @@ from mfpde.transport.phases import Phases, SmoothTransport
 from mfpde.transport.spectral import ResolvedSpectral, Spectral
 from mfpde.transport.sphere import DonorBlendedSphere
 from mfpde.transport.state import Flow, State
-from mfpde.transport.zonal import DonorBlendedZonal, SemiLagrangianZonal
+from mfpde.transport.zonal import (
+    DonorBlendedZonal,
+    ResolvedSemiLagrangianZonal,
+    SemiLagrangianZonal,
+)
 
 __all__ = [
     "LARGEST_DEGREE",
@@ -112,6 +116,13 @@ register_scheme(
 )
 register_scheme(Zonal, Scheme("donor_blended", DonorBlendedZonal))
 register_scheme(Zonal, Scheme("semi_lagrangian", SemiLagrangianZonal))
+register_scheme(
+    Zonal,
+    Scheme(
+        "semi_lagrangian_donor_blended",
+        _in_phases(ResolvedSemiLagrangianZonal, DonorBlendedZonal),
+    ),
+)
 
 
 def _schemes_of(geometry: Geometry) -> dict[str, Scheme]:
@@ -134,7 +145,7 @@ def default_scheme(
     d > 30, and on the circle if atoms leave the grid (``exact_atoms``).  On the sphere labels
     that carry the mass are, after a spectral phase, where nothing but a density moves
     (``labels``).  The donor-blended scheme, with which atoms move on the grid, is the default
-    elsewhere; on the circle after a semi-Lagrangian phase and on the sphere after a spectral
+    elsewhere; on lines after a semi-Lagrangian phase and on the sphere after a spectral
     one, which last while the grid resolves the density.  On a geometry of one's own it is the
     first scheme registered for it.
     """
@@ -158,7 +169,7 @@ def _(geometry: Sphere, *, exact_atoms: bool = False, labels: bool = False) -> s
 def _(geometry: Zonal, *, exact_atoms: bool = False, labels: bool = False) -> str:
     del exact_atoms, labels
     is_high = geometry.dimension > LARGEST_DONOR_BLENDED_DIMENSION
-    return "semi_lagrangian" if is_high else "donor_blended"
+    return "semi_lagrangian" if is_high else "semi_lagrangian_donor_blended"
 
 
 def scheme_for(

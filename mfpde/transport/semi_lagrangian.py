@@ -24,10 +24,13 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
+from mfpde.grid_equation import GridEquation
 from mfpde.runge_kutta import COMMUTATOR_FREE
+from mfpde.transport.base import DEFAULT_RTOL
 from mfpde.transport.departure_points import find_departure_points
 from mfpde.transport.fluxes import Advance, FluxTransport, StepFarTooLongError
 from mfpde.transport.line import blends
+from mfpde.transport.phases import SmoothTransport
 from mfpde.transport.state import Flow, State
 
 # The flows keep their order below about 1.
@@ -37,6 +40,11 @@ HOPELESS_COMPRESSION = 50.0
 # With exact atoms: what contracts to one must be met while it is a few cells wide, and tails
 # be absorbed in small portions.
 _COMPRESSION_BEFORE_ATOMS = 0.07
+LARGEST_UNRESOLVED_MASS = 0.3
+"""Mass in structures of a cell or two up to which semi-Lagrangian transport, which would pin
+them, is more accurate than donor blending."""
+_RESOLVED_TOLERANCE = 0.1
+_CELLS_OF_FULL_TOLERANCE = 256
 # A cell of less mass is neither the core of an atom to come nor a tail that matters.
 _SMALLEST_CORE = 3e-5
 
@@ -119,6 +127,30 @@ class SemiLagrangian(FluxTransport):
             contraction = _contraction(flow.velocity[0], state.masses)
             steepest = max(steepest, contraction / _COMPRESSION_BEFORE_ATOMS)
         return _LARGEST_COMPRESSION / steepest if steepest > 0 else np.inf
+
+
+class ResolvedSemiLagrangian(SemiLagrangian, SmoothTransport):
+    """Semi-Lagrangian transport of a density without atoms that the grid mostly resolves."""
+
+    name = "semi_lagrangian"
+
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+        super().__init__(grid, rtol)
+        # The error in time stays well below that of the grid, which falls with the cells.
+        cells = grid.geometry.shape[0]
+        fineness = max(cells / _CELLS_OF_FULL_TOLERANCE, 1.0)
+        self.tolerance_share = _RESOLVED_TOLERANCE / fineness**2
+
+    def resolves(self, masses: FloatArray) -> bool:
+        """Return whether at most 30 % of the mass are in structures of a cell or two."""
+        unresolved = self.unresolved_mass(self.represented(masses))
+        return unresolved <= LARGEST_UNRESOLVED_MASS
+
+    def carries(self, state: State) -> bool:
+        """Return whether that is so of a state that evolves."""
+        if len(state.atom_masses):
+            return False
+        return self.unresolved_mass(state.masses) <= LARGEST_UNRESOLVED_MASS
 
 
 @compiled

@@ -18,7 +18,7 @@ from mfpde.transport.base import DEFAULT_RTOL, geometry_of
 from mfpde.transport.circle_schemes import LineTransport
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.line import blends, brake, donor_flux
-from mfpde.transport.semi_lagrangian import SemiLagrangian
+from mfpde.transport.semi_lagrangian import ResolvedSemiLagrangian, SemiLagrangian
 
 
 @compiled
@@ -148,6 +148,10 @@ class SemiLagrangianZonal(SemiLagrangian):
     def unresolved_mass(self, masses: FloatArray) -> float:
         """Mass in structures of a cell or two."""
         return self._line.unresolved_mass(masses)
+
+
+class ResolvedSemiLagrangianZonal(ResolvedSemiLagrangian, SemiLagrangianZonal):
+    """Semi-Lagrangian transport from pole to pole of what the grid mostly resolves."""
 
 
 def _odd(velocity: FloatArray) -> FloatArray:
