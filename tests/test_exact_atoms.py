@@ -22,8 +22,8 @@ from mfpde import (
     uniform,
 )
 from mfpde.atoms import atoms_of_state, state_of
-from mfpde.atoms.exact import AtomMotion, AtomsTooFastError
 from mfpde.atoms.hand_off import HandOff
+from mfpde.atoms.motion import AtomMotion, AtomsTooFastError
 from mfpde.transport import scheme_for
 from validation.references.two_atoms import merge_time
 
@@ -400,7 +400,7 @@ def test_a_method_that_takes_too_many_evaluations_gives_way_to_the_next(monkeypa
             raise AtomsTooFastError(1e-9)
         return solve_ivp(rate, span, first, method=method, **options)
 
-    monkeypatch.setattr("mfpde.atoms.exact.solve_ivp", recorded)
+    monkeypatch.setattr("mfpde.atoms.motion.solve_ivp", recorded)
     equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent")
     points = np.array([[1.0, 0.0], [np.cos(1.0), np.sin(1.0)]])
     motion = AtomMotion(equation, 1e-3)

@@ -18,7 +18,8 @@ from unittest.mock import patch
 import numpy as np
 
 import mfpde
-from mfpde.atoms import exact, hand_off
+from mfpde.atoms import hand_off
+from mfpde.atoms import motion as motions
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.layers import Dynamics
@@ -167,14 +168,14 @@ def _impatient_run(
 @contextmanager
 def _no_merges() -> Iterator[None]:
     """Within the block exact atoms pass each other."""
-    until = exact.AtomMotion._until_meeting
+    until = motions.AtomMotion._until_meeting
 
-    def never(motion: exact.AtomMotion, *args: Any, **times: float) -> Any:
+    def never(motion: motions.AtomMotion, *args: Any, **times: float) -> Any:
         return until(replace(motion, meeting_distance=-1.0), *args, **times)
 
     with (
         patch.object(hand_off, "_merge", lambda exchange: None),
-        patch.object(exact.AtomMotion, "_until_meeting", never),
+        patch.object(motions.AtomMotion, "_until_meeting", never),
     ):
         yield
 

@@ -1,12 +1,8 @@
 """Exact atoms: the hand-off between density and atoms, and the motion of atoms alone."""
 
 from mfpde.atoms.clusters import atoms_of_state, state_of
-from mfpde.atoms.exact import (
-    AtomsTooFastError,
-    ExactAtoms,
-    check_atoms,
-    coarseness,
-)
+from mfpde.atoms.exact import ExactAtoms, check_atoms, coarseness
+from mfpde.atoms.motion import AtomsTooFastError
 
 __all__ = [
     "AtomsTooFastError",

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, real_array, real_number, whole_number
 from mfpde.equation import MeanFieldEquation
-from mfpde.runs.layers import SLIVER, Dynamics, layer_after, layer_before
+from mfpde.runs.layers import SLIVER, Dynamics
 from mfpde.runs.stopping import SHORTEST_TIME
 
 DEFAULT_SAVES = 50
@@ -51,14 +51,6 @@ def _checked_end(t_end: float, start: float) -> float:
             f"by at least {SHORTEST_TIME:g}"
         )
     return end
-
-
-def begins_layer(dynamics: Dynamics, time: float) -> bool:
-    """Whether ``time`` is a breakpoint between two layers."""
-    if isinstance(dynamics, MeanFieldEquation):
-        return False
-    breaks = dynamics.breakpoints
-    return layer_before(breaks, time) < layer_after(breaks, time)
 
 
 def aligned_with_layers(dynamics: Dynamics, times: FloatArray) -> FloatArray:

@@ -1,0 +1,184 @@
+r"""Atoms alone: a stiff differential equation once the density's mass is negligible.
+
+Clusters approach each other at rates down to e^{-2 beta}: an implicit method crosses ten
+decades of time in some hundred steps.  Forces are sums over pairs in which nothing cancels
+(:meth:`mfpde.terms.kernels.Kernel.pull_between`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from mfpde.arrays import FloatArray
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import smallest_distance
+from mfpde.measures.clouds import joined
+from mfpde.measures.events import Event
+from mfpde.terms import PointMasses
+
+RELATIVE_TOLERANCE = 1e-10
+ABSOLUTE_TOLERANCE = 1e-13
+MOST_EVALUATIONS = 30_000
+"""Evaluations of the atoms' velocities between two meetings; long runs take some thousands."""
+
+
+class AtomsTooFastError(FloatingPointError):
+    """Atoms that would never reach the end of their motion, in steps of length ``step``."""
+
+    def __init__(self, step: float) -> None:
+        super().__init__(f"atoms alone move in steps of {step:.1e}")
+        self.step = step
+
+
+@dataclass(frozen=True)
+class AtomMotion:
+    """The motion of atoms alone under an equation, from one time to another."""
+
+    equation: MeanFieldEquation
+    meeting_distance: float
+
+    def advanced(
+        self, points: FloatArray, masses: FloatArray, *, start: float, end: float
+    ) -> tuple[FloatArray, FloatArray, tuple[Event, ...]]:
+        """Return points (n, d) and masses (n,) at the time ``end``, and merges since ``start``.
+
+        Raises
+        ------
+        AtomsTooFastError
+            If the integrator fails, or takes steps that would never reach the end.
+        """
+        events: list[Event] = []
+        while start < end and len(masses) > 0:
+            points, start, met = self._until_meeting(
+                points, masses, start=start, end=end
+            )
+            while met is not None:
+                events.append(
+                    Event("merge", start, points[list(met)], masses[list(met)])
+                )
+                points, masses = _merged(points, masses, *met)
+                met = _nearest_pair(points, self.meeting_distance)
+        return points, masses, tuple(events)
+
+    def _until_meeting(
+        self, points: FloatArray, masses: FloatArray, *, start: float, end: float
+    ) -> tuple[FloatArray, float, tuple[int, int] | None]:
+        shape = points.shape
+
+        def meeting(_: float, flat: FloatArray) -> float:
+            return smallest_distance(_unit(flat.reshape(shape))) - self.meeting_distance
+
+        meeting.terminal = True  # type: ignore[attr-defined]
+        rate = self._rate(masses, shape)
+        found = _integrated(
+            rate, points.ravel(), end - start, meeting if len(masses) > 1 else None
+        )
+        last = _unit(found.y[:, -1].reshape(shape))
+        if found.status == 0:
+            return last, end, None
+        at = start + float(found.t[-1])
+        return last, at, _nearest_pair(last, np.inf)
+
+    def _rate(
+        self, masses: FloatArray, shape: tuple[int, ...]
+    ) -> Callable[[float, FloatArray], FloatArray]:
+        equation = self.equation
+
+        def rate(_: float, flat: FloatArray) -> FloatArray:
+            points = _unit(flat.reshape(shape))
+            atoms = PointMasses(points, masses)
+            speeds = np.zeros(shape)
+            for interaction in equation.interactions:
+                speeds += interaction.pull_between_atoms(atoms)
+            for term in equation.externals:
+                speeds += term.drift(points)
+            return equation.sign * speeds.ravel()
+
+        return rate
+
+
+def _integrated(
+    rate: Callable[[float, FloatArray], FloatArray],
+    first: FloatArray,
+    duration: float,
+    event: Callable[[float, FloatArray], float] | None,
+) -> Any:
+    """Integrate ``rate`` by the first method that gets to the end or the ``event``.
+
+    Near rest rounding may keep LSODA from its methods for stiff equations, so that its steps stay
+    as short as the fastest rate asks for; BDF is one of these methods alone.
+    """
+    failure: AtomsTooFastError | None = None
+    for method in ("LSODA", "BDF"):
+        try:
+            with warnings.catch_warnings():
+                # Why LSODA gives up; the next method goes on.
+                warnings.filterwarnings("ignore", message="lsoda: ")
+                # Time counts from the start: late in a long run its digits are few.
+                found = solve_ivp(
+                    _within_reason(rate),
+                    (0.0, duration),
+                    first,
+                    method=method,
+                    events=event,
+                    rtol=RELATIVE_TOLERANCE,
+                    atol=ABSOLUTE_TOLERANCE,
+                )
+        except AtomsTooFastError as error:
+            failure = error
+            continue
+        if found.status >= 0:
+            return found
+        failure = AtomsTooFastError(float(found.t[-1]) / len(found.t))
+    assert failure is not None
+    raise failure
+
+
+def _within_reason(
+    rate: Callable[[float, FloatArray], FloatArray],
+) -> Callable[[float, FloatArray], FloatArray]:
+    """The same rate, which may be asked for ``MOST_EVALUATIONS`` times."""
+    evaluations = 0
+
+    def counted(time: float, flat: FloatArray) -> FloatArray:
+        nonlocal evaluations
+        evaluations += 1
+        if evaluations > MOST_EVALUATIONS:
+            raise AtomsTooFastError(time / evaluations)
+        return rate(time, flat)
+
+    return counted
+
+
+def _unit(points: FloatArray) -> FloatArray:
+    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
+
+
+def _nearest_pair(points: FloatArray, reach: float) -> tuple[int, int] | None:
+    """Indices of the closest two atoms if they are closer than ``reach``, else None."""
+    if len(points) < 2:
+        return None
+    apart = np.linalg.norm(points[:, np.newaxis] - points, axis=2)
+    apart[np.tril_indices(len(points))] = np.inf
+    first, second = np.unravel_index(np.argmin(apart), apart.shape)
+    return (int(first), int(second)) if apart[first, second] < reach else None
+
+
+def _merged(
+    points: FloatArray, masses: FloatArray, first: int, second: int
+) -> tuple[FloatArray, FloatArray]:
+    nothing = np.zeros((points.shape[1], points.shape[1]))
+    mass, position, _ = joined(
+        (masses[first], points[first], nothing),
+        (masses[second], points[second], nothing),
+    )
+    kept = np.arange(len(masses)) != second
+    new_points, new_masses = points.copy(), masses.copy()
+    new_points[first], new_masses[first] = position, mass
+    return new_points[kept], new_masses[kept]
