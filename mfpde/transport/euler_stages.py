@@ -54,7 +54,9 @@ class DrainingTransport(FluxTransport):
         for share in self.method_in_time.shares:
             new = self.stage(new, self.find_flow(new), length)
             if share != 1.0:
-                points = _combined(state.points, 1.0 - share, new.points, share)
+                points = state.points
+                if len(points):
+                    points = _combined(points, 1.0 - share, new.points, share)
                 mix_in(new.masses.ravel(), state.masses.ravel(), share)
                 new = state.moved(new.masses, points)
         return Advance(new, None)
@@ -62,7 +64,9 @@ class DrainingTransport(FluxTransport):
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""
         masses = self.drained(state.masses, flow.outflows, step)
-        points = _combined(state.points, 1.0, flow.atom_velocities, step)
+        points = state.points
+        if len(points):
+            points = _combined(points, 1.0, flow.atom_velocities, step)
         return state.moved(masses, points)
 
     def longest_stable_step(self, state: State, flow: Flow) -> float:
