@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import run_of
 
 import mfpde
 from benchmarks.chromium import CHROMIUM, launched
@@ -46,18 +47,8 @@ def circle_run(beta: float = 5.0) -> mfpde.Run:
 
 
 def run_of_states(states: list[Any], equation: Any = None) -> mfpde.Run:
-    """A run that holds these states at the times 0, 1, ..."""
-    times = np.arange(float(len(states)))
-    masses = np.array([state.total_mass for state in states])
-    return mfpde.Run(
-        equation=equation,
-        times=times,
-        states=states,
-        diagnostics={"mass": masses, "energy": np.exp(-times / 30)},
-        stop=mfpde.runs.stopping.StopReason("time", "the end was reached"),
-        final=states[-1],
-        final_time=float(times[-1]),
-    )
+    """A run that holds these states at the times 0, 1, ..., with an energy."""
+    return run_of(states, equation, energy=np.exp(-np.arange(len(states)) / 30))
 
 
 def sphere_run(nlat: int = 32, saves: int = 4) -> mfpde.Run:
