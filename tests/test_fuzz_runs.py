@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 
-import numba
 import numpy as np
 import pytest
 from fuzzing import Case, cases, equations, few, matrices, toml, usual
@@ -266,45 +265,3 @@ def test_settings_are_read_as_they_were_written(table, tmp_path_factory) -> None
     record = to_json(equation)
     assert to_json(again.single_equation()) == record
     assert again.solve_arguments()["t_end"] == table["solve"]["t_end"]
-
-
-# Threads --------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def threads(monkeypatch):
-    """Let even few pairs be shared among threads."""
-    place = "mfpde.terms.exponential_kernel.FEWEST_PARALLEL_PAIRS"
-    monkeypatch.setattr(place, 1)
-    before = numba.get_num_threads()
-    yield numba.config.NUMBA_NUM_THREADS
-    numba.set_num_threads(before)
-
-
-@pytest.mark.hypothesis
-@pytest.mark.parametrize("dimension", [2, 3])
-def test_results_do_not_depend_on_the_number_of_threads(threads, dimension) -> None:
-    @few(6)
-    @given(seed=st.integers(0, 99), beta=st.floats(0.01, 20.0), softmax=st.booleans())
-    def check(seed: int, beta: float, softmax: bool) -> None:
-        generator = np.random.default_rng(seed)
-        points = generator.standard_normal((150, dimension))
-        points /= np.linalg.norm(points, axis=1, keepdims=True)
-        equation = mfpde.MeanFieldEquation(
-            mfpde.Attention(beta, normalized=softmax), direction="ascent"
-        )
-        found = []
-        for count in range(1, threads + 1):
-            numba.set_num_threads(count)
-            run = mfpde.solve_particles(
-                equation,
-                mfpde.Atoms(points),
-                t_end=0.1,
-                time_step=0.05,
-                method="direct",
-            )
-            found.append(run.final.points)
-        for points_of_more in found[1:]:
-            np.testing.assert_allclose(points_of_more, found[0], rtol=0, atol=ROUNDING)
-
-    check()
