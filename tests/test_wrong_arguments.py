@@ -106,7 +106,7 @@ WRONG_KIND = [
     (lambda run: mfpde.plot_continuation(run), "result = <Run", "a Continuation"),
     (lambda run: mfpde.plot_convergence(run), "study = <Run", "an AtomConvergence"),
     (lambda run: mfpde.plot_phase_diagram(run), "diagram = <Run", "a PhaseDiagram"),
-    (lambda run: mfpde.save_figure(run, "x.pdf"), "figure = <Run", "must be a figure"),
+    (lambda run: mfpde.save_figure(run, "x.pdf"), "figure = <Run", "a figure, or axes"),
     (
         lambda run: mfpde.label_density(run.final, mfpde.Circle(32)),
         "labels = <Measure",
