@@ -80,9 +80,10 @@ _SEEN_FIELDS: dict[str, tuple[str, type]] = {
 
 def describe_grid(geometry: Geometry) -> tuple[dict[str, FloatArray], Variable]:
     """Return the axes of a grid and what a density on it is; ``ValueError`` for one unknown."""
-    if type(geometry) not in _GRIDS:
+    known = [about for kind, about in _GRIDS.items() if isinstance(geometry, kind)]
+    if not known:
         raise ValueError(f"densities on {geometry!r} cannot be stored")
-    names, unit = _GRIDS[type(geometry)]
+    ((names, unit),) = known
     axes = {axis: getattr(geometry, name) for axis, name in names.items()}
     meaning = "density per surface area"
     if isinstance(geometry, Zonal) and geometry.areas_are_shares:
