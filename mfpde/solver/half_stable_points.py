@@ -50,7 +50,8 @@ def describe_half_stable_mass(
         return None
     on_grid, span = equation.on(geometry), times[-1] - times[0]
     later: list[int] = []
-    for time, state in zip(reversed(times), reversed(states), strict=True):
+    # Where the start stands is the user's.
+    for time, state in zip(reversed(times[1:]), reversed(states[1:]), strict=True):
         measure = as_measure(state)
         masses, atoms = measure.density.masses, measure.atoms
         heavy = _find_heavy_cells(masses, geometry)
