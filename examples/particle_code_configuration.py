@@ -64,7 +64,7 @@ def sweep_of(configuration: dict[str, Any], folder: str) -> dict[str, Any]:
             "t_end": given["total_time"],
             "save_every": given["dt"] * given["save_every"],
         },
-        "concentration": {"track": True},
+        "concentration": {},
     }
 
 
