@@ -128,7 +128,7 @@ class FluxTransport(Transport):
         """Find moments, velocities and outflows of ``state``."""
         flow = super().find_flow(state)
         outflows, unresolved = self.outflows(state.masses, flow.moments, flow.velocity)
-        return flow._replace(outflows=outflows, unresolved_mass=unresolved)
+        return Flow(*flow[:4], outflows, unresolved)
 
     def largest_step(self, state: State) -> float:
         """Longest step by the cells, and by the rates at which clouds change their widths."""

@@ -34,7 +34,8 @@ class State(NamedTuple):
 
     def moved(self, masses: FloatArray, points: FloatArray) -> State:
         """Return a state of the same atoms at other ``points``, with other cell masses."""
-        return self._replace(masses=masses, points=points)
+        # Twice as fast as _replace, and asked for in each stage.
+        return State(masses, points, *self[2:])
 
     def on_sphere(self) -> State:
         """Return the state with its points scaled to unit length."""
