@@ -86,13 +86,6 @@ PROTECTIONS = (
         _STORAGE + "test_time_must_go_forward",
     ),
     Protection(
-        "saves after the checkpoint are removed",
-        _WRITER,
-        '            journal.write(rows, keep=progress["saves"])',
-        "            journal.write(rows)",
-        _STORAGE + "test_a_run_killed_at_any_write_keeps_all_complete_saves",
-    ),
-    Protection(
         "a checkpoint is finite",
         _WRITER,
         "        if checkpoint.is_finite:",
