@@ -309,6 +309,10 @@ def test_particles_stay_as_near_as_so_many_points_can(other_config, capsys, coun
     expected = hexagons if on_sphere else np.pi / (4 * count)
     rtol = 0.06 if on_sphere else 0.16
     np.testing.assert_allclose(table[:, 1], expected, rtol=rtol)
+    # On polar angles W1 is exact; on S^2 cells are points in its plan.
+    errors = table[:, 2]
+    assert (errors > 0).all() if on_sphere else (errors == 0).all()
+    assert (errors < table[:, 1]).all()
 
 
 def distances(said):
