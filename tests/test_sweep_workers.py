@@ -158,7 +158,8 @@ def test_a_lost_worker_loses_nothing(way, betas, request, tmp_path) -> None:
     again = [each for each in attempts if each != ("begun",)]
     assert set(again) <= {("begun", then) for then in ("begun", "resumed", "read")}
     # An executor that has lost one of its processes ends the other; a cluster's does not.
-    assert len(again) == 1 if is_cluster else len(again) <= 2
+    # The stopped run may have ended just before its worker stood still.
+    assert len(again) <= (1 if is_cluster else 2)
     same_numbers(sweep, mfpde.Sweep(table, folder=tmp_path / "alone").run())
     with running(*command) as process:
         said, _ = process.communicate(timeout=PATIENCE)
