@@ -21,9 +21,9 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
+from mfpde.compiled import compiled
 
 
 class CellsNear(NamedTuple):
@@ -147,16 +147,18 @@ class Geometry(ABC):
         centre of their group; on a zonal grid the distance is the difference of polar angles.
         """
         chord = 2 * np.sin(min(radius, np.pi) / 2)
-        found = self._tree_of_groups.query_ball_point(points, chord, return_sorted=True)
-        return CellsNear.of(np.array(cells, dtype=np.int64) for cells in found)
+        return CellsNear(*_find_cells(self._rows_of_groups, points, chord))
 
     @cached_property
-    def _tree_of_groups(self) -> cKDTree:
-        return cKDTree(self.group_centres.reshape(-1, self.dimension))
+    def _rows_of_groups(self) -> FloatArray:
+        return self.group_centres.reshape(self.shape[0], -1, self.dimension).copy()
 
     @property
     def group_centres(self) -> FloatArray:
-        """Centre of the group that each cell moves with, (*shape, d)."""
+        """Centre of the group that each cell moves with, (*shape, d).
+
+        The last coordinate depends on the first index only.
+        """
         return self.points
 
     @cached_property
@@ -299,3 +301,31 @@ class Geometry(ABC):
     @abstractmethod
     def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
         """Density values on ``finer`` with the same mass, nonnegative if ``values`` are."""
+
+
+@compiled
+def _find_cells(
+    centres: FloatArray, points: FloatArray, chord: float
+) -> tuple[IntArray, IntArray]:
+    """Cells with ``centres`` (rows, columns, d) within ``chord`` of ``points`` (n, d).
+
+    One point after another, each in the order of the cells; the second array (n,) counts them.
+    """
+    rows, columns, dimension = centres.shape
+    # Empty, but the compiler must know of what.
+    found = [0 for _ in range(0)]
+    counts = np.empty(len(points), dtype=np.int64)
+    for p in range(len(points)):
+        before = len(found)
+        for i in range(rows):
+            # A row has one last coordinate: most rows are too far by that alone.
+            if abs(centres[i, 0, -1] - points[p, -1]) > chord:
+                continue
+            for j in range(columns):
+                squared = 0.0
+                for k in range(dimension):
+                    squared += (centres[i, j, k] - points[p, k]) ** 2
+                if squared <= chord**2:
+                    found.append(i * columns + j)
+        counts[p] = len(found) - before
+    return np.array(found, dtype=np.int64), counts
