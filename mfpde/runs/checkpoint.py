@@ -7,7 +7,7 @@ are those that the scheme evolves, and the next step is the one that would have 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,8 +51,8 @@ class Checkpoint:
         Steps since the last exchange of mass with exact atoms.
     is_under_way
         Whether the present layer has begun.
-    phase_ends
-        Times at which phases of a transport were left, by their names.
+    smooth_until
+        Time up to which the transport was in its first phase, if it has two.
     seconds
         Wall time so far.
     events
@@ -78,7 +78,7 @@ class Checkpoint:
     rates: tuple[float, ...] = ()
     steps_since_hand_off: int = 0
     is_under_way: bool = False
-    phase_ends: dict[str, float] = field(default_factory=dict)
+    smooth_until: float = 0.0
     seconds: float = 0.0
     events: tuple[Event, ...] = ()
     tracker: TrackerMemory | None = None
@@ -109,14 +109,3 @@ class Checkpoint:
             slowing=is_slowing or max(rates) < _AT_REST,
             started_at=began_at,
         )
-
-    @property
-    def statistics(self) -> dict[str, float | int | str]:
-        """Counts and times of the steps taken."""
-        return {
-            "steps": self.steps,
-            "rejected": self.rejected,
-            "last_step": float(self.last_step),
-            **{f"{name}_until": float(end) for name, end in self.phase_ends.items()},
-            "wall_seconds": self.seconds,
-        }

@@ -224,7 +224,7 @@ def solve(
         "method": scheme.name,
         "version": __version__,
         "rtol": rtol,
-        **loop.checkpoint().statistics,
+        **loop.statistics,
     }
     if layers is not None:
         statistics["layers"] = len(layers)

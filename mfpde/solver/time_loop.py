@@ -25,7 +25,7 @@ from mfpde.runs.stopping import (
 )
 from mfpde.solver.recorder import Recorder
 from mfpde.solver.step_control import StepControl, adapt, fit_step, smallest_step
-from mfpde.transport import Scheme, State, Transport
+from mfpde.transport import SMOOTH, Scheme, State, Transport
 
 # A run of more steps than the inverse of this would never end.
 SMALLEST_STEP = 1e-13
@@ -86,10 +86,10 @@ class TimeLoop:
             geometry=measure.geometry,
             time=start_time,
             start_time=start_time,
+            smooth_until=start_time,
             first_mass=state.total_mass,
             step_control=StepControl(accurate=self.method.first_step),
         )
-        self._note_phase(was_smooth=True)
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Stand where the ``checkpoint`` was taken."""
@@ -172,7 +172,6 @@ class TimeLoop:
         """
         now, before, state = self.now, self.transport, self.now.state
         equation = self.stages[now.stage + 1].equation
-        was_smooth = before.is_smooth(state)
         if equation is not self.equation:
             self._use(equation)
         kept = self.transport.continue_from(before, state)
@@ -182,13 +181,6 @@ class TimeLoop:
         now.stage += 1
         now.step_control, now.rates = StepControl(), ()
         now.is_under_way = False
-        self._note_phase(was_smooth=was_smooth)
-
-    def _note_phase(self, *, was_smooth: bool) -> None:
-        """Note that a smooth phase ends now, or before it begins."""
-        now, name = self.now, self.transport.smooth_phase
-        if name and was_smooth and not self.transport.is_smooth(now.state):
-            now.phase_ends = now.phase_ends | {name: now.time}
 
     def _move_on(self) -> StopReason | None:
         """Take the next step; return why there is none, if there is none."""
@@ -240,13 +232,14 @@ class TimeLoop:
         now.time = target if lands else now.time + step
         now.last_step = step
         now.steps += 1
+        if state.phase == SMOOTH:
+            now.smooth_until = now.time
         return None
 
     def _go_on_in_phase(self, state: State) -> None:
         """Go on from the present measure as a ``state`` of another phase of the transport."""
         now = self.now
         now.state, now.step_control = state, StepControl()
-        self._note_phase(was_smooth=True)
         self._exchange_with_atoms()
 
     def _horizon(self) -> float:
@@ -256,7 +249,7 @@ class TimeLoop:
         the atoms hold nearly all mass they are moved without steps.
         """
         now = self.now
-        if self.atoms is None or self.transport.is_smooth(now.state):
+        if self.atoms is None:
             return self.stages[-1].end - now.start_time
         return max(now.time - now.start_time, 1.0)
 
@@ -275,7 +268,7 @@ class TimeLoop:
         """Let mass pass between density and exact atoms, where there are any."""
         now = self.now
         now.steps_since_hand_off = 0
-        if self.atoms is None or self.transport.is_smooth(now.state):
+        if self.atoms is None or now.state.phase == SMOOTH:
             return
         flow = self.transport.flow(now.state)
         now.state, events = self.atoms.exchange(now.state, flow, now.time)
@@ -312,6 +305,19 @@ class TimeLoop:
             tracker=self.recorder.tracker_memory,
             stopped_by=stopped_by,
         )
+
+    @property
+    def statistics(self) -> dict[str, float | int | str]:
+        """Counts and times of the steps taken."""
+        now, phase = self.now, self.transport.smooth_phase
+        has_left = phase and now.state.phase != SMOOTH
+        return {
+            "steps": now.steps,
+            "rejected": now.rejected,
+            "last_step": float(now.last_step),
+            **({f"{phase}_until": now.smooth_until} if has_left else {}),
+            "wall_seconds": self.seconds,
+        }
 
     @property
     def seconds(self) -> float:

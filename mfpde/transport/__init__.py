@@ -22,7 +22,7 @@ from mfpde.transport.circle_schemes import (
     SemiLagrangianCircle,
 )
 from mfpde.transport.lagrangian import LARGEST_DEGREE, LagrangianSphere
-from mfpde.transport.phases import Phases, SmoothTransport
+from mfpde.transport.phases import SMOOTH, Phases, SmoothTransport
 from mfpde.transport.spectral import ResolvedSpectral, Spectral
 from mfpde.transport.sphere import DonorBlendedSphere
 from mfpde.transport.state import Flow, State
@@ -35,6 +35,7 @@ from mfpde.transport.zonal import (
 __all__ = [
     "LARGEST_DEGREE",
     "LARGEST_ERROR",
+    "SMOOTH",
     "Flow",
     "Scheme",
     "State",

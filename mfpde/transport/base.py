@@ -113,11 +113,6 @@ class Transport(ABC):
         del state
         return None
 
-    def is_smooth(self, state: State) -> bool:
-        """Whether the grid resolves all of ``state``, so that no atom forms."""
-        del state
-        return False
-
     def flow(self, state: State) -> Flow:
         """Return moments and velocities of ``state``, found once for each state."""
         found = [pair for pair in self._flows if pair[0] is state]

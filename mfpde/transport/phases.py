@@ -17,6 +17,7 @@ from mfpde.transport.base import LARGEST_ERROR, Step, Transport
 from mfpde.transport.state import Flow, State
 
 ROUGH, SMOOTH = 0, 1
+"""Phases of a state: in the first that a run goes through, ``SMOOTH``, no atom forms."""
 
 
 class SmoothTransport(Transport):
@@ -91,10 +92,6 @@ class Phases(Transport):
     def labels_of(self, state: State) -> PointMasses | None:
         """Return the labels of the second phase, if labels carry its density."""
         return self._at(state).labels_of(state)
-
-    def is_smooth(self, state: State) -> bool:
-        """Return whether ``state`` is in the first phase."""
-        return state.phase == SMOOTH
 
     def flow(self, state: State) -> Flow:
         """Return moments and velocities of ``state`` in its phase."""
