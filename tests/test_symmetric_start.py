@@ -101,9 +101,7 @@ def test_the_rate_about_the_uniform_state_is_that_of_theory(grid, beta, normaliz
 def held_at_top(angle):
     """A bump at the maximum of a potential that repels it, held together by attention."""
     top = np.array([np.cos(angle), np.sin(angle)])
-    potential = mfpde.Potential(
-        lambda x: -0.3 * x @ top, lambda x: -0.3 * top, dimension=2
-    )
+    potential = Perceptron([top], [0.0], output_bias=-0.3 * top)
     equation = MeanFieldEquation(Attention(1.0), potential, direction="ascent")
     return equation, mfpde.bumps(Circle(256), angles=[angle], widths=0.3)
 
@@ -193,7 +191,9 @@ def test_the_note_is_a_warning_and_is_stored(tmp_path):
 def test_a_run_is_the_same_with_and_without_the_look_at_its_symmetry(monkeypatch):
     equation, start = with_neuron(0.0, 0.0, 1.0), mfpde.uniform(Sphere(32))
     run = mfpde.solve(equation, start, t_end=2.0)
-    monkeypatch.setattr("mfpde.solver.solve.note_symmetry", lambda *_, **__: {})
+    monkeypatch.setattr(
+        "mfpde.solver.solve.describe_unstable_symmetry", lambda *_, **__: None
+    )
     without = mfpde.solve(equation, start, t_end=2.0)
     assert np.array_equal(run.final.density.masses, without.final.density.masses)
 
@@ -205,12 +205,12 @@ def test_what_cannot_be_judged_has_no_note(monkeypatch, error):
     def refuse(*_):
         raise error
 
-    monkeypatch.setattr("mfpde.solver.symmetric_start.shared_symmetries", refuse)
+    monkeypatch.setattr("mfpde.solver.symmetric_start.find_symmetry", refuse)
     assert not note_of(with_neuron(0.0, 1.0), mfpde.uniform(Circle(128)), 1.0)
 
 
 def test_a_fault_of_the_judgement_is_not_hidden(monkeypatch):
-    monkeypatch.setattr("mfpde.solver.symmetric_start.shared_symmetries", None)
+    monkeypatch.setattr("mfpde.solver.symmetric_start.find_symmetry", None)
     with pytest.raises(TypeError):
         mfpde.solve(with_neuron(0.0, 1.0), mfpde.uniform(Circle(128)), t_end=1.0)
 

@@ -27,7 +27,7 @@ from mfpde.runs.layers import (
 )
 from mfpde.runs.observer import Observer, StepObserver
 from mfpde.runs.progress import Report, progress_line
-from mfpde.runs.run import HALF_STABLE_MASS, Run
+from mfpde.runs.run import HALF_STABLE_MASS, SYMMETRIC_START, Run
 from mfpde.runs.stopping import StoppingCondition, stopping_conditions
 from mfpde.runs.times import end_time, times_of_saves
 from mfpde.solver.arguments import (
@@ -41,7 +41,7 @@ from mfpde.solver.arguments import (
 from mfpde.solver.diagnostics import Diagnostic, choose_diagnostics
 from mfpde.solver.half_stable_points import describe_half_stable_mass
 from mfpde.solver.recorder import Recorder
-from mfpde.solver.symmetric_start import note_symmetry
+from mfpde.solver.symmetric_start import describe_unstable_symmetry
 from mfpde.solver.time_loop import Method, TimeLoop
 from mfpde.tracking import Concentration, Tracker
 from mfpde.version import __version__
@@ -230,7 +230,10 @@ def solve(
         statistics["layers"] = len(layers)
     ended = loop.now.time
     if reason.kind not in UNFINISHED:
-        statistics |= note_symmetry(stages, measure, begun=start_time, ended=ended)
+        note = describe_unstable_symmetry(
+            stages, measure, begun=start_time, ended=ended
+        )
+        statistics |= {} if note is None else {SYMMETRIC_START: note}
     statistics |= note_half_stable_mass(dynamics, recorder)
     run = recorder.finish(reason, loop.final, ended, statistics=statistics)
     for note in run.notes:
