@@ -18,12 +18,15 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
+
+_RESOLVED = 1e-8
+"""Largest moment of the last eighth of degrees, of the mass, of a density that is resolved."""
 
 
 class CellsNear(NamedTuple):
@@ -69,6 +72,16 @@ def components_along(tangents: FloatArray, vectors: Sequence[FloatArray]) -> Flo
     """Components along ``tangents`` (directions, ..., d) of vectors given by d entries (...)."""
     products = (tangents[..., i] * entries for i, entries in enumerate(vectors))
     return np.asarray(sum(products))
+
+
+Kind = TypeVar("Kind", bound="Geometry")
+
+
+def as_kind(name: str, geometry: Geometry, kind: type[Kind]) -> Kind:
+    """Return ``geometry``, the argument ``name``; ``ValueError`` unless it is of this kind."""
+    if not isinstance(geometry, kind):
+        raise ValueError(f"{name} = {geometry!r} must be a {kind.__name__}")
+    return geometry
 
 
 class Geometry(ABC):
@@ -298,9 +311,34 @@ class Geometry(ABC):
         del masses
         return None
 
-    @abstractmethod
     def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
-        """Density values on ``finer`` with the same mass, nonnegative if ``values`` are."""
+        """Density values on ``finer`` with the same mass, nonnegative if ``values`` are.
+
+        The spectral interpolant where the grid resolves the density and it is nonnegative, else
+        :meth:`remapped`.  ``ValueError`` for a grid of another kind, or not as fine.
+        """
+        kind, other = (
+            (grid.dimension, len(grid.shape), grid.axis is None)
+            for grid in (self, finer)
+        )
+        if kind != other or any(np.less(finer.shape, self.shape)):
+            raise ValueError(
+                f"finer geometry = {finer!r} must be a {type(self).__name__} of dimension "
+                f"{self.dimension} and at least {' x '.join(map(str, self.shape))} cells"
+            )
+        masses = values * self.areas
+        if self.axis is None:
+            moments = self.moments(masses / self.areas.sum(), self.max_degree)
+            is_high = self.degrees(self.max_degree) > 7 * self.max_degree // 8
+            if np.abs(moments[is_high]).max() <= _RESOLVED * np.abs(moments[0]):
+                smooth = finer.synthesis(moments)
+                if smooth.min() >= min(0.0, values.min()):
+                    return smooth
+        return np.asarray(self.remapped(masses, finer) / finer.areas)
+
+    @abstractmethod
+    def remapped(self, masses: FloatArray, finer: Geometry) -> FloatArray:
+        """Cell masses on ``finer``, of the same sum, nonnegative if ``masses`` are."""
 
 
 @compiled

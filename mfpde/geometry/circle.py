@@ -14,10 +14,17 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
-from mfpde.geometry.base import FieldAtPoints, Geometry
+from mfpde.arrays import (
+    ComplexArray,
+    FloatArray,
+    IntArray,
+    read_only,
+    whole_number,
+    writable,
+)
+from mfpde.geometry.base import FieldAtPoints, Geometry, as_kind
 from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms, pyfftw
-from mfpde.geometry.remap import finer_values
+from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
 
 MINIMUM_CELLS = 16
 MOST_CELLS = 2**24
@@ -259,28 +266,13 @@ class Circle(Geometry):
         flowed = np.maximum(transform.real / self.num_cells, 0.0)
         return np.asarray(flowed * (masses.sum() / flowed.sum()))
 
-    def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
-        """Trigonometric interpolant where it stays nonnegative, else a monotone remapping.
-
-        The first is spectrally accurate for smooth data, the second keeps the sign of
-        rough data; both keep the mass.  ``ValueError`` for a grid that is not as fine.
-        """
-        if not isinstance(finer, Circle) or finer.num_cells < self.num_cells:
-            raise ValueError(
-                f"finer geometry = {finer!r} must be a Circle of at least "
-                f"{self.num_cells} cells"
-            )
-        coefficients = self.moments(values / self.num_cells, self.max_degree)
-        if self._is_resolved(coefficients):
-            smooth = finer.synthesis(coefficients)
-            if smooth.min() >= min(0.0, values.min()):
-                return smooth
-        return finer_values(values, finer.num_cells)
-
-    @staticmethod
-    def _is_resolved(coefficients: ComplexArray) -> bool:
-        tail = np.abs(coefficients[-len(coefficients) // 8 :]).max()
-        return bool(tail <= 1e-8 * np.abs(coefficients[0]))
+    def remapped(self, masses: FloatArray, finer: Geometry) -> FloatArray:
+        """Masses on ``finer``, a circle, by a monotone cubic in the cumulated mass."""
+        circle = as_kind("finer geometry", finer, Circle)
+        around = np.concatenate([masses[-GHOSTS:], masses, masses[:GHOSTS]])
+        turn = (circle.first_face - self.first_face) / self.spacing
+        feet = np.linspace(0.0, self.num_cells, circle.num_cells + 1) + turn
+        return remapped(writable(masses), edge_densities(around), feet)
 
 
 class CircleFaces:

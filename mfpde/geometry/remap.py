@@ -10,15 +10,6 @@ as second derivatives (White & Adcroft 2008), or a monotone cubic where these ar
 There is no limit on the distance that the feet move, only on their order (time step times
 velocity gradient below 1).  Mass is summed cell by cell from foot to foot, never as a
 difference of prefix sums: so the new mass is positive also where it is small.
-
-``finer_values`` takes the point values of a density to finer cells of the circle in this way:
-values at the centres become means over the cells and back by
-
-    mean - value = h^2 rho'' / 24,
-
-a difference of fluxes, hence conservative; fluxes are limited (Boris & Book 1973) so that
-no value leaves the range of its neighbours.  ``remapped_on_sphere`` does the like between
-Gauss-Legendre grids.
 """
 
 from __future__ import annotations
@@ -26,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from mfpde.arrays import FloatArray, writable
+from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled, compiled_inside
 
 GHOSTS = 3
@@ -183,90 +174,15 @@ def remapped(masses: FloatArray, densities: FloatArray, feet: FloatArray) -> Flo
     return result
 
 
-def finer_values(values: FloatArray, count: int) -> FloatArray:
-    """Values (count,) at the centres of finer cells: the monotone cubic remapping.
-
-    Parameters
-    ----------
-    values
-        Values at the centres, none negative.
-    count
-        Number of cells, at least ``len(values)``.
-    """
-    return _finer(writable(values), np.linspace(0.0, len(values), count + 1))
-
-
-@compiled
-def _finer(values: FloatArray, feet: FloatArray) -> FloatArray:
-    """Values at the centres of as many finer cells as there are pairs of ``feet``."""
-    means = values + _bend(values)
-    extended = np.concatenate((means[-GHOSTS:], means, means[:GHOSTS]))
-    factor = (len(feet) - 1) / len(values)
-    finer = remapped(means, edge_densities(extended), feet) * factor
-    bend = _bend(finer)
-    for i in range(len(finer)):
-        finer[i] = max(finer[i] - bend[i], 0.0)
-    return finer
-
-
-@compiled
-def _bend(values: FloatArray) -> FloatArray:
-    """Differences h^2 rho'' / 24 by limited fluxes, which are 0 beside extrema and jumps."""
-    n = len(values)
-    fluxes = np.empty(n)
-    for i in range(n):
-        here = values[(i + 1) % n] - values[i]
-        below = values[i] - values[i - 1]
-        above = values[(i + 2) % n] - values[(i + 1) % n]
-        sides = min(0.5 * abs(below), 0.5 * abs(above))
-        size = min(abs(here) * (1 / 24), sides)
-        is_monotone = (here > 0.0 and below > 0.0 and above > 0.0) or (
-            here < 0.0 and below < 0.0 and above < 0.0
-        )
-        fluxes[i] = np.sign(here) * size if is_monotone else 0.0
-    result = np.empty(n)
-    for i in range(n):
-        result[i] = fluxes[i] - fluxes[i - 1]
-    return result
-
-
-def remapped_on_sphere(
-    masses: FloatArray,
-    *,
-    old_heights: FloatArray,
-    new_heights: FloatArray,
-    num_longitudes: int,
+def masses_between(
+    new_faces: FloatArray, masses: FloatArray, faces: FloatArray
 ) -> FloatArray:
-    """Masses on another grid, by monotone cubics in the cumulated mass.
+    """Masses (..., m) between ``new_faces`` (m + 1,), from those between ``faces`` (n + 1,).
 
-    Masses are remapped first along the rings, then across them.
-
-    Parameters
-    ----------
-    masses
-        Cell masses, shape (nlat, nlon).
-    old_heights, new_heights
-        Heights 1 - cos theta of the ring faces of both grids, (nlat + 1,) each.
-    num_longitudes
-        Number of cells in each ring of the new grid.
-
-    Returns
-    -------
-    Cell masses on the new grid, one row for each of its rings, none negative.
+    By a monotone cubic in the mass (..., n) that is cumulated from face to face: none is
+    negative.
     """
-    nlon = masses.shape[1]
-    cumulated = np.concatenate([np.zeros((len(masses), 1)), masses.cumsum(1)], axis=1)
-    total = cumulated[:, -1:]
-    # Three turns: the interpolant is periodic on the middle one.  Cells start half a
-    # cell before longitude 0.
-    unrolled = np.concatenate(
-        [cumulated[:, :-1] - total, cumulated[:, :-1], cumulated + total], axis=1
-    )
-    faces = 2 * np.pi * (np.arange(-nlon, 2 * nlon + 1) - 0.5) / nlon
-    new_faces = 2 * np.pi * (np.arange(num_longitudes + 1) - 0.5) / num_longitudes
-    along = np.diff(PchipInterpolator(faces, unrolled, axis=1)(new_faces), axis=1)
-    across = np.concatenate([np.zeros((1, num_longitudes)), along.cumsum(0)])
-    result = np.diff(
-        PchipInterpolator(old_heights, across, axis=0)(new_heights), axis=0
-    )
-    return np.asarray(np.maximum(result, 0.0))
+    begin = np.zeros((*masses.shape[:-1], 1))
+    cumulated = np.concatenate([begin, masses.cumsum(axis=-1)], axis=-1)
+    between = np.diff(PchipInterpolator(faces, cumulated, axis=-1)(new_faces))
+    return np.asarray(np.maximum(between, 0.0))

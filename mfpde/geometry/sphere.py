@@ -16,11 +16,11 @@ from functools import cache, cached_property
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
-from mfpde.geometry.base import FieldAtPoints, Geometry
+from mfpde.geometry.base import FieldAtPoints, Geometry, as_kind
 from mfpde.geometry.gauss_legendre import Rings, rings, spread
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
 from mfpde.geometry.heat import two_point_heat_flow
-from mfpde.geometry.remap import remapped_on_sphere
+from mfpde.geometry.remap import masses_between
 from mfpde.geometry.spherical_transform import (
     SphericalTransform,
     degree_of,
@@ -33,7 +33,6 @@ from mfpde.geometry.spherical_transform import (
 MINIMUM_RINGS = 32
 MOST_RINGS = 2**13
 """Beyond it a run would not fit in the memory of a common machine."""
-_RESOLVED = 1e-8
 _ROUNDING = 1e-12
 
 
@@ -274,54 +273,27 @@ class Sphere(Geometry):
         spread(flowed, self.rings.group_sizes)
         return np.asarray(flowed * (masses.sum() / flowed.sum()))
 
-    def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
-        """Harmonic interpolant where it stays nonnegative, else a monotone remapping.
+    def remapped(self, masses: FloatArray, finer: Geometry) -> FloatArray:
+        """Masses on ``finer``, a sphere, by monotone cubics in the cumulated mass.
 
-        The first is spectrally accurate for smooth data, the second keeps the sign of
-        rough data; both keep the mass.  ``ValueError`` for a grid that is not as fine.
+        First along the rings, then across them, by the heights of the rings' faces.
         """
-        if not isinstance(finer, Sphere) or not (
-            finer.nlat >= self.nlat and finer.nlon >= self.nlon
-        ):
-            raise ValueError(
-                f"finer geometry = {finer!r} must be a Sphere of at least "
-                f"{self.nlat} x {self.nlon} cells"
-            )
-        coefficients = self.moments(values * self.areas / (4 * np.pi), self.max_degree)
-        smooth = finer.synthesis(coefficients)
-        if smooth.min() >= min(0.0, values.min()) and self._is_resolved(coefficients):
-            return smooth
-        masses = remapped_on_sphere(
-            values * self.areas,
-            old_heights=2 * np.sin(self.rings.face_colatitudes / 2) ** 2,
-            new_heights=2 * np.sin(finer.rings.face_colatitudes / 2) ** 2,
-            num_longitudes=finer.nlon,
+        sphere = as_kind("finer geometry", finer, Sphere)
+        # Three turns: the interpolant is periodic on the middle one.  Cells are a half before
+        # and behind their longitudes.
+        faces = (np.arange(-self.nlon, 2 * self.nlon + 1) - 0.5) / self.nlon
+        new_faces = (np.arange(sphere.nlon + 1) - 0.5) / sphere.nlon
+        along = masses_between(new_faces, np.tile(masses, 3), faces)
+        heights, new_heights = (
+            2 * np.sin(grid.rings.face_colatitudes / 2) ** 2 for grid in (self, sphere)
         )
-        return np.asarray(masses / finer.areas)
-
-    def _is_resolved(self, coefficients: ComplexArray) -> bool:
-        degrees = self.degrees(self.max_degree)
-        tail = np.abs(coefficients[degrees > 7 * self.max_degree // 8]).max()
-        return bool(tail <= _RESOLVED * np.abs(coefficients[0]))
+        return masses_between(new_heights, along.T, heights).T
 
 
 @cache
 def _small_sphere(degree: int) -> Sphere:
     nlat = max(MINIMUM_RINGS, degree + 1)
     return Sphere(next(n for n in range(nlat, 4 * nlat) if _is_usable(2 * n)))
-
-
-def as_sphere(name: str, geometry: Geometry) -> Sphere:
-    """Return ``geometry``, on which the argument ``name`` lies, if it is a sphere.
-
-    Raises
-    ------
-    ValueError
-        If it is another geometry.
-    """
-    if not isinstance(geometry, Sphere):
-        raise ValueError(f"{name} lies on {geometry!r}, but must lie on a Sphere")
-    return geometry
 
 
 def points_at(colatitudes: FloatArray, longitudes: FloatArray) -> FloatArray:

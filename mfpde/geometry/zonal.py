@@ -276,22 +276,11 @@ class Zonal(Geometry):
         upward = rise[:-1] * masses[:-1] - fall[1:] * masses[1:]
         return np.asarray(-np.diff(np.concatenate([[0.0], upward, [0.0]])))
 
-    def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
-        """Density values on ``finer``, shape (n,), by a monotone cubic in the cumulated mass.
-
-        The mass is kept, no value is negative.  ``ValueError`` for a grid that is not as fine.
-        """
-        fits = isinstance(finer, Zonal) and finer.dimension == self.dimension
-        if not (fits and finer.shape[0] >= self.num_cells):
-            raise ValueError(
-                f"finer geometry = {finer!r} must be a Zonal of dimension "
-                f"{self.dimension} and at least {self.num_cells} cells"
-            )
-        masses = values * self.areas
+    def remapped(self, masses: FloatArray, finer: Geometry) -> FloatArray:
+        """Masses on ``finer`` by a monotone cubic in the cumulated mass, shape (n,)."""
         edges = edge_densities(self.mirrored(masses, GHOSTS))
-        count = finer.shape[0]
-        feet = np.linspace(0.0, self.num_cells, count + 1)
-        return np.asarray(remapped(masses, edges, feet) / finer.areas)
+        feet = np.linspace(0.0, self.num_cells, finer.shape[0] + 1)
+        return remapped(masses, edges, feet)
 
     def mirrored(self, masses: FloatArray, ghosts: int) -> FloatArray:
         """Masses with ``ghosts`` cells beyond each pole, shape (n + 2 ghosts,).
@@ -303,16 +292,3 @@ class Zonal(Geometry):
         return np.concatenate(
             [sign * masses[ghosts - 1 :: -1], masses, sign * masses[: -ghosts - 1 : -1]]
         )
-
-
-def as_zonal(name: str, geometry: Geometry) -> Zonal:
-    """Return ``geometry``, on which the argument ``name`` lies, if it is a zonal grid.
-
-    Raises
-    ------
-    ValueError
-        If it is another geometry.
-    """
-    if not isinstance(geometry, Zonal):
-        raise ValueError(f"{name} lies on {geometry!r}, but must lie on a Zonal grid")
-    return geometry

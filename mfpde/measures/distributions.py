@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, IntArray, read_only, real_array, real_number
+from mfpde.geometry import Zonal
+from mfpde.geometry.base import as_kind
 from mfpde.geometry.circle import angles_of
-from mfpde.geometry.zonal import as_zonal
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 
 TURN = 2 * np.pi
@@ -274,5 +275,5 @@ def _cumulated_bands(measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:
     if isinstance(measure, Atoms):
         return np.array([0.0, np.pi]), np.zeros(2)
     density = as_measure(measure).density
-    faces = as_zonal("measure", density.geometry).face_angles
+    faces = as_kind("geometry", density.geometry, Zonal).face_angles
     return faces, np.concatenate([[0.0], np.cumsum(density.masses)])

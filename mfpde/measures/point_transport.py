@@ -30,7 +30,8 @@ from scipy.special import roots_legendre
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.geometry import Sphere
 from mfpde.geometry.arcs import whole_angles
-from mfpde.geometry.sphere import as_sphere, points_at
+from mfpde.geometry.base import as_kind
+from mfpde.geometry.sphere import points_at
 from mfpde.measures.mass_points import sums_by_label
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 
@@ -72,7 +73,7 @@ def pieces_of(measure: AnyMeasure, cell_masses: FloatArray | None = None) -> Pie
     if isinstance(measure, Atoms):
         return Pieces(atoms.points, atoms.masses, np.zeros(len(atoms)))
     density = as_measure(measure).density
-    sphere = as_sphere("measure", density.geometry)
+    sphere = as_kind("geometry", density.geometry, Sphere)
     masses = (density.masses if cell_masses is None else cell_masses).ravel()
     held = masses > 0
     radii = np.repeat(_cell_radii(sphere.nlat, sphere.nlon), sphere.nlon)

@@ -33,9 +33,9 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import LARGEST_COUNT, FloatArray, whole_number
-from mfpde.geometry import circle
+from mfpde.geometry import Sphere, circle
 from mfpde.geometry.arcs import normalised
-from mfpde.geometry.sphere import as_sphere
+from mfpde.geometry.base import as_kind
 from mfpde.measures.distributions import TURN, AngularDistribution, on_circle
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.measures.normal_points import spread_atoms
@@ -189,7 +189,7 @@ def _points_of_density(
     density: Density, count: int, generator: np.random.Generator | None
 ) -> FloatArray:
     """Points (count, 3) of a density on a :class:`Sphere`, by the map of Rosenblatt."""
-    sphere = as_sphere("density", density.geometry)
+    sphere = as_kind("geometry", density.geometry, Sphere)
     rings, shares = _find_levels(density.masses.sum(axis=1), _levels(count, generator))
     heights = np.cos(sphere.rings.face_colatitudes)
     z = heights[rings] + shares * np.diff(heights)[rings]
