@@ -60,51 +60,35 @@ def _spectrum(beta: float, dimension: int) -> tuple[FloatArray, FloatArray]:
     return read_only(log_lambda - shift), read_only(log_mass - shift)
 
 
-def eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
-    """Eigenvalues lambda_0..lambda_degree of the shifted kernel, shape (degree + 1,).
-
-    Parameters
-    ----------
-    beta
-        Inverse temperature, at least 0 (at 0 the kernel is 1: lambda_0 = 1, others 0).
-    dimension
-        d, at least 2.
-    degree
-        Largest degree.
-    """
-    return np.asarray(np.exp(log_eigenvalues(beta, dimension, degree)))
+def _padded(values: FloatArray, degree: int, beyond: float) -> FloatArray:
+    """The values of degrees 0..degree, ``beyond`` where there are none."""
+    result = np.full(degree + 1, beyond)
+    size = min(degree + 1, len(values))
+    result[:size] = values[:size]
+    return result
 
 
 def log_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
     """Logarithms of :func:`eigenvalues`, -inf where an eigenvalue is 0 or not resolved.
 
     In high dimension and at large beta the logarithms are representable where the
-    eigenvalues are not.  Parameters are those of :func:`eigenvalues`.
+    eigenvalues are not.
     """
-    result = np.full(degree + 1, -np.inf)
-    if beta == 0:
-        result[0] = 0.0
-        return result
-    log_lambda, _ = _spectrum(float(beta), dimension)
-    size = min(degree + 1, len(log_lambda))
-    result[:size] = log_lambda[:size]
-    return result
+    return _padded(_spectrum(float(beta), dimension).eigenvalues, degree, -np.inf)
+
+
+def eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
+    """Eigenvalues lambda_0..lambda_degree of the shifted kernel on S^(dimension-1).
+
+    At beta = 0 the kernel is 1: lambda_0 = 1, all others are 0.
+    """
+    return np.asarray(np.exp(log_eigenvalues(beta, dimension, degree)))
 
 
 def counted_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
-    """Products D_l lambda_l, l = 0..degree, shape (degree + 1,), at most 1 each.
-
-    D_l is the number of harmonics of degree l.  Parameters are those of
-    :func:`eigenvalues`.
-    """
-    result = np.zeros(degree + 1)
-    if beta == 0:
-        result[0] = 1.0
-        return result
-    _, log_mass = _spectrum(float(beta), dimension)
-    size = min(degree + 1, len(log_mass))
-    result[:size] = np.exp(log_mass[:size])
-    return result
+    """Products D_l lambda_l, l = 0..degree, at most 1 each, D_l the number of harmonics."""
+    counted = _spectrum(float(beta), dimension).counted
+    return np.asarray(np.exp(_padded(counted, degree, -np.inf)))
 
 
 @lru_cache(maxsize=256)
@@ -113,7 +97,5 @@ def band_limit(beta: float, dimension: int, tolerance: float = NEGLIGIBLE) -> in
 
     Degree l contributes at most D_l lambda_l, not lambda_l, to the kernel at a point.
     """
-    if beta == 0:
-        return 1
-    _, log_mass = _spectrum(float(beta), dimension)
-    return max(1, int(np.nonzero(log_mass > np.log(tolerance))[0][-1]))
+    counted = _spectrum(float(beta), dimension).counted
+    return max(1, int(np.flatnonzero(counted > np.log(tolerance))[-1]))

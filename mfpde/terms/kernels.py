@@ -3,14 +3,10 @@ r"""Zonal kernels W(x.y): what an interaction F[mu](x) = int W(x.y) dmu(y) is ma
 A kernel is a function W of u = x.y in [-1, 1] and its derivative.  Everything else follows
 from them and can be given where a formula is known:
 
+    chebyshev               coefficients of W on [-1, 1], of which the spectrum follows
     W''                     by Chebyshev interpolation of W'
-    spectrum                lambda_l = int W(u) P_l(u) dp(u)      (Funk-Hecke)
     sharpness               max |W''| / max |W'|: that of exp(beta (u - 1)) is beta
     bounds                  of derivatives along great arcs, which certificates need
-
-with P_l the Gegenbauer polynomial of degree l, P_l(1) = 1, and p the law of x.y for uniform y,
-of density proportional to (1 - u^2)^((d-3)/2).  The number D_l of harmonics of degree l
-gives W(u) = sum_l D_l lambda_l P_l(u).
 """
 
 from __future__ import annotations
@@ -23,20 +19,22 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import Chebyshev
-from numpy.polynomial.legendre import leggauss
 
-from mfpde.arrays import FloatArray, blocks_of_rows, named, read_only
-from mfpde.geometry.zonal_fields import harmonic_counts
-from mfpde.terms.zonal_series import ZonalSeries, zonal_series
+from mfpde.arrays import FloatArray, blocks_of_rows, named
+from mfpde.terms.kernel_series import (
+    LARGEST_DEGREE,
+    CountedSeries,
+    chebyshev_coefficients,
+    counted_series,
+    series_eigenvalues,
+)
 
 NEGLIGIBLE = 1e-17
-LARGEST_QUADRATURE = 2048
 ROUNDING = 4e-15
 LARGEST_LOSS = 1e-9
 """Largest share of a kernel by which the sum of its series may differ from it."""
-LARGEST_BY_QUADRATURE = 3
-"""Dimension up to which D_l times the rounding of lambda_l stays rounding."""
 BLOCK = 2**22
+COSINES = np.cos(np.linspace(0.0, np.pi, 513))
 
 
 class PointMasses(NamedTuple):
@@ -119,7 +117,7 @@ class Kernel(ABC):
 
     @cached_property
     def _bend(self) -> Chebyshev:
-        return _interpolant(self.slope).deriv()
+        return Chebyshev(chebyshev_coefficients(self.slope)).deriv()
 
     @property
     def bounds(self) -> KernelBounds | None:
@@ -132,16 +130,24 @@ class Kernel(ABC):
 
         At least 0; beta for the exponential kernel.
         """
-        cosines = np.cos(np.linspace(0.0, np.pi, 513))
-        largest = float(np.abs(self.slope(cosines)).max())
-        if largest == 0.0:
-            return 0.0
-        return float(np.abs(self.bend(cosines)).max()) / largest
+        largest = self.strength
+        return float(np.abs(self.bend(COSINES)).max()) / largest if largest else 0.0
 
     @cached_property
     def strength(self) -> float:
         """The largest |W'|: no unit of mass pulls faster."""
-        return float(np.abs(self.slope(np.cos(np.linspace(0.0, np.pi, 513)))).max())
+        return float(np.abs(self.slope(COSINES)).max())
+
+    @cached_property
+    def chebyshev(self) -> FloatArray:
+        """Coefficients of W in Chebyshev polynomials; ``ValueError`` if they do not end."""
+        found = chebyshev_coefficients(self.value)
+        if len(found) > LARGEST_DEGREE - LARGEST_DEGREE // 8:
+            raise ValueError(
+                f"kernel = {self!r} is not smooth enough: its series in polynomials of x.y "
+                f"does not end within {LARGEST_DEGREE} degrees"
+            )
+        return found
 
     def spectrum(
         self, dimension: int, degree: int, *, counted: bool = False
@@ -157,16 +163,16 @@ class Kernel(ABC):
             If W is not smooth enough for its series to end within 1024 degrees, or, with
             ``counted``, for its sum to keep its digits in this dimension.
         """
-        whole = _expansion(self, dimension).eigenvalues
         if counted:
-            series = _count_harmonics(self, dimension)
-            if series.error > LARGEST_LOSS:
+            whole, error = _counted_series(self, dimension)
+            if error > LARGEST_LOSS:
                 raise ValueError(
                     f"kernel = {self!r} loses its digits on a zonal grid of dimension "
-                    f"{dimension}: terms of its series cancel to {series.error:.0e} of it; "
+                    f"{dimension}: terms of its series cancel to {error:.0e} of it; "
                     "use a smoother kernel, or solve_particles"
                 )
-            whole = series.coefficients
+        else:
+            whole = _eigenvalues(self, dimension)
         result = np.zeros(degree + 1)
         size = min(degree + 1, len(whole))
         result[:size] = whole[:size]
@@ -175,11 +181,12 @@ class Kernel(ABC):
     def band_limit(self, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
         """Largest degree l with D_l |lambda_l| above ``tolerance`` times the largest.
 
-        It is at least 1.  Degree l contributes at most D_l |lambda_l| to W.
+        It is at least 1; a constant, degree 0, is not counted.  Degree l contributes at most
+        D_l |lambda_l| to W.
         """
-        sizes = np.abs(_count_harmonics(self, dimension).coefficients)
+        sizes = np.abs(_counted_series(self, dimension).coefficients[1:])
         above = np.nonzero(sizes > tolerance * sizes.max())[0]
-        return max(1, int(above[-1])) if len(above) else 1
+        return 1 + int(above[-1]) if len(above) else 1
 
     def of_deficits(
         self, deficits: FloatArray, *, amplitude: float = 1.0
@@ -271,72 +278,10 @@ class ZonalKernel(Kernel):
 
 
 @lru_cache(maxsize=256)
-def _count_harmonics(kernel: Kernel, dimension: int) -> ZonalSeries:
-    """Products D_l lambda_l, l = 0, 1, ..., until negligible, and what their sum loses."""
-    by_quadrature = _expansion(kernel, dimension).counted
-    if dimension <= LARGEST_BY_QUADRATURE:
-        return ZonalSeries(by_quadrature, 0.0)
-    return zonal_series(kernel.value, dimension)
-
-
-class _Expansion(NamedTuple):
-    """Eigenvalues lambda_l and products D_l lambda_l, l = 0, 1, ..., until negligible."""
-
-    eigenvalues: FloatArray
-    counted: FloatArray
+def _counted_series(kernel: Kernel, dimension: int) -> CountedSeries:
+    return counted_series(kernel.chebyshev, dimension)
 
 
 @lru_cache(maxsize=256)
-def _expansion(kernel: Kernel, dimension: int) -> _Expansion:
-    nodes = 64
-    while nodes <= LARGEST_QUADRATURE:
-        roots = np.sqrt(harmonic_counts(dimension, nodes // 2))
-        projected = _projections(kernel, dimension, nodes)
-        noise = ROUNDING * np.sqrt(nodes) * np.linalg.norm(projected)
-        projected = np.where(np.abs(projected) > noise, projected, 0.0)
-        if not projected[-nodes // 8 :].any():
-            return _Expansion(
-                read_only(projected / roots), read_only(projected * roots)
-            )
-        nodes *= 2
-    raise ValueError(
-        f"kernel = {kernel!r} is not smooth enough: its Funk-Hecke series on "
-        f"S^{dimension - 1} does not end within {LARGEST_QUADRATURE // 2} degrees"
-    )
-
-
-def _projections(kernel: Kernel, dimension: int, nodes: int) -> FloatArray:
-    """Integrals of W times the orthonormal polynomials sqrt(D_l) P_l, l < nodes / 2."""
-    if dimension == 2:
-        angles, weights = (np.arange(nodes) + 0.5) * np.pi / nodes, np.ones(nodes)
-    else:
-        # In the angle, where the integrand is smooth whatever the dimension.
-        places, weights = leggauss(nodes)
-        angles = (places + 1) * np.pi / 2
-        weights = weights * np.sin(angles) ** (dimension - 2)
-    u, weights = np.cos(angles), weights / weights.sum()
-    found = np.empty(nodes // 2)
-    values = weights * kernel.value(u)
-    before, here, previous = np.zeros(nodes), np.ones(nodes), 0.0
-    for l in range(nodes // 2):
-        found[l] = values @ here
-        # u p_l = c_l p_(l+1) + c_(l-1) p_(l-1) for orthonormal polynomials p_l.
-        if dimension == 2:
-            coefficient = np.sqrt(0.5) if l == 0 else 0.5
-        else:
-            upper, lower = (l + 1) * (l + dimension - 2), 2 * l + dimension
-            coefficient = np.sqrt(upper / (lower * (lower - 2)))
-        before, here = here, (u * here - previous * before) / coefficient
-        previous = coefficient
-    return found
-
-
-def _interpolant(function: Callable[[FloatArray], FloatArray]) -> Chebyshev:
-    """The Chebyshev interpolant of a function on [-1, 1], up to rounding or degree 1024."""
-    degree = 16
-    while True:
-        found = Chebyshev.interpolate(function, degree)
-        sizes = np.abs(found.coef)
-        if degree >= 1024 or sizes[-4:].max() <= ROUNDING * max(sizes.max(), 1e-300):
-            return found.trim(ROUNDING * max(float(sizes.max()), 1e-300))
-        degree *= 2
+def _eigenvalues(kernel: Kernel, dimension: int) -> FloatArray:
+    return series_eigenvalues(kernel.chebyshev, dimension)

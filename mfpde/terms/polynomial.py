@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.polynomial import polynomial
+from numpy.polynomial.chebyshev import poly2cheb
+from numpy.polynomial.polynomial import polyder, polyval
 
 from mfpde.arrays import FloatArray, real_array
-from mfpde.terms.kernels import NEGLIGIBLE, Kernel
+from mfpde.terms.kernels import Kernel
 
 LARGEST_DEGREE = 64
 SMALLEST = 1e-100
@@ -58,40 +59,22 @@ class Polynomial(Kernel):
 
     def value(self, cosines: FloatArray) -> FloatArray:
         """W at u = ``cosines``."""
-        return np.asarray(polynomial.polyval(cosines, self.coefficients))
+        return np.asarray(polyval(cosines, self.coefficients))
 
     def slope(self, cosines: FloatArray) -> FloatArray:
         """W' at u = ``cosines``."""
-        return np.asarray(
-            polynomial.polyval(cosines, polynomial.polyder(self.coefficients))
-        )
+        return np.asarray(polyval(cosines, polyder(self.coefficients)))
 
     def bend(self, cosines: FloatArray) -> FloatArray:
         """W'' at u = ``cosines``."""
-        return np.asarray(
-            polynomial.polyval(cosines, polynomial.polyder(self.coefficients, 2))
-        )
+        return np.asarray(polyval(cosines, polyder(self.coefficients, 2)))
 
     @property
     def degree(self) -> int:
         """The largest k with c_k not 0."""
         return int(np.nonzero(np.array(self.coefficients))[0][-1])
 
-    def spectrum(
-        self, dimension: int, degree: int, *, counted: bool = False
-    ) -> FloatArray:
-        """Funk-Hecke eigenvalues lambda_0..lambda_degree, exactly 0 beyond its degree."""
-        found = Kernel.spectrum(self._varying, dimension, degree, counted=counted)
-        found[self.degree + 1 :] = 0.0
-        found[0] += self.coefficients[0]
-        return found
-
-    def band_limit(self, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
-        """Its degree, or less where the last coefficients are below ``tolerance``."""
-        found = Kernel.band_limit(self._varying, dimension, tolerance)
-        return min(self.degree, found)
-
     @cached_property
-    def _varying(self) -> Polynomial:
-        """The kernel without its constant, whose rounding may be more than all the rest."""
-        return Polynomial((0.0, *self.coefficients[1:]))
+    def chebyshev(self) -> FloatArray:
+        """Coefficients of W in Chebyshev polynomials."""
+        return np.asarray(poly2cheb(self.coefficients))
