@@ -77,7 +77,7 @@ class AtomicPieces:
         deficits = -np.einsum("ijd,ijd->ij", chords, chords) / 2
         total = np.zeros(deficits.shape)
         for term in self.equation.zonal_terms:
-            total += term.zonal_kernel.of_deficits(deficits, amplitude=term.amplitude)
+            total += term.amplitude * term.zonal_kernel.of_deficits(deficits)
         return total
 
     def potential(self, positions: FloatArray) -> FloatArray:

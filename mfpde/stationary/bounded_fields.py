@@ -123,9 +123,8 @@ class AtomicField:
         total = np.zeros(len(points))
         deficits = points @ self.points.T - 1
         for term in self.equation.zonal_terms:
-            amplitude = term.amplitude
-            matrix = term.zonal_kernel.of_deficits(deficits, amplitude=amplitude)
-            total += matrix @ self.masses
+            matrix = term.zonal_kernel.of_deficits(deficits)
+            total += term.amplitude * (matrix @ self.masses)
         return total + self.external.values(points)
 
     @cached_property
@@ -193,8 +192,7 @@ class AtomicField:
         """Sums (n,) over the atoms of W, of which ``slopes`` (n, m) are the weighted W'."""
         if isinstance(term, Attention) and term.beta > 0:
             return np.asarray(slopes.sum(axis=1) / term.beta)
-        values = term.zonal_kernel.of_deficits(deficits, amplitude=term.amplitude)
-        return values @ self.masses
+        return term.amplitude * (term.zonal_kernel.of_deficits(deficits) @ self.masses)
 
     def _rest(self, forms: ArcForms, place: Ball) -> FloatArray | None:
         """The terms beyond the cubic form, as a bound (n,) of third derivatives.

@@ -84,23 +84,16 @@ class Exponential(Kernel):
         """K = exp(beta (x.y - 1)) at x.y - 1 = ``deficits``."""
         return np.asarray(np.exp(self.beta * deficits))
 
-    def of_deficits(
-        self, deficits: FloatArray, *, amplitude: float = 1.0
-    ) -> FloatArray:
-        """W, times ``amplitude``, at x.y - 1 = ``deficits``."""
+    def of_deficits(self, deficits: FloatArray) -> FloatArray:
+        """W at x.y - 1 = ``deficits``."""
         if self.beta == 0:
             return np.asarray(1 + deficits)
-        return np.asarray(amplitude / self.beta * self.weight(deficits))
+        return np.asarray(self.weight(deficits) / self.beta)
 
     def pulls(self, deficits: FloatArray, weights: FloatArray) -> KernelPulls:
         """W' = K and W'' = beta K at u = 1 + ``deficits``, times ``weights``."""
         first = weights * self.weight(deficits)
         return KernelPulls(first, self.beta * first)
-
-    @property
-    def unshifted(self) -> float:
-        """The ratio e^beta of the unshifted kernel exp(beta x.y) to K."""
-        return float(np.exp(self.beta))
 
     @property
     def bounds(self) -> ExponentialBounds:
@@ -122,23 +115,20 @@ class Exponential(Kernel):
     ) -> FloatArray:
         """Eigenvalues lambda_l / beta by Bessel's ratios (paper, Lemma 5.1); of u at beta = 0."""
         if self.beta == 0:
-            limit = np.zeros(degree + 1)
-            limit[1] = 1.0 if counted else 1.0 / dimension
-            return limit
-        if counted:
-            return counted_eigenvalues(self.beta, dimension, degree) / self.beta
-        return eigenvalues(self.beta, dimension, degree) / self.beta
+            return np.asarray(
+                np.eye(1, degree + 1, 1)[0] / (1 if counted else dimension)
+            )
+        found = counted_eigenvalues if counted else eigenvalues
+        return np.asarray(found(self.beta, dimension, degree) / self.beta)
 
     def band_limit(self, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
         """Largest degree l at which D_l lambda_l is above ``tolerance``, at least 1."""
         return band_limit(self.beta, dimension, tolerance)
 
     def tail(self, dimension: int, degree: int, *, size: int) -> float:
-        """The part of W beyond ``degree``, up to ``size``; 0 at beta = 0."""
-        if self.beta == 0:
-            return 0.0
-        counted = counted_eigenvalues(self.beta, dimension, size)
-        return float(counted[degree + 1 :].sum() / self.beta)
+        """The part of W beyond ``degree``, up to ``size``."""
+        counted = self.spectrum(dimension, size, counted=True)
+        return float(counted[degree + 1 :].sum())
 
     def scaled_sums(self, points: FloatArray, atoms: PointMasses) -> ScaledSums:
         """Sums over ``atoms`` of K at ``points`` (n, d), the largest exponents taken out."""
@@ -158,8 +148,7 @@ class Exponential(Kernel):
     def sums(self, points: FloatArray, atoms: PointMasses) -> KernelSums:
         """Direct sums over ``atoms`` of W and of W' y at ``points``, shape (n, d)."""
         if self.beta == 0:
-            mean = atoms.masses @ atoms.points
-            return KernelSums(points @ mean, np.broadcast_to(mean, points.shape))
+            return super().sums(points, atoms)
         peaks, sums, vectors = self.scaled_sums(points, atoms)
         scale = np.exp(peaks)
         return KernelSums(scale * sums / self.beta, scale[:, np.newaxis] * vectors)

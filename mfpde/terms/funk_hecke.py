@@ -13,6 +13,7 @@ by their ratios, and the scale from sum_l D_l lambda_l = K(1) = 1.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,22 +22,25 @@ from mfpde.arrays import FloatArray, read_only
 NEGLIGIBLE = 1e-17
 
 
+class _Spectrum(NamedTuple):
+    """Logarithms of lambda_l and of D_l lambda_l, far past where the second is negligible."""
+
+    eigenvalues: FloatArray
+    counted: FloatArray
+
+
 def _log_counts(dimension: int, degree: int) -> FloatArray:
     """Logarithms of the numbers D_l of harmonics of degree l = 0..degree."""
-    l = np.arange(degree, dtype=np.float64)
-    growth = np.log((2 * l + dimension) / (l + 1))
-    inner = (l + dimension - 2) / np.where(
-        2 * l + dimension == 2, 1, 2 * l + dimension - 2
-    )
-    if dimension == 2:
-        inner[0] = 1.0
-        growth[0] = np.log(2.0)
-    return np.concatenate([[0.0], np.cumsum(growth + np.log(inner))])
+    l = np.arange(1, degree, dtype=np.float64)
+    ratios = (2 * l + dimension) / (l + 1)
+    ratios *= (l + dimension - 2) / (2 * l + dimension - 2)
+    return np.concatenate([[0.0], np.cumsum(np.log([dimension, *ratios]))])
 
 
 @lru_cache(maxsize=256)
-def _spectrum(beta: float, dimension: int) -> tuple[FloatArray, FloatArray]:
-    """Arrays log lambda_l and log D_l lambda_l, far past where the second is negligible."""
+def _spectrum(beta: float, dimension: int) -> _Spectrum:
+    if beta == 0:
+        return _Spectrum(np.zeros(1), np.zeros(1))
     nu = dimension / 2 - 1
     # Degrees with l^2 > 2 beta log(1/eps) are negligible in low dimension; at small
     # beta each further degree gains a factor beta / (2 l).
@@ -49,15 +53,14 @@ def _spectrum(beta: float, dimension: int) -> tuple[FloatArray, FloatArray]:
             if k < size:
                 ratios[k] = ratio
         with np.errstate(divide="ignore"):  # at tiny beta an eigenvalue may underflow
-            log_lambda = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
-        log_count = _log_counts(dimension, size)
-        log_mass = log_lambda + log_count
-        peak = log_mass.max()
-        if log_mass[-1] < peak + np.log(NEGLIGIBLE) - 5:
+            eigenvalues = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
+        counted = eigenvalues + _log_counts(dimension, size)
+        peak = counted.max()
+        if counted[-1] < peak + np.log(NEGLIGIBLE) - 5:
             break
         size *= 2
-    shift = peak + np.log(np.exp(log_mass - peak).sum())
-    return read_only(log_lambda - shift), read_only(log_mass - shift)
+    shift = peak + np.log(np.exp(counted - peak).sum())
+    return _Spectrum(read_only(eigenvalues - shift), read_only(counted - shift))
 
 
 def _padded(values: FloatArray, degree: int, beyond: float) -> FloatArray:

@@ -188,11 +188,9 @@ class Kernel(ABC):
         above = np.nonzero(sizes > tolerance * sizes.max())[0]
         return 1 + int(above[-1]) if len(above) else 1
 
-    def of_deficits(
-        self, deficits: FloatArray, *, amplitude: float = 1.0
-    ) -> FloatArray:
-        """W, times ``amplitude``, at u = 1 + ``deficits``."""
-        return amplitude * self.value(np.clip(1.0 + deficits, -1.0, 1.0))
+    def of_deficits(self, deficits: FloatArray) -> FloatArray:
+        """W at u = 1 + ``deficits``."""
+        return self.value(np.clip(1.0 + deficits, -1.0, 1.0))
 
     def tail(self, dimension: int, degree: int, *, size: int) -> float:
         """Bound of the part of W beyond ``degree``: its series' sizes there, up to ``size``."""
