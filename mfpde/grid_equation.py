@@ -16,7 +16,6 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
 from mfpde.terms import (
-    Attention,
     ExternalTerm,
     Head,
     InteractionTerm,
@@ -24,12 +23,9 @@ from mfpde.terms import (
     ZonalTerm,
 )
 from mfpde.terms.head_on_grid import HeadOnGrid
-from mfpde.terms.interaction_on_grid import (
-    InteractionOnGrid,
-    SoftmaxOnGrid,
-    SummedKernels,
-)
+from mfpde.terms.interaction_on_grid import InteractionOnGrid, KernelsOnGrid
 from mfpde.terms.kernels import NEGLIGIBLE
+from mfpde.terms.point_fields import PointFields
 from mfpde.terms.softmax_sums import Sources, with_sources
 
 WATCHED_DEGREE = 16
@@ -76,7 +72,7 @@ class GridEquation:
     def _heads_alone(self) -> tuple[HeadOnGrid, ...]:
         """The heads, each given moments of its own degree; they hold their matrices."""
         heads = (t for t in self.interactions if isinstance(t, Head))
-        return tuple(HeadOnGrid(self.geometry, head) for head in heads)
+        return tuple(HeadOnGrid.of(head, self.geometry) for head in heads)
 
     @cached_property
     def heads(self) -> tuple[HeadOnGrid, ...]:
@@ -89,10 +85,10 @@ class GridEquation:
         geometry, degree = self.geometry, self.degree
         terms = self._zonal_terms
         plain = [term for term in terms if not term.needs_values]
-        sums = [SummedKernels.of(plain, geometry, degree)] if plain else []
-        softmaxes = (t for t in terms if isinstance(t, Attention) and t.needs_values)
-        attention = [SoftmaxOnGrid.of(term, geometry, degree) for term in softmaxes]
-        return (*sums, *attention, *self.heads)
+        sums = [plain] if plain else []
+        sums += [[term] for term in terms if term.needs_values]
+        kernels = (KernelsOnGrid.of(some, geometry, degree) for some in sums)
+        return (*kernels, *self.heads)
 
     @property
     def has_softmax(self) -> bool:
@@ -200,9 +196,12 @@ class GridEquation:
 
     def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Velocity at ``points`` (..., d), tangent vectors (..., d)."""
-        drift = self._external_drift_at(points)
+        drift, fields = (
+            self._external_drift_at(points),
+            PointFields(self.geometry, points),
+        )
         for term in self._acting:
-            drift += term.drift(moments, points)
+            drift += np.moveaxis(term.drift(moments, fields), 0, -1)
         return np.asarray(self.sign * drift)
 
     def first_variation(self, moments: ComplexArray) -> FloatArray:
@@ -217,8 +216,9 @@ class GridEquation:
     ) -> FloatArray:
         """The first variation F = A[mu] + V at ``points`` (..., d), shape (...)."""
         total = self._external_potential_at(points)
+        fields = PointFields(self.geometry, points)
         for term in self._acting:
-            total += term.potential(moments, points)
+            total += term.potential(moments, fields)
         return total
 
     def has_lost_mass(self, moments: ComplexArray, masses: FloatArray) -> bool:

@@ -1,6 +1,6 @@
 r"""Interactions on a grid: drift, potential and energy from the moments of a measure.
 
-    F = Z,          v = grad Z            Z(x) = int W(x, y) dmu(y)
+    F = a Z,        v = a grad Z          Z(x) = int W(x, y) dmu(y)
     F = a log Z,    v = a grad Z / Z      (softmax)
 
 The coefficients of the mean kernel Z are linear in the moments.  For kernels of x.y they are the
@@ -13,164 +13,137 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry import Geometry
-from mfpde.geometry.base import FieldAtPoints, Fields
-from mfpde.terms.attention import Attention
+from mfpde.geometry import Geometry, Zonal
+from mfpde.geometry.base import Fields
+from mfpde.terms.exponential_attention import ExponentialAttention
 from mfpde.terms.interaction import ZonalTerm
-from mfpde.terms.softmax_sums import Normalisation, Series, largest_terms
-
-Places = Fields | FloatArray
-"""Where a field is asked for: at the points of a grid, or at points (..., d)."""
+from mfpde.terms.softmax_sums import SMALL, Normalisation, resolved_limit
 
 
 @dataclass(frozen=True, eq=False)
 class InteractionOnGrid(ABC):
-    """An interaction on ``geometry``, of which a subclass says the mean kernel."""
+    """An interaction on ``geometry``, of which a subclass says the mean kernel Z.
+
+    ``softmax`` is the attention that divides by Z; None if there is no softmax.
+    """
 
     geometry: Geometry
+    softmax: ExponentialAttention | None
+
+    @property
+    @abstractmethod
+    def factor(self) -> float:
+        """The number a, which makes a potential of Z or of log Z."""
 
     @abstractmethod
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of Z."""
 
     @abstractmethod
-    def drift(self, moments: ComplexArray, where: Places) -> FloatArray:
-        """The drift, (directions, ...) along the tangents of a grid, or vectors (..., d)."""
-
-    @abstractmethod
-    def potential(self, moments: ComplexArray, where: Places) -> FloatArray:
-        """The potential (...) of which the drift is the gradient."""
-
-    @abstractmethod
     def energy(self, moments: ComplexArray) -> float:
-        """The energy (1/2) iint W dmu dmu, by Parseval."""
+        """The energy (a / 2) iint W dmu dmu, by Parseval."""
 
-    def values(self, coefficients: ComplexArray, where: Places) -> FloatArray:
-        """Values (...) of the field with these ``coefficients``."""
-        if isinstance(where, np.ndarray):
-            return self.geometry.field_at(coefficients, where).values
-        return where.synthesis(coefficients)
+    @abstractmethod
+    def normalisation(
+        self,
+        values: FloatArray,
+        where: Fields,
+        moments: ComplexArray,
+        mean: ComplexArray,
+    ) -> Normalisation:
+        """The ``values`` of Z at ``where``, of coefficients ``mean``, as a softmax divides."""
 
-    def slopes(self, coefficients: ComplexArray, where: Places) -> FloatArray:
-        """The field's gradient, in the form of :meth:`drift`."""
-        if isinstance(where, np.ndarray):
-            return self.geometry.field_at(coefficients, where).gradients
-        return where.gradient(coefficients)
+    def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
+        """The drift, (directions, ...) along the tangents."""
+        mean = self.mean_kernel(moments)
+        if self.softmax is None:
+            return self.factor * where.gradient(mean)
+        z = self.normalisation(where.synthesis(mean), where, moments, mean)
+        return z.drift(where.gradient(mean), self.factor, self.softmax)
 
-    def values_and_slopes(
-        self, coefficients: ComplexArray, where: Places
-    ) -> FieldAtPoints:
-        """Both, in one evaluation at points of no grid."""
-        if isinstance(where, np.ndarray):
-            return self.geometry.field_at(coefficients, where)
-        return FieldAtPoints(
-            where.synthesis(coefficients), where.gradient(coefficients)
-        )
+    def potential(self, moments: ComplexArray, where: Fields) -> FloatArray:
+        """The potential (...) of which the drift is the gradient."""
+        mean = self.mean_kernel(moments)
+        values = where.synthesis(mean)
+        if self.softmax is None:
+            return self.factor * values
+        z = self.normalisation(values, where, moments, mean)
+        log_mean = np.log(z.divisors) + self.log_scale(where)
+        return z.completed(self.softmax.softmax_potential(log_mean), self.softmax)
+
+    def log_scale(self, where: Fields) -> FloatArray | float:
+        """Logarithm of the shifted mean kernel over Z, a number or (...)."""
+        del where
+        return 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class SummedKernels(InteractionOnGrid):
-    """All kernels of x.y without softmax as one, whose eigenvalues are ``spectrum``."""
+class KernelsOnGrid(InteractionOnGrid):
+    """Kernels of x.y, whose mean has the ``spectrum`` times the moments up to ``degree``.
 
+    All those without softmax act as one; of normalised attention Z = int K dmu.
+    """
+
+    degree: int
     spectrum: FloatArray
 
     @classmethod
     def of(
         cls, terms: Sequence[ZonalTerm], geometry: Geometry, degree: int
-    ) -> SummedKernels:
-        """The sum of ``terms`` for moments up to ``degree``."""
-        spectra = [t.amplitude * _spectrum(t, geometry, degree) for t in terms]
-        return cls(geometry, np.sum(spectra, axis=0))
+    ) -> KernelsOnGrid:
+        """The sum of ``terms`` without softmax, or one with it, for moments up to ``degree``."""
+        first, softmax = terms[0], None
+        if isinstance(first, ExponentialAttention) and first.needs_values:
+            softmax = first
+        counted = geometry.symbols_count_harmonics
+        spectra = [
+            (term.amplitude if softmax is None else softmax.beta)
+            * term.interaction_spectrum(geometry.dimension, degree, counted=counted)
+            for term in terms
+        ]
+        spectrum = np.sum(spectra, axis=0)[geometry.degrees(degree)]
+        return cls(geometry, softmax, degree, spectrum)
+
+    @property
+    def factor(self) -> float:
+        """1 / beta of a softmax, else 1: the spectrum holds it."""
+        return 1.0 if self.softmax is None else 1 / self.softmax.beta
 
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of Z."""
-        plain: ComplexArray = np.asarray(moments)
-        coefficients: ComplexArray = self.spectrum * plain
-        return coefficients
-
-    def drift(self, moments: ComplexArray, where: Places) -> FloatArray:
-        """The drift, (directions, ...) along the tangents of a grid, or vectors (..., d)."""
-        return self.slopes(self.mean_kernel(moments), where)
-
-    def potential(self, moments: ComplexArray, where: Places) -> FloatArray:
-        """The potential (...)."""
-        return self.values(self.mean_kernel(moments), where)
+        return np.asarray(self.spectrum * np.asarray(moments), dtype=np.complex128)
 
     def energy(self, moments: ComplexArray) -> float:
-        """The energy (1/2) iint W dmu dmu, by Parseval."""
+        """The energy (a / 2) iint W dmu dmu, by Parseval; of softmax that without it."""
         plain = np.asarray(moments)
-        return float(self.geometry.pairing(self.mean_kernel(plain), plain) / 2)
-
-
-@dataclass(frozen=True, eq=False)
-class SoftmaxOnGrid(InteractionOnGrid):
-    """Normalised attention; Z = int exp(beta (x.y - 1)) dmu."""
-
-    term: Attention
-    degree: int
-    spectrum: FloatArray
-
-    @classmethod
-    def of(cls, term: Attention, geometry: Geometry, degree: int) -> SoftmaxOnGrid:
-        """``term`` for moments up to ``degree``."""
-        spectrum = term.beta * _spectrum(term, geometry, degree)
-        return cls(geometry, term, degree, spectrum)
-
-    def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
-        """Coefficients of Z."""
-        plain: ComplexArray = np.asarray(moments)
-        coefficients: ComplexArray = self.spectrum * plain
-        return coefficients
-
-    def drift(self, moments: ComplexArray, where: Places) -> FloatArray:
-        """The drift, (directions, ...) along the tangents of a grid, or vectors (..., d)."""
-        mean = self.mean_kernel(moments)
-        values, slopes = self.values_and_slopes(mean, where)
-        z = self._normalisation(values, where, moments, mean)
-        return z.drift(slopes, 1 / self.term.beta, self.term)
-
-    def potential(self, moments: ComplexArray, where: Places) -> FloatArray:
-        """The potential (...)."""
-        mean = self.mean_kernel(moments)
-        values = self.values(mean, where)
-        z = self._normalisation(values, where, moments, mean)
-        potential = self.term.softmax_potential(np.log(z.divisors))
-        return z.completed_potential(potential, self.term)
-
-    def energy(self, moments: ComplexArray) -> float:
-        """The energy (1 / 2 beta) iint K dmu dmu, by Parseval."""
-        plain = np.asarray(moments)
+        scale = 1.0 if self.softmax is None else self.softmax.energy_amplitude
         pairing = self.geometry.pairing(self.mean_kernel(plain), plain)
-        return self.term.energy_amplitude * pairing / (2 * self.term.beta)
+        return float(scale * self.factor * pairing / 2)
 
-    def _normalisation(
+    def normalisation(
         self,
         values: FloatArray,
-        where: Places,
+        where: Fields,
         moments: ComplexArray,
         mean: ComplexArray,
     ) -> Normalisation:
-        """The ``values`` of Z at ``where``, by which the softmax divides."""
+        """The ``values`` of Z at ``where``, of coefficients ``mean``, as a softmax divides."""
         geometry, mass = self.geometry, float(moments[0].real)
         if geometry.axis is not None:
-            largest = largest_terms(mass * self.spectrum, where, geometry)
-            return Normalisation(values, largest, where, moments)
+            fields: Any = where.centres if isinstance(where, Zonal) else where
+            # Moments have the rounding of the largest, those of a measure at the axis.
+            largest = fields.largest_terms(mass * self.spectrum)
+            limits = SMALL * largest
+            return Normalisation(values, fields, moments, largest, lambda: limits)
 
-        def largest_value() -> float:
+        def limit() -> float:
             # What is summed has one sign where Z is largest.
-            return float(geometry.synthesis(mean).max())
+            most = float(geometry.synthesis(mean).max())
+            return resolved_limit(geometry, mean, self.degree, most)
 
-        series = Series(geometry, mean, self.degree, largest_value)
-        return Normalisation(values, mass, where, moments, series)
-
-
-def _spectrum(term: ZonalTerm, geometry: Geometry, degree: int) -> FloatArray:
-    """The factor of each moment of a measure in that of its mean kernel."""
-    spectrum = term.interaction_spectrum(
-        geometry.dimension, degree, counted=geometry.symbols_count_harmonics
-    )
-    return np.asarray(spectrum[geometry.degrees(degree)])
+        return Normalisation(values, where, moments, mass, limit)

@@ -17,17 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray
-from mfpde.geometry import Geometry, Zonal
+from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
-from mfpde.geometry.zonal_fields import ZonalFields
 from mfpde.terms.interaction import FieldValues, InteractionTerm
 from mfpde.terms.kernels import PointMasses
+from mfpde.terms.point_fields import PointFields, in_plane
 
 SMALL = 1e-4
 """Share of the largest terms of its sum below which Z has lost too many digits."""
@@ -71,9 +71,9 @@ class Sources:
             self._known[nodes] = self._acting(nodes)
         return term.field_of_atoms(points, self._known[nodes])
 
-    def asks_for(self, small: BoolArray, where: Fields | FloatArray) -> bool:
+    def asks_for(self, small: BoolArray, where: Fields) -> bool:
         """Whether sums are wanted where Z is ``small``, at points ``where``."""
-        if self.watched is None or isinstance(where, np.ndarray):
+        if self.watched is None or isinstance(where, PointFields):
             return True
         seen = self.watched
         if len(small) > len(seen):  # faces, at both sides of a cell
@@ -100,14 +100,6 @@ class Sources:
         return PointMasses(np.stack([along, across], axis=-1).reshape(-1, 2), spread)
 
 
-def in_plane(axis: FloatArray | None, points: FloatArray) -> FloatArray:
-    """The pairs (cos theta, sin theta) (..., 2) of ``points`` (..., d), theta from ``axis``."""
-    assert axis is not None
-    cosines = points @ axis
-    across = points - cosines[..., np.newaxis] * axis
-    return np.stack([cosines, np.linalg.norm(across, axis=-1)], axis=-1)
-
-
 class Moments(np.ndarray[Any, np.dtype[np.complex128]]):
     """Moments of a measure that know its masses; whatever is computed from them does not."""
 
@@ -130,23 +122,18 @@ def sources_of(moments: ComplexArray) -> Sources | None:
     return getattr(moments, "sources", None)
 
 
-class Series(NamedTuple):
-    """Z on a circle or a sphere by its ``coefficients`` up to a ``degree``.
+def resolved_limit(
+    geometry: Geometry, coefficients: ComplexArray, degree: int, largest: float
+) -> float:
+    """The value of Z on a circle or a sphere below which its series has lost too many digits.
 
-    ``largest`` gives the size of the largest terms of which it is the sum.
+    ``largest`` is the size of the largest terms of which Z is the sum; the size of its last two
+    degrees is that of what the series leaves out.
     """
-
-    geometry: Geometry
-    coefficients: ComplexArray
-    degree: int
-    largest: Callable[[], float]
-
-    @property
-    def left_out(self) -> float:
-        """The size of the last two degrees, beside which those that follow are small."""
-        last = self.geometry.degrees(self.degree) >= self.degree - 1
-        harmonics = 2 if self.geometry.dimension == 2 else 2 * self.degree + 1
-        return float(np.sqrt(2 * harmonics) * np.linalg.norm(self.coefficients[last]))
+    last = geometry.degrees(degree) >= degree - 1
+    harmonics = 2 if geometry.dimension == 2 else 2 * degree + 1
+    left_out = np.sqrt(2 * harmonics) * np.linalg.norm(coefficients[last])
+    return max(SMALL * largest, DIGITS * float(left_out))
 
 
 class Normalisation:
@@ -156,116 +143,56 @@ class Normalisation:
     ----------
     values
         Z (...) from the moments.
-    largest
-        Size of the largest terms of which it is the sum, or a bound, a number or (...).
     where
-        The points: fields of a geometry, or an array (..., d).
+        The points, those of the plane on a zonal grid.
     moments
         The moments; without known masses, as in stages of schemes, quotients fade where Z is
         nothing but rounding, which is far from all mass.
-    series
-        How Z was summed, from which follows what it has lost; None where ``largest`` says it.
+    bound
+        Bound of the terms of which Z is the sum, a number or (...).
+    limit
+        Returns what Z must not be below, a number or (...).
     """
 
     def __init__(
         self,
         values: FloatArray,
-        largest: FloatArray | float,
-        where: Fields | FloatArray,
+        where: Fields,
         moments: ComplexArray,
-        series: Series | None = None,
+        bound: FloatArray | float,
+        limit: Callable[[], FloatArray | float],
     ) -> None:
-        self._where = where
-        self._sources = sources_of(moments)
-        self._small: BoolArray | None = None
         self.divisors = values
-        if (values >= LARGE * largest).all():
+        self._where = where
+        self._sources: Sources | None = None
+        if (values >= LARGE * bound).all():
             return
-        self.divisors = np.maximum(values, np.maximum(EMPTY * largest, TINY))
-        if self._sources is not None:
-            limit = SMALL * largest
-            if series is not None:
-                lost = DIGITS * series.left_out
-                limit = max(limit, lost)
-                if (values < limit).any():
-                    limit = max(SMALL * series.largest(), lost)
-            small = values < limit
-            if small.any() and self._sources.asks_for(small, where):
-                self._small = small
+        self.divisors = np.maximum(values, np.maximum(EMPTY * bound, TINY))
+        sources = sources_of(moments)
+        if sources is not None:
+            self._small = values < limit()
+            if self._small.any() and sources.asks_for(self._small, where):
+                self._sources = sources
 
     def drift(
-        self, vectors: FloatArray, factor: float, term: InteractionTerm
+        self, components: FloatArray, factor: float, term: InteractionTerm
     ) -> FloatArray:
-        """The drift ``factor`` * ``vectors`` / Z of ``term``, which overwrites the vectors.
+        """The drift ``factor`` * ``components`` / Z of ``term``, which overwrites them.
 
-        They are components at the points of a grid, vectors at others.  Where Z is small, sums
-        are filled in.
+        Where Z is small, sums are filled in.
         """
-        is_at_points = isinstance(self._where, np.ndarray)
-        vectors /= self.divisors[..., np.newaxis] if is_at_points else self.divisors
-        vectors *= factor
-        return self._completed_drift(vectors, term)
+        components /= self.divisors
+        components *= factor
+        if self._sources is not None:
+            points = self._where.points[self._small]
+            found = self._sources.field(term, points).gradient
+            tangents = self._where.tangents[:, self._small]
+            components[:, self._small] = np.einsum("ani,ni->an", tangents, found)
+        return components
 
-    def _completed_drift(self, drift: FloatArray, term: InteractionTerm) -> FloatArray:
-        if self._sources is not None and self._small is not None:
-            found = self._sources.field(term, self._places).gradient
-            if isinstance(self._where, np.ndarray):
-                drift[self._small] = self._as_vectors(found)
-            else:
-                tangents = _fields(self._where).tangents[:, self._small]
-                drift[:, self._small] = np.einsum("ani,ni->an", tangents, found)
-        return drift
-
-    def completed_potential(
-        self, values: FloatArray, term: InteractionTerm
-    ) -> FloatArray:
+    def completed(self, values: FloatArray, term: InteractionTerm) -> FloatArray:
         """``values`` of the potential of ``term``, with sums filled in where Z is small."""
-        if self._sources is not None and self._small is not None:
-            values[self._small] = self._sources.field(term, self._places).values
+        if self._sources is not None:
+            points = self._where.points[self._small]
+            values[self._small] = self._sources.field(term, points).values
         return values
-
-    @property
-    def _places(self) -> FloatArray:
-        """The points with a small Z as :meth:`Sources.field` takes them."""
-        if not isinstance(self._where, np.ndarray):
-            return _fields(self._where).points[self._small]
-        chosen = self._where[self._small]
-        axis = self._axis
-        return chosen if axis is None else in_plane(axis, chosen)
-
-    @property
-    def _axis(self) -> FloatArray | None:
-        return None if self._sources is None else self._sources.geometry.axis
-
-    def _as_vectors(self, found: FloatArray) -> FloatArray:
-        """Drifts (n, d) from those (n, 2) in the plane of a zonal grid; else they are such."""
-        if self._axis is None:
-            return found
-        cosines, sines = self._places.T
-        # Along the unit tangent of growing theta, (x cos theta - e) / sin theta.
-        turning = cosines * found[:, 1] - sines * found[:, 0]
-        scale = np.divide(turning, sines, out=np.zeros(len(sines)), where=sines > 0)
-        where: Any = self._where
-        outward = cosines[:, np.newaxis] * where[self._small] - self._axis
-        return np.asarray(scale[:, np.newaxis] * outward)
-
-
-def _fields(where: Fields) -> Fields:
-    """The fields themselves; those of a zonal grid have points in the plane."""
-    return where.centres if isinstance(where, Zonal) else where
-
-
-def largest_terms(
-    coefficients: FloatArray, where: Fields | FloatArray, geometry: Geometry
-) -> FloatArray:
-    """Sums (...) of |c_l P_l| on a zonal grid, from the c_l of a measure at its axis.
-
-    Moments have the rounding of the largest.  The sums fall from the axis to the equator.
-    """
-    if isinstance(where, np.ndarray):
-        cosines, sines = np.moveaxis(in_plane(geometry.axis, where), -1, 0)
-        angles = np.arctan2(sines, cosines)
-        flat = ZonalFields(geometry.dimension, angles.ravel())
-        return flat.largest_terms(coefficients).reshape(angles.shape)
-    fields: Any = _fields(where)
-    return np.asarray(fields.largest_terms(coefficients))

@@ -11,11 +11,9 @@ an even sum belong together, and T falls into two blocks.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -76,16 +74,11 @@ class Transfer:
         """Bound of the sum over b of |T_ab f_b| for all a, f the real parts of ``moments``."""
         numbers = np.abs(np.ascontiguousarray(moments).view(np.float64))
         return sum(
-            float(largest @ numbers[places])
-            for largest, places in zip(
-                self._largest_entries, self.moments.places_by_parity, strict=True
+            float(np.abs(block).max(axis=0) @ numbers[places])
+            for block, places in zip(
+                self.blocks, self.moments.places_by_parity, strict=True
             )
         )
-
-    @cached_property
-    def _largest_entries(self) -> tuple[FloatArray, ...]:
-        """The largest entry of each column of both blocks."""
-        return tuple(np.abs(block).max(axis=0) for block in self.blocks)
 
     @cached_property
     def _lengths(self) -> tuple[IntArray, ...]:
@@ -170,19 +163,16 @@ class Shift:
         return int(-np.log(RESOLVED) / nearest_singularity)
 
 
-_IN_USE: WeakValueDictionary[Hashable, Transfer] = WeakValueDictionary()
-"""Matrices by their keys, which equations on grids hold: heads whose V differ share that of D."""
 _KEPT: dict[Hashable, Transfer] = {}
-"""Those used last, for later runs; the ones used longest ago give way."""
+"""Matrices by their keys, the ones used longest ago first, which give way."""
 MOST_KEPT = 2**29
 """Bytes of the matrices that are kept."""
-_LOCK = threading.Lock()
 
 
 def transfer(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
     """The transfer matrix of ``head`` on the grids of ``geometry``'s kind.
 
-    It is computed once as long as it is in use, or one of the last that were.
+    It is computed once for all heads with its D, as long as it is one of the last in use.
 
     Raises
     ------
@@ -192,16 +182,12 @@ def transfer(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
     """
     matrix = head.bilinear
     key = (head.beta, matrix.shape, matrix.tobytes(), shift.is_constant, geometry)
-    known = _IN_USE.get(key)
-    if known is None:
-        known = _resolve(head, geometry, shift)
-    with _LOCK:
-        _IN_USE[key] = known
-        _KEPT.pop(key, None)
-        _KEPT[key] = known
-        while sum(kept.size for kept in _KEPT.values()) > MOST_KEPT:
-            _KEPT.pop(next(iter(_KEPT)))
-    return known
+    found = _KEPT.pop(key, None) or _resolve(head, geometry, shift)
+    _KEPT[key] = found
+    for oldest in list(_KEPT):
+        if sum(kept.size for kept in list(_KEPT.values())) > MOST_KEPT:
+            _KEPT.pop(oldest, None)
+    return found
 
 
 def _resolve(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
