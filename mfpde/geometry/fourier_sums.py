@@ -27,9 +27,6 @@ finally:
 
 __all__ = ["field_at_points", "moments_of_atoms", "pyfftw"]
 
-BLOCK = 64
-"""Points whose fields are summed together."""
-
 
 @compiled_sum
 def moments_of_atoms(
@@ -37,24 +34,17 @@ def moments_of_atoms(
 ) -> ComplexArray:
     """Sum of m (x - iy)^k over atoms with ``points`` (n, 2), k = 0..degree."""
     n = len(points)
-    x = points[:, 0].copy()
-    y = points[:, 1].copy()
-    wave_real = masses.copy()
-    wave_imag = np.zeros(n)
+    x, y = points[:, 0].copy(), points[:, 1].copy()
+    wave_real, wave_imag = masses.copy(), np.zeros(n)
     result = np.empty(degree + 1, dtype=np.complex128)
-    total = 0.0
-    for p in range(n):
-        total += masses[p]
-    result[0] = total
-    for k in range(1, degree + 1):
+    for k in range(degree + 1):
         total_real = total_imag = 0.0
         for p in range(n):
+            total_real += wave_real[p]
+            total_imag += wave_imag[p]
             real = wave_real[p] * x[p] + wave_imag[p] * y[p]
-            imag = wave_imag[p] * x[p] - wave_real[p] * y[p]
+            wave_imag[p] = wave_imag[p] * x[p] - wave_real[p] * y[p]
             wave_real[p] = real
-            wave_imag[p] = imag
-            total_real += real
-            total_imag += imag
         result[k] = complex(total_real, total_imag)
     return result
 
@@ -65,32 +55,20 @@ def field_at_points(
 ) -> tuple[FloatArray, FloatArray]:
     """Values c_0 + 2 Re sum_k c_k (x + iy)^k, (n,), and tangential gradients, (n, 2)."""
     n = len(points)
-    values = np.empty(n)
+    x, y = points[:, 0].copy(), points[:, 1].copy()
+    cosine, sine = np.ones(n), np.zeros(n)
+    values, slopes = np.full(n, coefficients[0].real), np.zeros(n)
+    for k in range(1, len(coefficients)):
+        real, imag = 2.0 * coefficients[k].real, 2.0 * coefficients[k].imag
+        for p in range(n):
+            # (x + iy)^k.
+            raised = cosine[p] * x[p] - sine[p] * y[p]
+            sine[p] = cosine[p] * y[p] + sine[p] * x[p]
+            cosine[p] = raised
+            values[p] += real * cosine[p] - imag * sine[p]
+            slopes[p] -= k * (real * sine[p] + imag * cosine[p])
     gradients = np.empty((n, 2))
-    # A block of points at a time, whose numbers stay in the cache.
-    x, y = np.zeros((2, BLOCK))
-    cosine, sine, value, slope = np.empty((4, BLOCK))
-    for first in range(0, n, BLOCK):
-        count = min(BLOCK, n - first)
-        for p in range(count):
-            x[p] = points[first + p, 0]
-            y[p] = points[first + p, 1]
-        cosine[:] = 1.0
-        sine[:] = 0.0
-        value[:] = coefficients[0].real
-        slope[:] = 0.0
-        for k in range(1, len(coefficients)):
-            real = 2.0 * coefficients[k].real
-            imag = 2.0 * coefficients[k].imag
-            for p in range(BLOCK):
-                # (x + iy)^k.
-                raised = cosine[p] * x[p] - sine[p] * y[p]
-                sine[p] = cosine[p] * y[p] + sine[p] * x[p]
-                cosine[p] = raised
-                value[p] += real * cosine[p] - imag * sine[p]
-                slope[p] -= k * (real * sine[p] + imag * cosine[p])
-        for p in range(count):
-            values[first + p] = value[p]
-            gradients[first + p, 0] = -slope[p] * y[p]
-            gradients[first + p, 1] = slope[p] * x[p]
+    for p in range(n):
+        gradients[p, 0] = -slopes[p] * y[p]
+        gradients[p, 1] = slopes[p] * x[p]
     return values, gradients
