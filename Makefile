@@ -40,7 +40,9 @@ $(RUN_READY): pyproject.toml
 $(READY): $(RUN_READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@echo "Compiling for this machine, once (about a minute)."
-	-@$(BIN)/mfpde warm-up --quiet
+	-@for run in circle_descent sphere_descent_relu; do \
+	  $(BIN)/mfpde run examples/paper_$$run.toml --quiet --set solve.t_end=1; \
+	done
 	@touch $@
 
 # shtns compiles against FFTW, whose development files pip cannot bring.

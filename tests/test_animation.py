@@ -13,7 +13,6 @@ from matplotlib.colors import LogNorm
 from PIL import Image, ImageSequence
 
 import mfpde
-from mfpde.commands.command_line import main
 from mfpde.plotting.animation import film_of
 
 EQUATION = mfpde.MeanFieldEquation(
@@ -76,34 +75,18 @@ def test_a_film_lasts_as_long_as_asked_and_moves_between_saves(run, tmp_path) ->
     assert all(np.abs(a - b).max() > 30 for a, b in pairwise(frames))
 
 
-def test_a_film_of_a_length_is_written_from_the_command_line(run, tmp_path) -> None:
-    store, film = tmp_path / "run.zarr", tmp_path / "film.gif"
-    mfpde.save(run, store)
-    given = [str(store), str(film), "--duration", "0.4", "--frames-per-second", "10"]
-    assert main(["animate", *given]) == 0
-    assert len(frames_of(film)) == 4
-
-
 @needs_ffmpeg
-def test_an_mp4_is_written_from_the_command_line(run, tmp_path, capsys) -> None:
-    store, film = tmp_path / "run.zarr", tmp_path / "film.mp4"
-    mfpde.save(run, store)
-    assert main(["animate", str(store), str(film), "--frames", "2"]) == 0
+def test_an_mp4_is_written(run, tmp_path) -> None:
+    film = mfpde.animate(run, tmp_path / "film.mp4", frames=2)
     assert film.read_bytes()[4:8] == b"ftyp"
-    assert str(film) in capsys.readouterr().out
 
 
 def test_without_ffmpeg_a_gif_is_named_as_the_way_out(
-    run, tmp_path, monkeypatch, capsys
+    run, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda _: False))
-    store = tmp_path / "run.zarr"
-    mfpde.save(run, store)
-    assert main(["animate", str(store), str(tmp_path / "film.mp4")]) == 2
-    said = capsys.readouterr().err
-    assert "ffmpeg" in said
-    assert "film.gif" in said
-    assert said.count("\n") == 1
+    with pytest.raises(ValueError, match=r"ffmpeg.*film\.gif"):
+        mfpde.animate(run, tmp_path / "film.mp4")
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ import pytest
 from mfpde.commands.command_line import main
 
 COMMANDS = (
-    *("run", "resume", "settings", "warm-up", "show", "plot", "view", "animate"),
-    *("minimize", "continuation", "phase-diagram", "theory"),
-    *("study", "sweep", "verify"),
+    *("run", "resume", "settings", "show", "plot", "view"),
+    *("minimize", "continuation", "phase-diagram", "sweep", "verify"),
 )
 
 
@@ -54,8 +53,12 @@ def test_the_help_of_a_command_explains_each_word_and_has_an_example(
             "mfpde run: Unknown option: --quit. Did you mean --quiet?",
         ),
         ("run x.toml --set", "mfpde run: --set needs a value: Change one setting"),
-        ("study x --particles 2.7", "--particles = '2.7' must be a whole number"),
-        ("study x.toml --rtol x", "--rtol = 'x' must be a number"),
+        ("sweep x --workers 2.7", "--workers = '2.7' must be a whole number"),
+        ("minimize x --tolerance x", "--tolerance = 'x' must be a number"),
+        (
+            "phase-diagram --dimension 3 --betas 64,abc",
+            "--betas = '64,abc' must be numbers with commas",
+        ),
         (
             "phase-diagram --dimension 3 --betas 1 --kernel shift",
             "--kernel = 'shift' must be one of 'shifted', 'unshifted' (did you mean",

@@ -43,8 +43,7 @@ def config(tmp_path, monkeypatch):
     [
         ("run", "--figure"),
         ("run", "--out"),
-        ("study", "--figure"),
-        ("study", "--csv"),
+        ("sweep", "--csv"),
         ("minimize", "--figure"),
         ("continuation", "--figure"),
     ],
@@ -82,33 +81,6 @@ def test_a_figure_that_fails_leaves_a_complete_store(
         "run is complete in x.zarr: mfpde plot x.zarr\n"
     )
     assert load("x.zarr").stop.kind == "t_end"
-
-
-def test_cells_that_are_no_numbers_are_named(config, capsys) -> None:
-    assert main(["study", config, "--cells", "64,abc"]) == 2
-    assert "--cells = '64,abc' must be numbers" in capsys.readouterr().err
-    assert main(["study", config, "--cells", "64,96.5"]) == 2
-    assert "cells[1] = 96.5 must be a whole number" in capsys.readouterr().err
-
-
-def test_atoms_on_a_zonal_grid_are_not_studied(config, capsys) -> None:
-    zonal = "geometry={kind='zonal', dimension=4, cells=32}"
-    Path(config).write_text(
-        TEXT.replace('[geometry]\nkind = "circle"\ncells = 64', zonal)
-    )
-    assert main(["study", config]) == 2
-    assert "[geometry] atoms are studied on a circle" in capsys.readouterr().err
-
-
-def test_a_study_without_atoms_says_so_in_place_of_its_figure(config, capsys) -> None:
-    short = ["--set", "solve.t_end=0.01", "--cells", "32,64,128", "--particles", "0"]
-    assert main(["study", config, *short, "--figure", "study.pdf"]) == 2
-    captured = capsys.readouterr()
-    assert "number of atoms" in captured.out
-    assert captured.err.startswith(
-        "mfpde study: --figure study.pdf: the study found no"
-    )
-    assert not Path("study.pdf").exists()
 
 
 def test_the_list_of_settings_has_every_key(capsys) -> None:

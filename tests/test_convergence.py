@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.commands.command_line import main
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measures import starts
@@ -276,38 +275,3 @@ def test_diffusion_is_refused():
     equation = MeanFieldEquation(Attention(2.0), direction="ascent", diffusion=0.1)
     with pytest.raises(ValueError, match=r"diffusion = 0\.1"):
         mfpde.convergence_to_atoms(equation, two_waves, cells=[64, 128], t_end=1.0)
-
-
-TEXT = """
-[geometry]
-kind = "circle"
-cells = 256
-[attention]
-beta = 6.0
-[equation]
-direction = "ascent"
-[start]
-kind = "bumps"
-angles = [1.0, 4.0]
-widths = [0.4, 0.4]
-masses = [0.6, 0.4]
-background = 0.1
-[solve]
-t_end = 10.0
-"""
-
-
-def test_the_command_prints_writes_and_draws(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "run.toml").write_text(TEXT)
-    arguments = ["study", "run.toml", "--particles", "0", "--rtol", "1e-4"]
-    assert main([*arguments, "--csv", "s.csv", "--figure", "s.pdf"]) == 0
-    told = capsys.readouterr().out
-    assert "Circle(num_cells=64)" in told
-    assert "number of atoms" in told
-    for name in ("s.csv", "s.pdf", "s.png"):
-        assert (tmp_path / name).stat().st_size > 0
-    assert main([*arguments, "--cells", "64,lots"]) == 2
-    assert "--cells = '64,lots'" in capsys.readouterr().err
-    assert main([*arguments, "--cells", "256,128"]) == 2
-    assert "increase" in capsys.readouterr().err

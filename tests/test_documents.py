@@ -72,7 +72,7 @@ def test_blocks_are_of_a_kind_that_is_checked(name) -> None:
     [
         "```python\nraise ValueError\n```\n",
         "```python\nprint(1)\n```\n\n<!-- test: output -->\n\n```text\n2\n```\n",
-        "```console\n$ mfpde theory beta=5 dimension=nonsense\n```\n",
+        "```console\n$ mfpde phase-diagram --dimension nonsense --betas 5\n```\n",
         "```console\n$ mfpde --version\nmfpde 0.0.0\n```\n",
     ],
 )

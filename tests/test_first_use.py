@@ -3,13 +3,11 @@
 import json
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import pytest
 
 import mfpde
-from mfpde.commands.command_line import main
 from mfpde.commands.compiling import show_waiting
 
 HEAVY = {
@@ -88,19 +86,3 @@ def test_what_a_command_waits_for_is_said_on_a_terminal_and_nowhere_else(
     assert said.count("mfpde run: compiling for this machine, once: ") == 1
     # The line is cleared at the end.
     assert said.endswith(" \r")
-
-
-def test_warm_up_runs_what_users_run_first(capsys, monkeypatch):
-    assert main(["warm-up"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert len(said) == 3
-    assert all(": ready (" in line for line in said)
-    monkeypatch.setattr(
-        "concurrent.futures.ProcessPoolExecutor",
-        lambda count, mp_context: ThreadPoolExecutor(count),
-    )
-    monkeypatch.setattr(
-        "mfpde.commands.compiling._time_examples", lambda name: (name, 0.0)
-    )
-    assert main(["warm-up", "--quiet"]) == 0
-    assert capsys.readouterr().out == ""

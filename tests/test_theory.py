@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -15,7 +14,6 @@ from scipy.special import comb, exp1, expi, gamma, iv, roots_legendre
 
 import mfpde
 from mfpde import theory
-from mfpde.commands.command_line import main
 from mfpde.geometry.zonal_fields import zonal_harmonics
 from validation.circle_cases import (
     Array,
@@ -842,86 +840,3 @@ def test_the_inverse_says_which_condition_fails() -> None:
 def test_bad_input_is_named(call: Callable[[], object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         call()
-
-
-# The command line
-
-
-def said_by(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["theory", *arguments]) == 0
-    return capsys.readouterr().out
-
-
-ATOMS = ("count=6", "start_angle=1.0", "end_angle=0.1", "direction=ascent")
-
-
-def test_the_command_prints_what_the_functions_return(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    said = said_by(capsys, "beta=5", "degrees=[0,1,2,3,4]", *ATOMS)
-    rates = theory.growth_rates(5.0, 2, np.arange(5), direction="ascent")
-    bound = theory.anti_concentration_bound(descent(5.0))
-    for number in (
-        *rates[1:],
-        *theory.eigenvalues(5.0, 2, np.arange(5)),
-        theory.critical_diffusion(5.0, 2),
-        theory.concavity_angle(5.0),
-        theory.merge_time(5.0, start_angle=1.0, end_angle=0.1),
-        theory.equispaced_lifetime(5.0, 6),
-        bound.published,
-        bound.derived,
-    ):
-        assert f"{number:.6g}" in said
-    assert "K = exp(beta (x.y - 1))" in said
-    # What lacks a parameter says which.
-    assert "strict_stability: needs points" in said
-
-
-def test_the_command_states_the_convention_and_refuses_empty_bounds(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    neurons_given = ("directions=[[1, 0], [0.6, 0.8]]", "weights=[0.8, -0.5]")
-    shifted = said_by(capsys, "beta=5", *neurons_given)
-    assert shifted.count("no bound at these weights") == 3
-    unshifted = said_by(capsys, "beta=5", "kernel=unshifted", *neurons_given)
-    assert "K = exp(beta x.y)" in unshifted
-    assert "no bound" not in unshifted
-    soft = said_by(capsys, "beta=5", "normalized=true", *neurons_given)
-    assert re.search(r"non_degeneracy: .*\n +holds", soft)
-    # What is known of unnormalised attention alone is not said of softmax.
-    assert "transition" not in soft
-    sphere = said_by(
-        capsys, "beta=2", "dimension=3", "diffusion=0.1", *ATOMS[1:], "count=3"
-    )
-    time = theory.equiangular_time(2.0, 3, start_angle=1.0, end_angle=0.1)
-    assert "equiangular_time: " in sphere
-    assert f"{time:.6g}" in sphere
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["bta=5"], ["'bta' (did you mean 'beta'?)"]),
-        (["dimension=3"], ["needs the setting 'beta'"]),
-        (["beta=5", "dimenson=3"], ["did you mean 'dimension'?"]),
-        (["beta", "5"], ["'beta'", "must be KEY=VALUE, as in beta=5"]),
-        (["5"], ["'5' must be KEY=VALUE, as in beta=5"]),
-        (["beta=-1"], ["beta = -1"]),
-        (["beta=x"], ["beta = 'x'"]),
-        (["beta=5", "kernel=shiftd"], ["did you mean 'shifted'?"]),
-        (["beta=5", "normalized=yes"], ["normalized = 'yes'"]),
-        (["beta=5", "dimension=1"], ["dimension = 1"]),
-        (["beta=5", "weights=[1.0]"], ["needs the setting 'directions'"]),
-        (["beta=5", "directions=[[1, 0, 0]]", "weights=[1.0]"], ["must have 2"]),
-        (["beta=5", "start_angle=4", "end_angle=1"], ["start_angle = 4"]),
-        (["beta=400", "kernel=unshifted"], ["too large"]),
-    ],
-)
-def test_bad_settings_end_the_command_with_code_2(
-    arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["theory", *arguments]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    for word in words:
-        assert word in said.err

@@ -1,4 +1,4 @@
-"""The command line: ``mfpde run``, ``resume``, ``study``, ``show``, ``minimize``, ...
+"""The command line: ``mfpde run``, ``resume``, ``show``, ``minimize``, ...
 
 Exit codes: 0 done, 2 bad settings (one message on stderr), 3 numerical failure, 130
 interrupted and 143 terminated (saved states are kept).
@@ -15,19 +15,19 @@ import cyclopts
 
 from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED, TERMINATED
 from mfpde.commands.answers import complain
-from mfpde.commands.compiling import show_waiting, warm_up
-from mfpde.commands.look import animate, plot, show, view
+from mfpde.commands.compiling import show_waiting
+from mfpde.commands.look import plot, show, view
 from mfpde.commands.run import resume, run, settings
 from mfpde.commands.signals import TerminatedError, ended_by_signals, raise_if_dropped
-from mfpde.commands.states import continuation, minimize, phase_diagram, theory
-from mfpde.commands.studies import study, sweep, verify
+from mfpde.commands.states import continuation, minimize, phase_diagram
+from mfpde.commands.studies import sweep, verify
 from mfpde.version import __version__
 
 GROUPS: dict[str, tuple[Callable[..., int], ...]] = {
-    "Run": (run, resume, settings, warm_up),
-    "Look": (show, plot, view, animate),
-    "States": (minimize, continuation, phase_diagram, theory),
-    "Studies": (study, sweep, verify),
+    "Run": (run, resume, settings),
+    "Look": (show, plot, view),
+    "States": (minimize, continuation, phase_diagram),
+    "Studies": (sweep, verify),
 }
 """All commands; none of their modules imports what takes long before it is called."""
 COMMANDS = {f.__name__.replace("_", "-"): f for group in GROUPS.values() for f in group}

@@ -1,10 +1,9 @@
-"""Commands that look at a stored run: show, plot, view, animate."""
+"""Commands that look at a stored run: show, plot, view."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import mfpde
 from mfpde.commands import DONE, options
@@ -72,42 +71,4 @@ def view(
     runs = read_runs(found, track=track)
     path = write_page(runs, Path(out or beside), count=len(found))
     say(f"written to {path} ({path.stat().st_size / 1e6:.1f} MB): open it in a browser")
-    return DONE
-
-
-def animate(
-    store: options.Store,
-    film: Annotated[options.Film, about("FILM.gif, or FILM.mp4 (needs ffmpeg).")],
-    /,
-    *,
-    view: Annotated[
-        Literal["globe", "map", "curve"] | None,
-        about("Globe or map of a sphere, curve of a circle or zonal grid."),
-    ] = None,
-    duration: Annotated[float | None, about("How many seconds it lasts.")] = None,
-    frames_per_second: Annotated[options.Count, about("Speed of the film.")] = 15,
-    frames: Annotated[
-        options.Count | None, about("Show at most so many saves.")
-    ] = None,
-    particles: Annotated[bool, about("Show its particles instead.")] = False,
-    quiet: options.Quiet = False,
-) -> int:
-    """Write a stored run as a film, by default one frame for each save.
-
-    Example: mfpde animate run.zarr run.gif --frames 50
-    """
-    from mfpde.runs.progress import progress_bar
-
-    run = mfpde.load(store, group=mfpde.storage.PARTICLES if particles else None)
-    with progress_bar(disable=quiet or not sys.stderr.isatty()) as bar:
-        path = mfpde.plotting.animate(
-            run,
-            film,
-            view=view,
-            duration=duration,
-            frames_per_second=frames_per_second,
-            frames=frames,
-            progress=lambda frames: bar.track(frames, description="drawing frames"),
-        )
-    say(f"written to {path}")
     return DONE

@@ -91,7 +91,6 @@ Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1, metavar="NAME")
 Word = Annotated[str | None, option("WORD")]
 Folder = Annotated[str | None, option("PATH", partial(check_place, is_store=True))]
 File = Annotated[str | None, option("FILE", check_place)]
-Film = Annotated[str, option("FILE", check_place)]
 Figure = Annotated[File, about("Draw a picture there, as PDF and PNG.")]
 Csv = Annotated[File, about("Write the numbers there, as a table (CSV).")]
 Quiet = Annotated[bool, about("No progress and no report, only errors.")]

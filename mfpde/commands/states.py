@@ -1,4 +1,4 @@
-"""Commands about stationary states: minimize, continuation, phase-diagram, theory."""
+"""Commands about stationary states: minimize, continuation, phase-diagram."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import mfpde
 from mfpde.commands import DONE, NUMERICAL_FAILURE, options
-from mfpde.commands.answers import answer, say
+from mfpde.commands.answers import answer
 from mfpde.commands.options import about
 
 OF_BRANCHES = """\
@@ -122,43 +122,4 @@ def phase_diagram(
         raise ValueError("--betas: a picture needs two values or more")
     found = mfpde.phase_diagram(dimension, betas, kernel=kernel, degree=degree)
     answer(found, figure, "plot_phase_diagram", OF_DIAGRAMS)
-    return DONE
-
-
-def theory(
-    *given: Annotated[
-        str,
-        about(
-            "KEY=VALUE: beta=5 is needed; a list stands in quotes: 'weights=[0.8,-0.5]'."
-        ),
-    ],
-) -> int:
-    """Print the closed forms of mfpde.theory that the given parameters allow.
-
-    Those about an equation are said of descent with beta, dimension, normalized,
-    kernel, diffusion, and a perceptron with directions, weights, activation and
-    biases. At the end stands which parameters others need.
-
-    Example: mfpde theory beta=5 dimension=3 'degrees=[1,2,3]' direction=ascent
-    """
-    from mfpde.arrays import nearest
-    from mfpde.commands.closed_forms import KEYS, describe_facts
-    from mfpde.settings.overrides import setting_value
-
-    values: dict[str, Any] = {}
-    for text in given:
-        key, equals, value = (word.strip() for word in text.partition("="))
-        if not equals:
-            close = nearest(key, KEYS)
-            raise ValueError(f"{text!r}{close} must be KEY=VALUE, as in beta=5")
-        if key not in KEYS:
-            listed = ", ".join(sorted(KEYS))
-            raise ValueError(
-                f"there is no {key!r}{nearest(key, KEYS)}; it has: {listed}"
-            )
-        values[key] = setting_value(value)
-    try:
-        say(describe_facts(values))
-    except ValueError as error:
-        raise mfpde.settings.SettingsError(str(error)) from error
     return DONE

@@ -1,89 +1,15 @@
-"""Commands that make many runs: study, sweep, verify."""
+"""Commands that make many runs: sweep, verify."""
 
 from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
 import mfpde
 from mfpde.commands import DONE, NUMERICAL_FAILURE, options
 from mfpde.commands.answers import complain, save_picture, say
 from mfpde.commands.options import about, check_place
-
-if TYPE_CHECKING:
-    from mfpde.runs.run import Run
-
-LEGEND = """\
-positions in rad; difference: from the next coarser grid; order: that of convergence, log2 of the
-ratio of two differences on grids that double"""
-
-
-def study(
-    config: options.Config,
-    /,
-    *,
-    changes: options.Changes = (),
-    cells: Annotated[
-        options.Numbers | None, about("Of each grid; rings of a sphere.")
-    ] = None,
-    atoms: Annotated[
-        Literal["exact", "grid"], about("Points, or mass on the grid.")
-    ] = "exact",
-    particles: Annotated[
-        options.Count | None, about("How many to compare with; 0 for none.")
-    ] = None,
-    rtol: Annotated[options.Real, about("Error in time.")] = 1e-5,
-    csv: options.Csv = None,
-    figure: options.Figure = None,
-    quiet: options.Quiet = False,
-) -> int:
-    """Run on several grids, and say which digits of the atoms hold.
-
-    By default the grids have a quarter, half and all of the cells of the settings.
-    Atoms are exact points beside the density, or mass on the grid.
-
-    Example: mfpde study run.toml --cells 256,512,1024 --csv atoms.csv
-    """
-    settings = mfpde.settings.read_settings(config, changes)
-    start, arguments = settings.start, settings.solve_arguments()
-    if settings.geometry.axis is not None:
-        grid = settings.geometry
-        raise ValueError(
-            f"[geometry] atoms are studied on a circle or a sphere, not on {grid!r}"
-        )
-    if isinstance(start, mfpde.Measure):
-        raise ValueError(
-            "[start] has atoms, but a study begins with a density on each grid: choose a "
-            "time before the first atom"
-        )
-    finest = settings.geometry.shape[0]
-    sizes = cells or [finest // 4, finest // 2, finest]
-    found = mfpde.convergence_to_atoms(
-        settings.single_equation(),
-        start,
-        cells=[int(n) if n == int(n) else n for n in sizes],  # type: ignore[misc]
-        t_end=arguments["t_end"],
-        atoms=atoms,
-        particles=particles,
-        rtol=rtol,
-        on_run=None if quiet else _say_done,
-        **{name: arguments[name] for name in ("stop", "transport", "max_step")},
-    )
-    say(f"{found}\n\n{LEGEND}", quiet=quiet)
-    if csv is not None:
-        found.write_csv(csv)
-    if figure is not None:
-        try:
-            save_picture(mfpde.plotting.plot_convergence(found), figure, quiet=quiet)
-        except ValueError as error:
-            raise ValueError(f"--figure {figure}: {error}") from error
-    return DONE
-
-
-def _say_done(run: Run) -> None:
-    steps, seconds = run.statistics["steps"], float(run.statistics["wall_seconds"])
-    say(f"{run.final.facts['grid']}: {steps} steps, {seconds:.1f} s")
 
 
 def sweep(
