@@ -54,7 +54,7 @@ OVER = {
     "branches, theory, studies": ANALYSIS,
     **dict.fromkeys(("mfpde", "modules", "median", "participles"), CORE),
     **dict.fromkeys(("tests", "validation", "benchmarks"), PROOF),
-    **dict.fromkeys(("commands, settings", "storage, sweeps"), EDGES),
+    "storage, sweeps": EDGES,
 }
 
 NOUNS_AND_VERBS = re.compile(

@@ -46,31 +46,31 @@ def test_the_help_of_a_command_explains_each_word_and_has_an_example(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("run", "mfpde run: CONFIG is missing: Settings file"),
-        ("run x.toml y.toml", "mfpde run: y.toml is more than it takes"),
+        ("run", 'mfpde run: Command "run" parameter CONFIG requires an argument.'),
+        ("run x.toml y.toml", "mfpde run: Unused Tokens: ['y.toml']."),
         (
             "run x.toml --quit",
             "mfpde run: Unknown option: --quit. Did you mean --quiet?",
         ),
-        ("run x.toml --set", "mfpde run: --set needs a value: Change one setting"),
-        ("sweep x --workers 2.7", "--workers = '2.7' must be a whole number"),
-        ("minimize x --tolerance x", "--tolerance = 'x' must be a number"),
+        ("run x.toml --set", '"run" parameter --set requires an argument.'),
+        ("sweep x --workers 2.7", "--workers: '2.7' must be a whole number"),
+        ("minimize x --tolerance x", '--tolerance: unable to convert "x" into float'),
         (
             "phase-diagram --dimension 3 --betas 64,abc",
-            "--betas = '64,abc' must be numbers with commas",
+            "--betas: '64,abc' must be numbers with commas",
         ),
         (
             "phase-diagram --dimension 3 --betas 1 --kernel shift",
-            "--kernel = 'shift' must be one of 'shifted', 'unshifted' (did you mean",
+            '"shift" for --kernel. Choose from: "shifted", "unshifted". Did you mean',
         ),
         (
             "show x.zarr --origin=3",
-            "--origin = '3' must be left out: it takes no value",
+            '--origin: unable to convert "3" into bool',
         ),
-        ("rnu x.toml", "mfpde rnu: there is no command 'rnu' (did you mean 'run'?)"),
-        ("--foo", "mfpde: there is no command '--foo'; there are: run, resume"),
-        ("view", "mfpde view: STORES is missing"),
-        ("verify --only", "mfpde verify: --only needs a value"),
+        ("rnu x.toml", 'mfpde rnu: Unknown command "rnu". Did you mean "run"?'),
+        ("--foo", 'mfpde: Unknown command "--foo". Available commands: run, resume'),
+        ("view", 'mfpde view: Command "view" parameter STORE requires'),
+        ("verify --only", "parameter --only requires at least 1 element"),
     ],
 )
 def test_wrong_words_are_one_line_that_says_what_is_allowed(

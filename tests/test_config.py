@@ -212,7 +212,7 @@ solve.t_end=nan -> [solve] t_end = nan must be a finite number, above 0
 solve.save_every=0 -> [solve] save_every = 0 must be a finite number, above 0
 solve.save_at=[0.5] -> [solve] save_every = 0.25 and save_at = [0.5] exclude
 solve.transport=donor_blend -> [solve] transport = 'donor_blend' (did you mean 'donor_blended'?)
-solve.max_step=0 -> [solve] max_step = 0 must be a finite number, above 0
+solve.max_step=0 -> [solve] max_step = 0 must be a finite number, at least 1e-100
 solve.steady_state=0 -> [solve] steady_state = 0 must be a finite number
 solve.max_steps=0.5 -> [solve] max_steps = 0.5 must be a whole number
 solve.wall_time_limit=0 -> [solve] wall_time_limit = 0 must be a finite number
@@ -252,7 +252,7 @@ def test_neurons_of_another_dimension_are_refused(path):
 
 def test_particles_with_diffusion_are_refused(path):
     told = message(path, "equation.diffusion=0.1")
-    assert "[particles] move without noise, but [equation] has diffusion = 0.1" in told
+    assert "[particles] the equation has diffusion = 0.1, but particles move" in told
 
 
 def test_an_equation_without_terms_is_refused(path):

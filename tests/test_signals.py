@@ -329,7 +329,7 @@ def test_a_folder_closed_for_writing_is_a_line(tmp_path, monkeypatch, capsys) ->
     assert main(command) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert "--out = 'x.zarr' cannot be written: Permission denied" in said
+    assert "--out: 'x.zarr' cannot be written: Permission denied" in said
     assert before == {p: p.read_bytes() for p in before}
 
 

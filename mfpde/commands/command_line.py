@@ -30,7 +30,7 @@ GROUPS: dict[str, tuple[Callable[..., int], ...]] = {
     "Studies": (sweep, verify),
 }
 """All commands; none of their modules imports what takes long before it is called."""
-COMMANDS = {f.__name__.replace("_", "-"): f for group in GROUPS.values() for f in group}
+COMMANDS = [command for group in GROUPS.values() for command in group]
 TRACEBACK = "MFPDE_TRACEBACK"
 """Variable of the environment with which an unforeseen error shows its traceback."""
 
@@ -98,8 +98,9 @@ def _call(words: list[str]) -> int:
     try:
         command, bound, _ = _application().parse_args(words)
     except cyclopts.CycloptsError as error:
-        return _refuse(words, describe_misuse(error))
-    if command not in COMMANDS.values():
+        error.verbose = False
+        return _refuse(words, describe_error(error))
+    if command not in COMMANDS:
         # The help, or the version.
         command(*bound.args, **bound.kwargs)
         return DONE
@@ -136,33 +137,6 @@ def describe_error(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"memory: {text or 'there is not enough of it'}"
     return text if type(error).__name__ == "SettingsError" else " ".join(text.split())
-
-
-def describe_misuse(error: cyclopts.CycloptsError) -> str:
-    """Return what is wrong with the words of a command: name, value, and what is allowed."""
-    from mfpde.arrays import nearest
-
-    error.verbose = False
-    argument, token = error.argument, getattr(error, "token", None)
-    match error:
-        case cyclopts.MissingArgumentError() if argument is not None:
-            what = "needs a value" if error.keyword else "is missing"
-            return f"{error.keyword or argument.name} {what}: {argument.parameter.help}"
-        case cyclopts.CoercionError() if argument is not None and token is not None:
-            text, choices = str(error.__cause__ or error), argument.get_choices()
-            if error.target_type is bool:
-                text = "must be left out: it takes no value"
-            elif choices:
-                listed = ", ".join(map(repr, choices))
-                text = f"must be one of {listed}{nearest(token.value, choices)}"
-            return f"{token.keyword or argument.name} = {token.value!r} {text}"
-        case cyclopts.UnusedCliTokensError():
-            return f"{' '.join(error.unused_tokens or [])} is more than it takes"
-        case cyclopts.UnknownCommandError():
-            word = (error.unused_tokens or [""])[0]
-            close, listed = nearest(word, COMMANDS), ", ".join(COMMANDS)
-            return f"there is no command {word!r}{close}; there are: {listed}"
-    return " ".join(str(error).split())
 
 
 if __name__ == "__main__":

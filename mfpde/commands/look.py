@@ -49,9 +49,9 @@ def plot(
 
 
 def view(
-    *stores: Annotated[
-        str, about("A run, two to compare, or a folder of stores as a sweep leaves it.")
-    ],
+    store: Annotated[str, about("A stored run, or a folder as a sweep leaves it.")],
+    /,
+    *others: Annotated[str, about("Others to be on the page, as one to compare.")],
     out: Annotated[options.File, about("Where; by default beside the store.")] = None,
     track: Annotated[bool, about("Follow atoms that were not followed.")] = False,
 ) -> int:
@@ -59,13 +59,11 @@ def view(
 
     Example: mfpde view one.zarr other.zarr --out both.html
     """
-    if not stores:
-        raise ValueError("STORES is missing: give a stored run, or a folder of some")
     from mfpde.commands.stores import find_stores, read_runs
     from mfpde.viewer import write_page
 
-    found = [store for place in stores for store in find_stores(Path(place))]
-    first = Path(stores[0])
+    found = [one for place in (store, *others) for one in find_stores(Path(place))]
+    first = Path(store)
     # Beside a store, or inside of a folder of stores.
     beside = first.with_suffix(".html") if found[0] == first else first / "view.html"
     runs = read_runs(found, track=track)

@@ -26,16 +26,12 @@ def option(metavar: str, read: Callable[[str], Any] = str) -> Parameter:
     )
 
 
-def _number_of(kind: Callable[[str], Any], words: str) -> Callable[[str], Any]:
-    """Return what reads a number as Python does; cyclopts would round 2.7 to a whole one."""
-
-    def read(text: str) -> Any:
-        try:
-            return kind(text)
-        except (ValueError, OverflowError) as error:
-            raise ValueError(f"must be a {words}") from error
-
-    return read
+def _read_whole(text: str) -> int:
+    """Read a whole number; cyclopts would round 2.7 to one."""
+    try:
+        return int(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} must be a whole number") from error
 
 
 def _read_numbers(text: str) -> list[float]:
@@ -52,17 +48,16 @@ def _read_numbers(text: str) -> list[float]:
         return [*map(float, np.linspace(float(first), last, count))]
     except ValueError as error:
         raise ValueError(
-            "must be numbers with commas, as in 5,10,20, or first:last:count, as in 5:20:16 "
-            f"(count from 1 to {MOST_NUMBERS})"
+            f"{text!r} must be numbers with commas, as in 5,10,20, or first:last:count, as "
+            f"in 5:20:16 (count from 1 to {MOST_NUMBERS})"
         ) from error
 
 
-def check_place(path: str, said_by: str = "", *, is_store: bool = False) -> str:
+def check_place(path: str, *, is_store: bool = False) -> str:
     """Return the ``path`` of a file, or of a store, that can be written, or refuse it.
 
     The nearest folder that is there must take a file; nothing is left in it.
     """
-    named = f"{said_by} = {path!r} " if said_by else ""
     folder = Path(path).absolute().parent
     while not folder.exists():
         folder = folder.parent
@@ -71,17 +66,17 @@ def check_place(path: str, said_by: str = "", *, is_store: bool = False) -> str:
             pass
     except OSError as error:
         why = error.strerror or str(error)
-        raise ValueError(f"{named}cannot be written: {why} ({folder})") from error
+        raise ValueError(f"{path!r} cannot be written: {why} ({folder})") from error
     if Path(path).is_dir() and not is_store:
         inside = Path(path) / "figure.pdf"
         raise ValueError(
-            f"{named}is a folder: give the name of a file in it, as in {inside}"
+            f"{path!r} is a folder: give the name of a file in it, as in {inside}"
         )
     return path
 
 
-Count = Annotated[int, option("N", _number_of(int, "whole number"))]
-Real = Annotated[float, option("X", _number_of(float, "number"))]
+Count = Annotated[int, option("N", _read_whole)]
+Real = Annotated[float, Parameter(metavar="X")]
 Numbers = Annotated[
     list[float],
     option("V,V,V", _read_numbers),

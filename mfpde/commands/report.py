@@ -20,9 +20,8 @@ from mfpde.measures.wasserstein import is_zonal, wasserstein_report
 from mfpde.notebook import format_table
 from mfpde.runs.run import Run, spread_indices
 from mfpde.settings import Settings
+from mfpde.solver.solve import UNFINISHED
 from mfpde.storage import PARTICLES, save
-
-UNFINISHED = ("interrupted", "non_finite", "step_too_small")
 
 
 def conclude(

@@ -21,7 +21,7 @@ from mfpde.commands.options import about
 if TYPE_CHECKING:
     from mfpde.runs.checkpoint import Checkpoint
     from mfpde.settings import Settings
-    from mfpde.settings.base import Form
+    from mfpde.settings.base import Section
     from mfpde.storage import RunWriter
 
 FAILED = ("non_finite", "step_too_small")
@@ -161,30 +161,25 @@ def settings() -> int:
 
     Example: mfpde settings | less
     """
-    file = mfpde.settings.FILE
-    for name, form in file.tables.items():
-        is_needed = file.keys[name] is mfpde.settings.NEEDED
-        header = f"[[{name}]]" if name == "layers" else f"[{name}]"
-        say(header if is_needed else f"{header}    (the section may be left out)")
-        say("\n".join(_list_keys(form, "  ")))
+    say("\n".join(_list_keys(mfpde.settings.FILE)))
     return DONE
 
 
-def _list_keys(form: Form, indent: str) -> Iterator[str]:
-    """Yield a line for what a table builds and for each of its keys, and an empty one."""
-    from mfpde.settings.base import sections_of
-
-    for kind, section in sections_of(form).items():
-        yield f"{indent}# {section.meaning}"
-        if kind:
-            yield f'{indent}kind = "{kind}"'
-        for name, default in section.keys.items():
-            if default is mfpde.settings.NEEDED:
-                yield f"{indent}{name}    (needed)"
-            elif default in (None, ()):
-                yield f"{indent}{name}    (may be left out)"
-            else:
-                yield f"{indent}{name} = {json.dumps(default)}"
-            if name in section.tables:
-                yield from _list_keys(section.tables[name], f"{indent}  ")
-        yield ""
+def _list_keys(section: Section, indent: str = "") -> Iterator[str]:
+    """Yield a line for each key, and for each table of a key what it builds, and its keys."""
+    for name, default in section.keys.items():
+        form = section.tables.get(name, {})
+        forms = form if isinstance(form, dict) else {"": form}
+        if default is mfpde.settings.NEEDED:
+            told = "    (needed)"
+        elif forms or default is None:
+            told = "    (may be left out)"
+        else:
+            told = f" = {json.dumps(default)}"
+        yield f"{indent}{section.mark(name)}{told}"
+        for kind, inner in forms.items():
+            yield f"{indent}  # {inner.meaning}"
+            if kind:
+                yield f'{indent}  kind = "{kind}"'
+            yield from _list_keys(inner, f"{indent}  ")
+            yield ""

@@ -12,7 +12,7 @@ from mfpde.storage.files import has_journal
 from mfpde.viewer import NamedRun
 
 LONGEST = 36
-"""Letters of a value in a column, or beside a run on a page."""
+"""Letters of a value beside a run on a page."""
 
 
 def flatten(record: Mapping[str, Any], above: str = "") -> dict[str, Any]:
@@ -49,12 +49,6 @@ def describe_origin(store: str, statistics: Mapping[str, Any]) -> str:
     )
 
 
-def differing(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of which the values are not the same in all of the ``records``."""
-    names = dict.fromkeys(name for record in records for name in record)
-    return [n for n in names if len({repr(one.get(n)) for one in records}) > 1]
-
-
 # On a page
 
 
@@ -64,14 +58,9 @@ def is_store(path: str | Path) -> bool:
 
 
 def find_stores(place: Path) -> list[Path]:
-    """Return the store that is named, or those in the folder that is."""
-    if is_store(place) or place.suffix == ".zarr" or not place.is_dir():
-        # What is wrong with it, reading it says.
-        return [place]
-    found = sorted(store for store in place.rglob("*.zarr") if is_store(store))
-    if not found:
-        raise ValueError(f"the folder {place} holds no stores, as in run.zarr")
-    return found
+    """Return the stores in a folder; else the place itself: to read it says what is wrong."""
+    inside = [] if is_store(place) else filter(is_store, place.rglob("*.zarr"))
+    return sorted(inside) or [place]
 
 
 def read_runs(stores: Sequence[Path], *, track: bool) -> Iterator[NamedRun]:
@@ -80,8 +69,10 @@ def read_runs(stores: Sequence[Path], *, track: bool) -> Iterator[NamedRun]:
     Of several, those that cannot be read are told and left out.
     """
     settings = [settings_of(store) for store in stores]
+    names = dict.fromkeys(name for given in settings for name in given)
     # Where there are no settings, nothing is known to differ.
-    varied = differing([one for one in settings if one])
+    known = [given for given in settings if given]
+    varied = [n for n in names if len({repr(given.get(n)) for given in known}) > 1]
     shown = 0
     for store, given in zip(stores, settings, strict=True):
         try:
@@ -94,16 +85,12 @@ def read_runs(stores: Sequence[Path], *, track: bool) -> Iterator[NamedRun]:
             complain(f"left out: {error}")
             continue
         run = run.tracked() if track and run.track is None else run
-        yield NamedRun(
-            str(store), run, {n: _cut(given[n]) for n in varied if n in given}
-        )
+        values = {name: given[name] for name in varied if name in given}
+        yield NamedRun(str(store), run, {n: _shorten(v) for n, v in values.items()})
         shown += 1
     if not shown:
         raise ValueError("none of these stores can be shown")
 
 
-def _cut(value: Any) -> Any:
-    if isinstance(value, bool | int | float):
-        return value
-    text = str(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+def _shorten(value: Any) -> Any:
+    return value if isinstance(value, bool | int | float) else str(value)[:LONGEST]

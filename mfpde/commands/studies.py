@@ -54,7 +54,7 @@ def sweep(
             f"[sweep] folder = {str(made.folder)!r} lies outside of the folder in which the "
             "command is started, where a file writes nothing: name it by --out"
         )
-    check_place(str(made.folder / "runs"), "the folder", is_store=True)
+    check_place(str(made.folder / "runs"), is_store=True)
     chosen = made.shard(shard)
     _check_drawing(made, plot, against, figure)
     if list:

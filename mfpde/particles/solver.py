@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, real_number, shown
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.particles.integrators import (
     CountedVelocity,
     DormandPrince,
@@ -23,11 +23,11 @@ from mfpde.particles.integrators import (
     StepTooSmallError,
 )
 from mfpde.particles.methods import (
-    DEFAULT_COUNT,
     MANY,
+    check_motion,
+    choose_method,
     particle_system,
     particles_of,
-    resolved_method,
 )
 from mfpde.particles.systems import ParticleSystem
 from mfpde.runs import stopping
@@ -127,14 +127,14 @@ def solve_particles(
         a method for S^1 and S^2 elsewhere, or terms of another dimension than the start.
     """
     dynamics = checked_dynamics(equation)
-    for_each_layer(dynamics, lambda layer: _check_start(layer, start))
+    for_each_layer(dynamics, lambda layer: check_motion(layer, start))
     t_end = end_time(dynamics, t_end)
     if not isinstance(progress, bool):
         raise ValueError(f"progress = {shown(progress)} must be True or False")
-    size = len(start) if isinstance(start, Atoms) else count or DEFAULT_COUNT
-    method = resolved_method(method, start.dimension, size)
+    method = choose_method(start, method, count)
     saves = save_times(t_end, save_every=save_every, save_at=save_at)
-    is_many = start.dimension == 3 and method == "spectral" and size >= MANY
+    atoms = particles_of(start, method, count)
+    is_many = atoms.dimension == 3 and method == "spectral" and len(atoms) >= MANY
     integrator = _integrator(rtol, atol, time_step, is_many=is_many)
     if time_step is not None and t_end / time_step > LARGEST_NUMBER_OF_STEPS:
         raise ValueError(
@@ -142,7 +142,6 @@ def solve_particles(
             f"{LARGEST_NUMBER_OF_STEPS:g} steps"
         )
     began_at = time.perf_counter()
-    atoms = particles_of(start, method, count)
     layers = dynamics if isinstance(dynamics, Layers) else None
     stages = stages_of(dynamics, 0.0, t_end, saves)
     system = particle_system(stages[0].equation, atoms, method)
@@ -262,22 +261,6 @@ def _followed(
             "the time scaled by e^beta, or raise rtol and atol",
         )
     return stopping.reached_end(record.time)
-
-
-def _check_start(equation: MeanFieldEquation, start: AnyMeasure) -> None:
-    if equation.diffusion > 0:
-        raise ValueError(
-            f"the equation has diffusion = {equation.diffusion:g}, but particles move "
-            "without noise: use mfpde.solve, or an equation with diffusion=0"
-        )
-    if not isinstance(start, Atoms | Density | Measure):
-        raise ValueError(
-            f"start = {shown(start)} must be Atoms, a Density or a Measure"
-        )
-    if isinstance(start, Atoms) and len(start) == 0:
-        raise ValueError("start has no atoms: there is nothing to move")
-    for term in equation.externals:
-        term.check_dimension(start.dimension)
 
 
 def _integrator(

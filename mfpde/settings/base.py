@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from mfpde.arrays import choice, nearest, shown
+from mfpde.geometry.memory import check_memory_of_start
 from mfpde.settings.matrices import read_rows
 
 NEEDED = inspect.Parameter.empty
@@ -56,13 +57,6 @@ def default(function: Callable[..., Any], argument: str) -> Any:
     return inspect.signature(function).parameters[argument].default
 
 
-def first_sentence(function: Callable[..., Any]) -> str:
-    """Return the first sentence of a docstring, without its markup."""
-    first = (inspect.getdoc(function) or "").partition("\n\n")[0]
-    words = _ROLE.sub(r"\1\2", " ".join(first.split())).removeprefix("Return ")
-    return words[:1].upper() + words[1:]
-
-
 def check_path(name: str, value: Any) -> None:
     """Raise ``ValueError`` unless ``value`` could be a path."""
     if not isinstance(value, str):
@@ -86,6 +80,8 @@ class Section:
         The constructor's names for keys that are called otherwise in a file.
     key
         What a key is called in errors.
+    each
+        The mark of each table, as ``"head {}:"``, where there may be a list of them.
     tables
         The forms of the tables in the table, by their keys.
     """
@@ -97,9 +93,11 @@ class Section:
         needed: Iterable[str] = (),
         names: Mapping[str, str] | None = None,
         key: str = "setting {!r}",
+        each: str = "",
         **tables: Form,
     ) -> None:
-        self.construct, self.key, self.tables = construct, key, tables
+        self.construct, self.tables = construct, tables
+        self.key, self.each = key, each
         self.names = names or {}
         self.of_file = {parameter: name for name, parameter in self.names.items()}
         self.keys: dict[str, Any] = {}
@@ -117,10 +115,11 @@ class Section:
     @property
     def meaning(self) -> str:
         """The first sentence of the constructor's docstring, in the settings' own names."""
-        words = first_sentence(self.construct)
+        first = (inspect.getdoc(self.construct) or "").partition("\n")[0]
+        words = _ROLE.sub(r"\1\2", first).removeprefix("Return ")
         for name, parameter in self.names.items():
             words = words.replace(parameter, name)
-        return words
+        return words[:1].upper() + words[1:]
 
     def read(
         self, given: Any, before: Mapping[str, Any] | None = None, kind: str = ""
@@ -144,18 +143,18 @@ class Section:
             real one), a value that is not allowed.
         """
         check_table(given)
-        for name in [name for name, value in given.items() if value is None]:
-            del given[name]
         built = dict(before or {})
         check_all(
             (
-                self._mark(name) * (name in given and name in self.keys),
+                self.mark(name) * (name in given and name in self.keys),
                 partial(self._take, name, given, built, kind),
             )
             for name in {**self.keys, **given}
         )
-        if self.is_on_a_grid and "geometry" not in built:
-            return None
+        if self.is_on_a_grid:
+            if "geometry" not in built:
+                return None
+            check_memory_of_start(built["geometry"])
         names = [*self.keys, *["geometry"] * self.is_on_a_grid]
         try:
             return self.construct(**{self.names.get(k, k): built[k] for k in names})
@@ -170,7 +169,7 @@ class Section:
     ) -> None:
         """Put what the value of a key, or its default, builds into ``built``."""
         called, default = self.key.format(name), self.keys.get(name)
-        listed = ", ".join(map(self._mark, self.keys)) or "nothing else"
+        listed = ", ".join(map(self.mark, self.keys)) or "nothing else"
         known = f"; kind = {kind!r} takes: {listed}" if kind else f"; it has: {listed}"
         if name not in self.keys:
             raise ValueError(f"has no {called}{nearest(name, self.keys)}{known}")
@@ -186,18 +185,17 @@ class Section:
         if name not in self.tables and value is not None:
             given[name] = value
 
-    def _mark(self, name: str) -> str:
+    def mark(self, name: str) -> str:
+        """Return what stands before an error about a key, and before the key in a list."""
         return self.key.format(name).partition(" ")[2].strip("'")
 
 
-Form = Section | dict[str, Section] | tuple[str, Section]
-"""A table; tables of several kinds; one table or a list of them, with the mark of each."""
+Form = Section | dict[str, Section]
+"""A table, or tables of several kinds."""
 
 
-def read_form(form: Form, given: Any, before: Mapping[str, Any] | None = None) -> Any:
-    """Return what a table builds, or several, which build a tuple, by the form that they have."""
-    if isinstance(form, Section):
-        return form.read(given, before)
+def read_form(form: Form, given: Any, before: Mapping[str, Any]) -> Any:
+    """Return what a table builds; where there may be several, a tuple of what they build."""
     if isinstance(form, dict):
         check_table(given)
         if "kind" not in given:
@@ -207,17 +205,16 @@ def read_form(form: Form, given: Any, before: Mapping[str, Any] | None = None) -
         built = form[kind].read(given, before, kind)
         given["kind"] = kind
         return built
-    mark, section = form
-    if isinstance(given, dict):
-        return (section.read(given, before),)
+    if not form.each:
+        return form.read(given, before)
     if not isinstance(given, list):
-        raise ValueError(f"= {shown(given)} must be a table of settings, or several")
-    found: list[Any] = []
+        return (form.read(given, before),)
+    section, found = form, []
 
     def read(one: Any) -> None:
         found.append(section.read(one, before))
 
-    check_all((mark.format(k), partial(read, one)) for k, one in enumerate(given))
+    check_all((form.each.format(k), partial(read, one)) for k, one in enumerate(given))
     return tuple(found)
 
 
@@ -225,10 +222,3 @@ def check_table(given: Any) -> None:
     """Raise ``ValueError`` unless ``given`` is a table."""
     if not isinstance(given, dict):
         raise ValueError(f"= {shown(given)} must be a table of settings")
-
-
-def sections_of(form: Form) -> dict[str, Section]:
-    """Return the sections of a form by their kinds; of a single one the kind is empty."""
-    if isinstance(form, dict):
-        return form
-    return {"": form if isinstance(form, Section) else form[1]}

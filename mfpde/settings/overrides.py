@@ -25,13 +25,17 @@ def change_by_text(data: dict[str, Any], override: str) -> None:
         If the text has another form, or leads through something that is no table.
     """
     name, equals, text = override.partition("=")
-    keys = [key.strip() for key in name.split(".")]
-    if not equals or len(keys) < 2 or not all(keys):
+    if not equals or "." not in name:
         raise SettingsError(
             f"override {override!r} must have the form section.key=value, as in "
             "attention.beta=10"
         )
-    change(data, ".".join(keys), setting_value(text.strip()), f"override {override!r}")
+    try:
+        value = tomllib.loads(f"value = {text.strip()}")["value"]
+    except tomllib.TOMLDecodeError:
+        # Text that is no TOML is a string without quotes.
+        value = text.strip()
+    change(data, name.replace(" ", ""), value, f"override {override!r}")
 
 
 def change(data: dict[str, Any], name: str, value: Any, said_by: str) -> None:
@@ -72,14 +76,6 @@ def value_of(data: Mapping[str, Any], name: str) -> Any:
         except (AttributeError, ValueError, IndexError):
             return None
     return table
-
-
-def setting_value(text: str) -> Any:
-    """Read ``text`` as a TOML value; text that is none is a string without quotes."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 def _place_in(table: dict[str, Any] | list[Any], key: str, said_by: str) -> Any:

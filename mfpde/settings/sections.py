@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import LARGEST_COUNT, choice, real_array, real_number, whole_number
+from mfpde.arrays import real_array, real_number, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
-from mfpde.geometry.memory import check_memory_of_start
 from mfpde.measures.measure import Density, Measure, uniform
 from mfpde.measures.starts import bumps, perturbed_uniform, von_mises_fisher
-from mfpde.particles.methods import METHODS
 from mfpde.runs.layers import MOST_LAYERS
 from mfpde.runs.stopping import (
     SteadyState,
@@ -29,15 +27,16 @@ from mfpde.runs.stopping import (
     WallTimeLimit,
 )
 from mfpde.runs.times import save_times
-from mfpde.settings.base import Form, Section, check_all, default
+from mfpde.settings.base import Section, check_all, default
 from mfpde.settings.stored_states import stored_state
+from mfpde.solver.arguments import positive_or_infinite
 from mfpde.solver.solve import solve
 from mfpde.terms import KERNELS, Attention, Perceptron
 from mfpde.tracking import Concentration
 
 # The equation
 
-HEADS: Form = ("head {}:", Section(Attention, needed=("beta",)))
+HEADS = Section(Attention, needed=("beta",), each="head {}:")
 Draw = Callable[[int], Perceptron]
 """Returns the neurons of the k-th of several layers, from 0: random ones differ."""
 
@@ -118,17 +117,6 @@ def array_density(geometry: Geometry, values: ArrayLike) -> Density:
     return Density(geometry, real_array("values", values)).normalized()
 
 
-def _in_memory(start: Callable[..., Density | Measure]) -> Callable[..., Any]:
-    """Let a start be made only where its grid fits into memory."""
-
-    @wraps(start)
-    def make(geometry: Geometry, **values: Any) -> Density | Measure:
-        check_memory_of_start(geometry)
-        return start(geometry, **values)
-
-    return make
-
-
 STARTS: dict[str, Callable[..., Density | Measure]] = {
     "uniform": uniform,
     "perturbed_uniform": perturbed_uniform,
@@ -160,22 +148,17 @@ def solve_options(
     limits |= {"wall_time_limit": wall_time_limit}
     stop: list[StoppingCondition] = []
 
-    def take_limit(name: str) -> None:
+    def take_limits(name: str) -> None:
         if limits[name] is not None:
             stop.append(LIMITS[name].read({name: limits[name]}))
 
-    steps: Any = {"above": 0.0}
-    check_all(
-        [
-            ("", lambda: t_end is None or save_times(t_end, **saves)),
-            ("", lambda: real_number("rtol", rtol, above=0.0, at_most=1.0)),
-            (
-                "",
-                lambda: max_step is None or real_number("max_step", max_step, **steps),
-            ),
-            *(("", partial(take_limit, name)) for name in limits),
-        ]
-    )
+    checks: list[Callable[[], object]] = [
+        lambda: t_end is None or save_times(t_end, **saves),
+        lambda: real_number("rtol", rtol, above=0.0, at_most=1.0),
+        lambda: positive_or_infinite("max_step", max_step),
+        *(partial(take_limits, name) for name in limits),
+    ]
+    check_all(("", check) for check in checks)
     options = {"t_end": t_end, "transport": transport, "atoms": atoms}
     return {**options, **saves, "rtol": rtol, "max_step": max_step, "stop": stop}
 
@@ -193,10 +176,6 @@ class Particles:
 
     count: int = 2000
     method: str = "auto"
-
-    def __post_init__(self) -> None:
-        whole_number("count", self.count, at_least=1, at_most=LARGEST_COUNT)
-        choice("method", self.method, METHODS)
 
 
 @dataclass(frozen=True)
@@ -217,8 +196,6 @@ class LayerOptions:
         whole_number("count", self.count, at_least=1, at_most=MOST_LAYERS)
 
 
-LAYER = Section(LayerOptions, attention=HEADS, perceptron=PERCEPTRON, equation=EQUATION)
-
 # The whole file
 
 SECTIONS: dict[str, Any] = {
@@ -233,9 +210,15 @@ SECTIONS: dict[str, Any] = {
     "interaction": {kind: Section(kernel) for kind, kernel in KERNELS.items()},
     "perceptron": PERCEPTRON,
     "equation": EQUATION,
-    "start": {kind: Section(_in_memory(make)) for kind, make in STARTS.items()},
+    "start": {kind: Section(make) for kind, make in STARTS.items()},
     "solve": Section(solve_options),
-    "layers": ("layer {}:", LAYER),
+    "layers": Section(
+        LayerOptions,
+        each="layer {}:",
+        attention=HEADS,
+        perceptron=PERCEPTRON,
+        equation=EQUATION,
+    ),
     "concentration": Section(Concentration),
     "particles": Section(Particles),
 }

@@ -20,8 +20,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import Density, Measure
-from mfpde.particles.labels import grid_of_labels
-from mfpde.particles.methods import resolved_method
+from mfpde.particles.methods import check_motion, choose_method
 from mfpde.runs.layers import Dynamics, Layers, for_each_layer, largest_degree
 from mfpde.runs.times import end_time, times_of_saves
 from mfpde.settings import sections
@@ -83,21 +82,15 @@ class Settings:
                 ("[solve]", lambda: scheme_for(transport, grid)),
                 ("[solve]", each(lambda equation: check_atoms(atoms, equation, grid))),
                 ("[solve]", self.save_times),
-                ("[particles]", each(self._check_particles)),
+                ("[particles]", self._check_particles),
             ]
         )
 
-    def _check_particles(self, equation: MeanFieldEquation) -> None:
-        if self.particles is None:
-            return
-        if equation.diffusion > 0:
-            raise ValueError(
-                f"move without noise, but [equation] has diffusion = "
-                f"{equation.diffusion:g}: leave one of them out"
-            )
-        grid, count = self.geometry, self.particles.count
-        if resolved_method(self.particles.method, grid.dimension, count) == "labels":
-            grid_of_labels(grid, count)
+    def _check_particles(self) -> None:
+        if self.particles is not None:
+            start = self.start
+            for_each_layer(self.dynamics, lambda one: check_motion(one, start))
+            choose_method(start, self.particles.method, self.particles.count)
 
     @cached_property
     def dynamics(self) -> Dynamics:
