@@ -13,10 +13,9 @@ read at the faces of any circle.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline, PchipInterpolator
+from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly
 
 from mfpde.arrays import LARGEST_COUNT, FloatArray, check_kind, whole_number
 from mfpde.geometry.base import Geometry
@@ -29,8 +28,8 @@ SMALLEST_MASS = 1e-300
 LARGEST_SWAP = 1e-3
 SMALLEST_GAP = 1e-13
 RESOLVED = 1e-8
-KNOTS = 16384
 ROUNDING = 1e-12
+KNOTS = 16384
 RESOLVED_SHARE = 1e-3
 FULL_TURN = 2 * np.pi
 
@@ -108,9 +107,9 @@ def label_density(
     """Push-forward density of labels on ``circle``.
 
     The cumulated mass M at each label is the spectral antiderivative of the masses along
-    the label index.  While the labels resolve it, it is interpolated trigonometrically to
-    many knots, and by a cubic spline between these; else by a monotone cubic through the
-    labels (Fritsch & Carlson 1980, PCHIP).
+    the label index.  While the labels resolve both M and their angles, these are interpolated
+    trigonometrically to many knots, through which a cubic spline goes; else a monotone cubic
+    goes through the labels (Fritsch & Carlson 1980, PCHIP).
 
     Parameters
     ----------
@@ -144,12 +143,13 @@ def label_density(
         )
     if not isinstance(circle, Circle):
         raise ValueError(f"circle = {circle!r} must be a Circle")
-    knots = _refine(_unroll(angles_of(labels.points)), _cumulate(labels.masses))
+    cumulated = _interpolate(
+        _unroll(angles_of(labels.points)), _cumulate(labels.masses)
+    )
     if at_centers:
-        masses = circle.areas * _interpolate(circle.angles, knots, derivative=1)
+        masses = circle.areas * cumulated.derivative()(circle.angles)
     else:
-        faces = np.concatenate([[0.0], circle.face_angles])
-        masses = np.diff(_interpolate(faces, knots))
+        masses = np.diff(cumulated(np.append(0.0, circle.face_angles)))
     masses = np.maximum(masses, 0.0)
     share = masses.sum() / labels.total_mass
     if abs(share - 1) > RESOLVED_SHARE:
@@ -180,79 +180,35 @@ def _unroll(angles: FloatArray) -> FloatArray:
 
 
 def _cumulate(masses: FloatArray) -> FloatArray:
-    """Mass from the first label to each label, (n + 1,): spectral, or else trapezoidal."""
-    count = len(masses)
+    """Mass from the first label to each label, (n + 1,): spectral, and increasing."""
+    count, total = len(masses), masses.sum()
     coefficients = np.fft.rfft(masses)
     frequencies = FULL_TURN * np.fft.rfftfreq(count)
     antiderivative = np.zeros_like(coefficients)
     antiderivative[1:] = coefficients[1:] / (1j * frequencies[1:])
     if count % 2 == 0:
         antiderivative[-1] = 0.0
-    total = masses.sum()
     periodic = np.fft.irfft(antiderivative, count)
     spectral = periodic - periodic[0] + total / count * np.arange(count)
-    cumulated = np.append(spectral, total)
-    if np.diff(cumulated).min() >= -ROUNDING * total:
-        return np.maximum.accumulate(np.minimum(cumulated, total))
-    sums = np.cumsum((masses + np.roll(masses, -1)) / 2)
-    return np.concatenate([[0.0], sums])
+    # Beside a jump of the masses it oscillates, by a share of one of them.
+    increasing = np.maximum.accumulate(np.clip(spectral, 0.0, total))
+    return np.append(increasing, total)
 
 
-class _Knots(NamedTuple):
-    """Angles (k,) that increase by a turn, and the mass cumulated at each, (k,)."""
-
-    angles: FloatArray
-    cumulated: FloatArray
-    is_smooth: bool
-
-
-def _refine(angles: FloatArray, cumulated: FloatArray) -> _Knots:
-    """Both sequences at 16384 knots or more, if the labels resolve them."""
-    factor = -(-KNOTS // (len(angles) - 1))
-    fine_angles = _oversample(angles, factor)
-    fine_cumulated = _oversample(cumulated, factor)
-    if fine_angles is None or fine_cumulated is None:
-        return _Knots(angles, cumulated, False)
-    falls = np.diff(fine_cumulated).min() < -ROUNDING * cumulated[-1]
-    if falls or np.diff(fine_angles).min() <= 0:
-        return _Knots(angles, cumulated, False)
-    return _Knots(fine_angles, np.maximum.accumulate(fine_cumulated), True)
-
-
-def _oversample(sequence: FloatArray, factor: int) -> FloatArray | None:
-    """Trigonometric interpolant of a steadily growing sequence, None if unresolved."""
-    count = len(sequence) - 1
-    growth = sequence[-1] - sequence[0]
-    steady = growth / count * np.arange(count)
-    coefficients = np.fft.rfft(sequence[:-1] - steady) / count
-    if np.abs(coefficients[-(len(coefficients) // 8) :]).max() > RESOLVED * growth:
-        return None
-    size = count * factor
-    if count % 2 == 0 and factor > 1:
-        coefficients[-1] /= 2
-    periodic = np.fft.irfft(coefficients, size) * size
-    fine = periodic + growth / size * np.arange(size)
-    return np.append(fine, fine[0] + growth)
-
-
-def _interpolate(
-    positions: FloatArray, knots: _Knots, *, derivative: int = 0
-) -> FloatArray:
-    """Cumulated mass M, which is 0 at the first knot, or M', at ``positions`` on any turn."""
-    angles, cumulated, is_smooth = knots
-    total = cumulated[-1] - cumulated[0]
-    turns = np.floor((positions - angles[0]) / FULL_TURN)
-    places = positions - FULL_TURN * turns
-    if is_smooth:
-        slope = total / FULL_TURN
-        fluctuation = cumulated - slope * (angles - angles[0])
-        fluctuation[-1] = fluctuation[0]
-        spline = CubicSpline(angles, fluctuation, bc_type="periodic")
-        steady = slope if derivative else slope * (places - angles[0])
-        values = spline(places, derivative) + steady
-    else:
-        around = [angles[-4:-1] - FULL_TURN, angles, angles[1:4] + FULL_TURN]
-        masses = [cumulated[-4:-1] - total, cumulated, cumulated[1:4] + total]
-        monotone = PchipInterpolator(np.concatenate(around), np.concatenate(masses))
-        values = monotone(places, derivative)
-    return np.asarray(values if derivative else values + total * turns)
+def _interpolate(angles: FloatArray, cumulated: FloatArray) -> PPoly:
+    """The cumulated mass as a function of the angle, over the turns about the labels' own."""
+    steadily = np.stack([angles, cumulated])
+    count, growth = len(angles) - 1, steadily[:, -1:] - steadily[:, :1]
+    swings = steadily[:, :-1] - growth / count * np.arange(count)
+    coefficients = np.fft.rfft(swings) / (growth * count)
+    last = coefficients[:, -(coefficients.shape[1] // 8) :]
+    knots, kind = steadily[:, :-1], PchipInterpolator
+    if np.abs(last).max() <= RESOLVED:
+        size = count * -(-KNOTS // count)
+        if count % 2 == 0 and size > count:
+            coefficients[:, -1] /= 2
+        shares = np.fft.irfft(coefficients, size) * size + np.arange(size) / size
+        steps = np.diff(shares).min(axis=1)
+        if steps[0] > 0 and steps[1] > -ROUNDING:
+            knots, kind = growth * shares, CubicSpline
+    return kind(*np.concatenate([knots - growth, knots, knots + growth], axis=1))
