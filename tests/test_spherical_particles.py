@@ -81,9 +81,8 @@ def test_velocity_and_energy_are_those_of_direct_sums(name, seed, count, spread)
 def test_many_particles_move_to_the_bit_the_same_on_any_number_of_threads(
     name, monkeypatch
 ):
-    """Shares and blocks of few particles, the last ones cut short."""
+    """Shares of few particles, the last one cut short."""
     monkeypatch.setattr(spectral, "_SHARE", 16)
-    monkeypatch.setattr(spectral, "_BLOCK", 6)
     atoms = drawn(70, seed=3)
     equation = MeanFieldEquation(TERMS[name], neurons(), direction="ascent")
     system = particle_system(equation, atoms, "spectral")

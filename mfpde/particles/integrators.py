@@ -6,7 +6,6 @@ interrupted, and end a step exactly at every requested time.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -49,18 +48,8 @@ class CountedVelocity:
         return velocity
 
 
-class Integrator(ABC):
-    """A Runge-Kutta method."""
-
-    @abstractmethod
-    def trajectory(
-        self, velocity: CountedVelocity, times: FloatArray
-    ) -> Iterator[tuple[float, FloatArray]]:
-        """Yield ``(time, state)`` after each step, from the start at ``times[0]``."""
-
-
 @dataclass(frozen=True)
-class DormandPrince(Integrator):
+class DormandPrince:
     """Dormand-Prince of order 8 (DOP853) or 5 with error control.
 
     Source: Hairer, Norsett & Wanner (1993), II.5.
@@ -106,7 +95,7 @@ class DormandPrince(Integrator):
 
 
 @dataclass(frozen=True)
-class RungeKutta(Integrator):
+class RungeKutta:
     """Classical Runge-Kutta of order 4 with a fixed step; Kutta (1901).
 
     On a sphere it integrates u in the tangent space at the start of each step, where the
@@ -130,6 +119,9 @@ class RungeKutta(Integrator):
                     _step_in_tangent_space(velocity, state, step)
                 )
                 yield end if is_last else time + step, state
+
+
+Integrator = DormandPrince | RungeKutta
 
 
 def _step_in_tangent_space(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,19 +37,13 @@ from mfpde.runs.stopping import SHORTEST_TIME
 from mfpde.runs.times import end_time, save_times
 from mfpde.version import __version__
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 SMALLEST_RTOL = 1e-13
 LARGEST_NUMBER_OF_STEPS = 1_000_000_000
 
 
-class Tolerances(NamedTuple):
-    """Relative and absolute tolerance of an adaptive method."""
-
-    rtol: float
-    atol: float
-
-
-TOLERANCES = Tolerances(1e-5, 1e-7)
-"""What a witness of few particles can say: 2000 are 8e-4 from the density on S^1 (pi/2n)."""
 LOOSE = 1e-5
 """From this ``rtol`` on many particles move by the method of order 5.
 
@@ -69,8 +62,8 @@ def solve_particles(
     save_at: ArrayLike | None = None,
     method: str = "auto",
     count: int | None = None,
-    rtol: float | None = None,
-    atol: float | None = None,
+    rtol: float = 1e-5,
+    atol: float = 1e-7,
     time_step: float | None = None,
     progress: bool = False,
 ) -> Run:
@@ -103,8 +96,8 @@ def solve_particles(
         Number of particles or labels of a density: by default 2000 particles, or one
         label for each cell.
     rtol, atol
-        Tolerances of the adaptive method (Dormand-Prince of order 8): by default 1e-5 and
-        1e-7, far below what 2000 particles differ from the density.  Each kink of ReLU that a
+        Tolerances of the adaptive method (Dormand-Prince of order 8), by default far below
+        what 2000 particles differ from the density: 8e-4 on S^1 (pi/2n).  Each kink of ReLU that a
         particle crosses costs steps, 10 times as many at ``rtol=1e-8``; ask for that where
         particles are compared with particles.  From 300 particles on whose sums on S^2 are
         spectral, order 5 is used where ``rtol`` is 1e-5 or more.
@@ -144,28 +137,28 @@ def solve_particles(
     began_at = time.perf_counter()
     layers = dynamics if isinstance(dynamics, Layers) else None
     stages = stages_of(dynamics, 0.0, t_end, saves)
-    system = particle_system(stages[0].equation, atoms, method)
-    record = _Record(system, frozenset(saves.tolist()), system.start)
-    motion = _Motion(stages, atoms, method, record)
-    steps = motion.trajectory(integrator, np.union1d(saves, [0.0, t_end]))
-    with np.errstate(over="ignore", invalid="ignore"), _bar(t_end, progress) as show:
-        stop = _followed(steps, record, show)
+    motion = _Motion(atoms, method, stages[0].equation)
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        progress_bar() if progress else nullcontext() as bar,
+    ):
+        if bar is not None:
+            bar.add_task("particles", total=t_end)
+        stop = motion.follow(stages, integrator, saves, bar)
     return Run(
-        equation=motion.equation,
-        times=np.array(record.times),
-        states=list(record.states),
-        diagnostics={
-            name: np.array([row[name] for row in record.rows]) for name in DIAGNOSTICS
-        },
+        equation=motion.system.equation,
+        times=np.array(motion.times),
+        states=motion.states,
+        diagnostics={name: np.array(row) for name, row in motion.diagnostics.items()},
         stop=stop,
-        final=record.system.atoms(record.state),
-        final_time=record.time,
+        final=motion.system.atoms(motion.state),
+        final_time=motion.time,
         statistics={
             "method": method,
             "integrator": repr(integrator),
             "particles": len(atoms),
-            "steps": record.steps,
-            "evaluations": motion.evaluations,
+            "steps": motion.steps,
+            "evaluations": motion.velocity.evaluations,
             "wall_seconds": time.perf_counter() - began_at,
             "version": __version__,
             **({"layers": len(layers)} if layers is not None else {}),
@@ -174,116 +167,89 @@ def solve_particles(
     )
 
 
-@dataclass(eq=False)
-class _Record:
-    """The present state of a run, and its saved states with their diagnostics."""
-
-    system: ParticleSystem
-    wanted: frozenset[float]
-    state: FloatArray
-    time: float = 0.0
-    steps: int = -1
-    times: list[float] = field(default_factory=list)
-    states: list[AnyMeasure] = field(default_factory=list)
-    rows: list[dict[str, float]] = field(default_factory=list)
-
-    def reach(self, time: float, state: FloatArray) -> None:
-        """Take over the state at ``time``, and save it if this time is wanted."""
-        self.time, self.state = time, state
-        self.steps += 1
-        if time in self.wanted:
-            atoms = self.system.atoms(state)
-            row = {
-                "mass": atoms.total_mass,
-                "energy": self.system.energy(state),
-                "dissipation": self.system.dissipation(state),
-            }
-            self.times.append(time)
-            self.states.append(atoms)
-            self.rows.append(row)
-
-
-@dataclass(eq=False)
 class _Motion:
-    """The motion of particles from layer to layer, each with a system of its own."""
+    """Particles on their way: the present time and state, and what is saved of them."""
 
-    stages: Sequence[Stage]
-    atoms: Atoms
-    method: str
-    record: _Record
-    evaluations: int = 0
+    def __init__(self, atoms: Atoms, method: str, equation: MeanFieldEquation) -> None:
+        self.method, self.time, self.steps = method, 0.0, 0
+        self.velocity = CountedVelocity(particle_system(equation, atoms, method))
+        self.state = self.system.start
+        self.times: list[float] = []
+        self.states: list[AnyMeasure] = []
+        self.diagnostics: dict[str, list[float]] = {name: [] for name in DIAGNOSTICS}
 
-    def __post_init__(self) -> None:
-        self.equation = self.stages[0].equation
+    @property
+    def system(self) -> ParticleSystem:
+        """The particles under the equation that acts now."""
+        return self.velocity.system
 
-    def trajectory(
-        self, integrator: Integrator, times: FloatArray
-    ) -> Iterator[tuple[float, FloatArray]]:
-        """Yield time and state after each step, from ``times[0]`` to the last of them."""
-        begin = times[0]
-        for index, (equation, end) in enumerate(self.stages):
-            if index:
-                system = particle_system(equation, self.atoms, self.method)
-                # On S^1 the angles go on where they are, not from within one turn.
-                self.record.system = replace(system, start=self.record.state)
-                self.equation = equation
-            inside = times[(times > begin) & (times < end)]
-            velocity = CountedVelocity(self.record.system)
-            try:
-                yield from integrator.trajectory(
-                    velocity, np.array([begin, *inside, end])
-                )
-            finally:
-                self.evaluations += velocity.evaluations
-            begin = end
+    def follow(
+        self,
+        stages: Sequence[Stage],
+        integrator: Integrator,
+        saves: FloatArray,
+        bar: Progress | None,
+    ) -> stopping.StopReason:
+        """Move through all layers, or to an early stop, and return the reason to stop."""
+        try:
+            for equation, end in stages:
+                self._move(equation, end, integrator, saves, bar)
+        except KeyboardInterrupt:
+            return stopping.interrupted(self.time)
+        except NotFiniteError:
+            return stopping.not_finite(self.time)
+        except StepTooSmallError:
+            return stopping.StopReason(
+                "step_too_small",
+                f"the tolerances ask for a step below rounding at t = {self.time:.6g}: "
+                "the velocity is too fast for this unit of time; use kernel='shifted' with "
+                "the time scaled by e^beta, or raise rtol and atol",
+            )
+        return stopping.reached_end(self.time)
 
+    def _move(
+        self,
+        equation: MeanFieldEquation,
+        end: float,
+        integrator: Integrator,
+        saves: FloatArray,
+        bar: Progress | None,
+    ) -> None:
+        """Move to the ``end`` of the layer of an equation."""
+        wanted = frozenset(saves.tolist())
+        if self.time > 0:
+            atoms = self.system.atoms(self.state)
+            self.velocity.system = particle_system(equation, atoms, self.method)
+        elif 0.0 in wanted:
+            self._save()
+        inside = saves[(saves > self.time) & (saves < end)]
+        times = np.array([self.time, *inside, end])
+        for reached, state in integrator.trajectory(self.velocity, times):
+            self.time, self.state = reached, state
+            self.steps += 1
+            if reached in wanted:
+                self._save()
+            if bar is not None:
+                bar.update(bar.task_ids[0], completed=reached)
 
-def _followed(
-    steps: Iterator[tuple[float, FloatArray]],
-    record: _Record,
-    show: Callable[[float], None],
-) -> stopping.StopReason:
-    """Follow the trajectory to its end or to an early stop, and return the reason."""
-    try:
-        record.reach(0.0, record.state)
-        for reached, state in steps:
-            record.reach(reached, state)
-            show(reached)
-    except KeyboardInterrupt:
-        return stopping.interrupted(record.time)
-    except NotFiniteError:
-        return stopping.not_finite(record.time)
-    except StepTooSmallError:
-        return stopping.StopReason(
-            "step_too_small",
-            f"the tolerances ask for a step below rounding at t = {record.time:.6g}: "
-            "the velocity is too fast for this unit of time; use kernel='shifted' with "
-            "the time scaled by e^beta, or raise rtol and atol",
+    def _save(self) -> None:
+        atoms = self.system.atoms(self.state)
+        found = (
+            atoms.total_mass,
+            self.system.energy(self.state),
+            self.system.dissipation(self.state),
         )
-    return stopping.reached_end(record.time)
+        self.times.append(self.time)
+        self.states.append(atoms)
+        for name, value in zip(DIAGNOSTICS, found, strict=True):
+            self.diagnostics[name].append(value)
 
 
 def _integrator(
-    rtol: float | None,
-    atol: float | None,
-    time_step: float | None,
-    *,
-    is_many: bool,
+    rtol: float, atol: float, time_step: float | None, *, is_many: bool
 ) -> Integrator:
-    given = TOLERANCES.rtol if rtol is None else rtol
-    rtol = real_number("rtol", given, at_least=SMALLEST_RTOL)
-    atol = real_number("atol", TOLERANCES.atol if atol is None else atol, above=0.0)
+    rtol = real_number("rtol", rtol, at_least=SMALLEST_RTOL)
+    atol = real_number("atol", atol, above=0.0)
     if time_step is None:
         return DormandPrince(rtol, atol, 5 if is_many and rtol >= LOOSE else 8)
     return RungeKutta(real_number("time_step", time_step, at_least=SHORTEST_TIME))
-
-
-@contextmanager
-def _bar(t_end: float, wanted: bool) -> Iterator[Callable[[float], None]]:
-    """Yield a function that shows the time reached: on a bar, or nowhere."""
-    if not wanted:
-        yield lambda reached: None
-        return
-    with progress_bar() as bar:
-        task = bar.add_task("particles", total=t_end)
-        yield lambda reached: bar.update(task, completed=reached)

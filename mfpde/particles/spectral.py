@@ -5,9 +5,8 @@ r"""The field of particles on S^1 and S^2 through their moments, in O(N L_beta^(
 over the harmonics Y_k, on S^1 the waves e^{ik theta}, with the Funk-Hecke eigenvalues of the
 kernel (paper, Lemma 5.1), which beyond the degree L_beta are negligible: all that they contribute
 is below 1e-11 of the kernel.  Sums over degrees and orders are recurrences
-(``mfpde.geometry.fourier_sums``, ``mfpde.geometry.harmonics``).  Particles are taken in shares,
-each by one of numba's number of threads, and moments are summed in blocks that stay in the nearest
-cache; both have fixed sizes, so that the result is the same for any number of threads.
+(``mfpde.geometry.fourier_sums``, ``mfpde.geometry.harmonics``).  Particles are taken in shares of
+a fixed size, each by one of numba's threads, so that their number does not change the result.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ from mfpde.terms.interaction import FieldValues
 NEGLIGIBLE = 1e-11
 # Below this the kernel mean has lost five digits to cancellation in its series.
 SMALLEST_SUMMED_MEAN = 1e-5
-_BLOCK = 512
-_SHARE = 16 * _BLOCK
+_SHARE = 8192
 
 Result = TypeVar("Result")
 
@@ -78,20 +76,13 @@ class SpectralSystem(ParticleSystem):
 
     def _moments(self, points: FloatArray) -> ComplexArray:
         def sum_share(share: slice) -> ComplexArray:
-            blocks = [
-                slice(first, min(first + _BLOCK, share.stop))
-                for first in range(share.start, share.stop, _BLOCK)
-            ]
-            parts = [self._moments_of(points[b], self.masses[b]) for b in blocks]
-            return np.asarray(sum(parts[1:], parts[0]))
+            own, masses = points[share], self.masses[share]
+            if self.dimension == 2:
+                return fourier_sums.moments_of_atoms(own, masses, self._degree)
+            factors = harmonics.recurrence(self._degree)
+            return harmonics.moments_of_atoms(own, masses, factors, self._degree)
 
         return np.asarray(np.sum(map_shares(sum_share, len(points)), axis=0))
-
-    def _moments_of(self, points: FloatArray, masses: FloatArray) -> ComplexArray:
-        if self.dimension == 2:
-            return fourier_sums.moments_of_atoms(points, masses, self._degree)
-        factors = harmonics.recurrence(self._degree)
-        return harmonics.moments_of_atoms(points, masses, factors, self._degree)
 
     def _field(self, coefficients: ComplexArray, points: FloatArray) -> FieldValues:
         if self.dimension == 2:
