@@ -111,3 +111,31 @@ def combine(shares: FloatArray, slopes: Sequence[FloatArray]) -> FloatArray:
             total = part if total is None else total + part
     assert total is not None
     return total
+
+
+def interpolate(
+    ends: tuple[FloatArray, FloatArray],
+    slopes: tuple[FloatArray, FloatArray],
+    step: float,
+    share: float,
+) -> FloatArray:
+    """Return the cubic of Hermite a ``share`` of a ``step`` after its start, O(step^4).
+
+    Parameters
+    ----------
+    ends
+        Values at both ends of the step.
+    slopes
+        Derivatives there.
+    step
+        The length of the step.
+    share
+        Between 0 and 1.
+    """
+    rest = 1.0 - share
+    first, last = ends
+    of_last = share * share * (3.0 - 2.0 * share)
+    found = (1.0 - of_last) * first + of_last * last
+    found += (step * share * rest * rest) * slopes[0]
+    found -= (step * share * share * rest) * slopes[1]
+    return np.asarray(found)

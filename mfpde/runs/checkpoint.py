@@ -34,8 +34,9 @@ class Checkpoint:
         Time of the state, and of the start.
     first_mass
         Mass of the start.
-    saves
-        The number of states saved so far.
+    saves, saved_until
+        The number of states saved so far, and the time of the last one: later than ``time``
+        for a save within the step that comes next, which is taken again.
     stage
         The number of layers that have ended.
     step_control
@@ -69,6 +70,7 @@ class Checkpoint:
     start_time: float
     first_mass: float
     saves: int = 0
+    saved_until: float = -np.inf
     stage: int = 0
     step_control: tuple[float, float, int] = (np.inf, np.inf, 0)
     last_step: float = 0.0

@@ -130,7 +130,7 @@ def check_moment(
     before, after = np.split(times, [checkpoint.saves])
     fits = len(before) == checkpoint.saves and checkpoint.stage < len(stages)
     if len(before):
-        fits = fits and bool(before[-1] <= checkpoint.time)
+        fits = fits and bool(before[-1] == checkpoint.saved_until)
     if len(after):
         fits = fits and bool(after[0] > checkpoint.time)
     if not fits:

@@ -123,7 +123,7 @@ class Recorder:
     def finish(
         self,
         reason: StopReason,
-        final: Measure,
+        final: AnyMeasure,
         final_time: float,
         *,
         statistics: dict[str, float | int | str],

@@ -228,7 +228,7 @@ def solve(
     }
     if layers is not None:
         statistics["layers"] = len(layers)
-    ended = loop.now.time
+    ended = loop.final_time
     if reason.kind not in UNFINISHED:
         note = describe_unstable_symmetry(
             stages, measure, begun=start_time, ended=ended

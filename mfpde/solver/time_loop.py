@@ -11,7 +11,7 @@ from mfpde.arrays import FloatArray
 from mfpde.atoms import AtomsTooFastError, ExactAtoms, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.labelled import LabelledDensity
-from mfpde.measures.measure import Measure
+from mfpde.measures.measure import AnyMeasure, Measure
 from mfpde.runs.checkpoint import RECENT_STEPS, Checkpoint
 from mfpde.runs.layers import Stage
 from mfpde.runs.stopping import (
@@ -106,7 +106,7 @@ class TimeLoop:
         try:
             reason = self._run_layers()
         except KeyboardInterrupt:
-            return interrupted(self.now.time)
+            return interrupted(self.final_time)
         except AtomsTooFastError as error:
             reason = step_too_small(self.now.time, error.step)
         if reason.kind not in ENDED:
@@ -197,8 +197,10 @@ class TimeLoop:
 
     @property
     def target(self) -> float:
-        """Time that no step crosses: that of the next save, or the end of the layer."""
+        """Time that no step crosses: the end of the layer, or before it the next save."""
         end = self.stages[self.now.stage].end
+        if self.transport.crosses_saves(self.now.state):
+            return end
         return float(min(self.save_times[self.now.saves], end))
 
     def _take_step(self) -> StopReason | None:
@@ -220,16 +222,19 @@ class TimeLoop:
                 self._go_on_in_phase(state)
                 continue
             smallest = smallest_step(longest, self.equation.strength)
-            is_accepted, now.step_control = adapt(
+            is_accepted, next_control = adapt(
                 control, step, error, is_cut=step < wanted, smallest=smallest
             )
             if is_accepted:
                 break
+            now.step_control = next_control
             now.rejected += 1
-        rate = _motion(now.state, state) / step
+        end = target if lands else now.time + step
+        self._save_within(state, step, end)
+        rate = now.state.motion_to(state) / step
         now.rates = (*now.rates[-RECENT_STEPS + 1 :], rate)
-        now.state = state
-        now.time = target if lands else now.time + step
+        now.step_control = next_control
+        now.state, now.time = state, end
         now.last_step = step
         now.steps += 1
         if state.phase == SMOOTH:
@@ -291,10 +296,25 @@ class TimeLoop:
         now, at = self.now, self.save_times[self.now.saves]
         if now.time < at:
             return
-        state = self.transport.measured(now.state)
-        self.recorder.save(at, state, step=now.last_step)
-        now.saves += 1
+        self._save(at, self.transport.measured(now.state), now.last_step)
+
+    def _save(self, at: float, state: State, step: float) -> None:
+        """Save a measured ``state``, and let observers keep the present moment."""
+        now = self.now
+        self.recorder.save(at, state, step=step)
+        now.saves, now.saved_until = now.saves + 1, at
         self.recorder.keep(self.checkpoint())
+
+    def _save_within(self, after: State, step: float, end: float) -> None:
+        """Save the states between the present one and the one ``after`` a step to ``end``.
+
+        Observers keep the present moment: what goes on from there takes the step again.
+        """
+        now, transport = self.now, self.transport
+        while (at := self.save_times[now.saves]) < end:
+            share = (at - now.time) / step
+            state = transport.state_between(now.state, after, step, share)
+            self._save(at, transport.measured(state), step)
 
     def checkpoint(self, *, stopped_by: str = "") -> Checkpoint:
         """Return the present moment, which steps change no more."""
@@ -325,8 +345,15 @@ class TimeLoop:
         return self.now.seconds + time.monotonic() - self.began_at
 
     @property
-    def final(self) -> Measure:
+    def final_time(self) -> float:
+        """Time of the present state, or of a save within the step that was interrupted."""
+        return max(self.now.time, self.now.saved_until)
+
+    @property
+    def final(self) -> AnyMeasure:
         """What is left to a run that starts from it, with labels if it has them."""
+        if self.now.saved_until > self.now.time:
+            return self.recorder.states[-1]
         state = self.now.state
         measure = self.recorder.measure(self.transport.measured(state))
         labels = self.transport.labels_of(state)
@@ -341,15 +368,8 @@ class TimeLoop:
         now = self.now
         is_last = now.stage + 1 == len(self.stages)
         acting = [c for c in self.conditions if is_last or not c.judges_rest]
-        record = now.step_record(self.began_at) if acting else None
-        reasons = (condition.check(record) for condition in acting if record)
+        if not acting or not now.rates:
+            return None
+        record = now.step_record(self.began_at)
+        reasons = (condition.check(record) for condition in acting)
         return next((reason for reason in reasons if reason is not None), None)
-
-
-def _motion(before: State, after: State) -> float:
-    """Mass that changed cells, and masses of atoms times the lengths of their moves."""
-    moved = 0.5 * float(np.abs(after.masses - before.masses).sum())
-    if len(before.atom_masses):
-        lengths = np.linalg.norm(after.points - before.points, axis=1)
-        moved += float(before.atom_masses @ lengths)
-    return moved

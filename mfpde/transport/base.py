@@ -108,6 +108,20 @@ class Transport(ABC):
         del before, state
         return None
 
+    def crosses_saves(self, state: State) -> bool:
+        """Whether steps from ``state`` may go past saves: :meth:`state_between` has theirs."""
+        del state
+        return False
+
+    def state_between(
+        self, before: State, after: State, dt: float, share: float
+    ) -> State:
+        """Return the state a ``share`` of the step ``dt`` from ``before`` to ``after``.
+
+        Only a transport whose steps go past saves is asked.
+        """
+        raise NotImplementedError
+
     def labels_of(self, state: State) -> PointMasses | None:
         """Return the labels that carry the density of ``state``, if labels do."""
         del state

@@ -27,7 +27,7 @@ from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.clouds import summed_motion
 from mfpde.measures.labelled import LabelledDensity
-from mfpde.runge_kutta import CLASSICAL, combine, find_slopes
+from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
 from mfpde.terms import ZonalTerm
 from mfpde.terms.kernels import NEGLIGIBLE, PointMasses
 from mfpde.transport.base import DEFAULT_RTOL, Step, Transport, geometry_of
@@ -137,6 +137,23 @@ class LagrangianSphere(Transport):
         allowed = self.rtol * self.tolerance_share * motion
         error = dt / 6 * summed_motion(masses, state.cloud_size, lag)
         return Step(new, self.relative_error(error, allowed, dt))
+
+    def crosses_saves(self, state: State) -> bool:
+        """Whether steps may go past saves: they do, as paths of labels are smooth in time."""
+        del state
+        return True
+
+    def state_between(
+        self, before: State, after: State, dt: float, share: float
+    ) -> State:
+        """Return the labels a ``share`` of a step after ``before``, on cubics."""
+        ends = before.points, after.points
+        velocities = (
+            self.flow(before).atom_velocities,
+            self.flow(after).atom_velocities,
+        )
+        points = interpolate(ends, velocities, dt, share)
+        return before.moved(before.masses, normalised(points))
 
     def largest_step(self, state: State) -> float:
         """The step in which no label moves farther than 0.4; inf at rest."""

@@ -89,6 +89,16 @@ class Phases(Transport):
             return None
         return self._rough.continue_from(before._rough, state)
 
+    def crosses_saves(self, state: State) -> bool:
+        """Whether steps of the phase of ``state`` may go past saves."""
+        return self._at(state).crosses_saves(state)
+
+    def state_between(
+        self, before: State, after: State, dt: float, share: float
+    ) -> State:
+        """Return the state a ``share`` of a step of the phase of both states."""
+        return self._at(before).state_between(before, after, dt, share)
+
     def labels_of(self, state: State) -> PointMasses | None:
         """Return the labels of the second phase, if labels carry its density."""
         return self._at(state).labels_of(state)

@@ -48,6 +48,14 @@ class State(NamedTuple):
         """Mass of cells and atoms."""
         return float(self.masses.sum() + self.atom_masses.sum())
 
+    def motion_to(self, after: State) -> float:
+        """Mass that changed cells until ``after``, and masses of atoms times their ways."""
+        moved = 0.5 * float(np.abs(after.masses - self.masses).sum())
+        if len(self.atom_masses):
+            ways = np.linalg.norm(after.points - self.points, axis=1)
+            moved += float(self.atom_masses @ ways)
+        return moved
+
 
 NOTHING = np.zeros(1)
 
