@@ -1,8 +1,9 @@
-"""Checks of what ``solve`` is given, before any work."""
+"""What ``solve`` is given: how a run is computed, and checks before any work."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +22,17 @@ from mfpde.runs.observer import Observer
 from mfpde.runs.stopping import SHORTEST_TIME
 from mfpde.tracking import Concentration, Tracker
 from mfpde.transport import LARGEST_DEGREE, Scheme, scheme_for
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """How a run is computed on any layer: scheme, tolerance, longest step, exact atoms or not."""
+
+    scheme: Scheme
+    rtol: float
+    longest_step: float = np.inf
+    first_step: float = np.inf
+    exact_atoms: bool = False
 
 
 def check_start(measure: Measure, equation: MeanFieldEquation) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import StopReason
 from mfpde.solver.diagnostics import Diagnostic, Snapshot
 from mfpde.terms import PointMasses
-from mfpde.tracking import Tracker, TrackerMemory
+from mfpde.tracking import Tracker
 from mfpde.transport import State, Transport
 
 
@@ -99,16 +99,18 @@ class Recorder:
         for observer in watching:
             observer.step(progress)
 
-    def keep(self, checkpoint: Checkpoint) -> None:
-        """Let the observers that keep checkpoints have one."""
+    def keep(self, now: Checkpoint, seconds: float, *, stopped_by: str = "") -> None:
+        """Let the observers that keep checkpoints have one of the present moment."""
         for observer in self.observers:
             if observer.keeps_checkpoints:
-                observer.keep(checkpoint)
-
-    @property
-    def tracker_memory(self) -> TrackerMemory | None:
-        """What the tracker knows, without which it cannot go on."""
-        return None if self.tracker is None else self.tracker.memory
+                moment = replace(
+                    now,
+                    seconds=seconds,
+                    events=tuple(self.events),
+                    tracker=None if self.tracker is None else self.tracker.memory,
+                    stopped_by=stopped_by,
+                )
+                observer.keep(moment)
 
     def measure(self, state: State) -> Measure:
         """Return the measure of a state, which is often the one that was asked for last."""

@@ -31,6 +31,7 @@ from mfpde.runs.run import HALF_STABLE_MASS, SYMMETRIC_START, Run
 from mfpde.runs.stopping import StoppingCondition, stopping_conditions
 from mfpde.runs.times import end_time, times_of_saves
 from mfpde.solver.arguments import (
+    Method,
     check_moment,
     check_onlookers,
     check_start,
@@ -42,7 +43,7 @@ from mfpde.solver.diagnostics import Diagnostic, choose_diagnostics
 from mfpde.solver.half_stable_points import describe_half_stable_mass
 from mfpde.solver.recorder import Recorder
 from mfpde.solver.symmetric_start import describe_unstable_symmetry
-from mfpde.solver.time_loop import Method, TimeLoop
+from mfpde.solver.time_loop import TimeLoop
 from mfpde.tracking import Concentration, Tracker
 from mfpde.version import __version__
 

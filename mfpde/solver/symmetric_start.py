@@ -35,8 +35,9 @@ from mfpde.measures.measure import Density, Measure
 from mfpde.measures.starts import perturbed_uniform
 from mfpde.runs.layers import Stage
 from mfpde.runs.stopping import StepRecord, StoppingCondition, StopReason
+from mfpde.solver.arguments import Method
 from mfpde.solver.recorder import Recorder
-from mfpde.solver.time_loop import Method, TimeLoop
+from mfpde.solver.time_loop import TimeLoop
 from mfpde.terms import ExternalTerm, Perceptron, ZonalTerm
 from mfpde.transport import LARGEST_DEGREE, scheme_for
 

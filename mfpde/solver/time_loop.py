@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,23 +22,13 @@ from mfpde.runs.stopping import (
     reached_end,
     step_too_small,
 )
+from mfpde.solver.arguments import Method
 from mfpde.solver.recorder import Recorder
 from mfpde.solver.step_control import StepControl, adapt, fit_step, smallest_step
-from mfpde.transport import SMOOTH, Scheme, State, Transport
+from mfpde.transport import SMOOTH, State, Transport
 
 # A run of more steps than the inverse of this would never end.
 SMALLEST_STEP = 1e-13
-
-
-@dataclass(frozen=True, eq=False)
-class Method:
-    """How a run is computed on any layer: scheme, tolerance, longest step, exact atoms or not."""
-
-    scheme: Scheme
-    rtol: float
-    longest_step: float = np.inf
-    first_step: float = np.inf
-    exact_atoms: bool = False
 
 
 class TimeLoop:
@@ -110,7 +99,7 @@ class TimeLoop:
         except AtomsTooFastError as error:
             reason = step_too_small(self.now.time, error.step)
         if reason.kind not in ENDED:
-            self.recorder.keep(self.checkpoint(stopped_by=reason.kind))
+            self.recorder.keep(self.now, self.seconds, stopped_by=reason.kind)
         return reason
 
     def _run_layers(self) -> StopReason:
@@ -303,7 +292,7 @@ class TimeLoop:
         now = self.now
         self.recorder.save(at, state, step=step)
         now.saves, now.saved_until = now.saves + 1, at
-        self.recorder.keep(self.checkpoint())
+        self.recorder.keep(now, self.seconds)
 
     def _save_within(self, after: State, step: float, end: float) -> None:
         """Save the states between the present one and the one ``after`` a step to ``end``.
@@ -316,15 +305,10 @@ class TimeLoop:
             state = transport.state_between(now.state, after, step, share)
             self._save(at, transport.measured(state), step)
 
-    def checkpoint(self, *, stopped_by: str = "") -> Checkpoint:
-        """Return the present moment, which steps change no more."""
-        return replace(
-            self.now,
-            seconds=self.seconds,
-            events=tuple(self.recorder.events),
-            tracker=self.recorder.tracker_memory,
-            stopped_by=stopped_by,
-        )
+    @property
+    def seconds(self) -> float:
+        """Wall time so far, with that of the parts before the run was resumed."""
+        return self.now.seconds + time.monotonic() - self.began_at
 
     @property
     def statistics(self) -> dict[str, float | int | str]:
@@ -338,11 +322,6 @@ class TimeLoop:
             **({f"{phase}_until": now.smooth_until} if has_left else {}),
             "wall_seconds": self.seconds,
         }
-
-    @property
-    def seconds(self) -> float:
-        """Wall time so far, with that of the parts before the run was resumed."""
-        return self.now.seconds + time.monotonic() - self.began_at
 
     @property
     def final_time(self) -> float:
@@ -359,17 +338,13 @@ class TimeLoop:
         labels = self.transport.labels_of(state)
         if labels is None:
             return measure
-        density = measure.density
-        labelled = LabelledDensity(density.geometry, density.values, *labels)
-        return Measure(labelled, measure.atoms)
+        values = measure.density.values
+        return Measure(LabelledDensity(measure.geometry, values, *labels))
 
     def _reason_to_stop(self) -> StopReason | None:
         """Return why the run stops after the last step; None if it does not."""
-        now = self.now
-        is_last = now.stage + 1 == len(self.stages)
+        now, is_last = self.now, self.now.stage + 1 == len(self.stages)
         acting = [c for c in self.conditions if is_last or not c.judges_rest]
-        if not acting or not now.rates:
-            return None
-        record = now.step_record(self.began_at)
-        reasons = (condition.check(record) for condition in acting)
+        record = now.step_record(self.began_at) if acting and now.rates else None
+        reasons = (condition.check(record) for condition in acting if record)
         return next((reason for reason in reasons if reason is not None), None)
