@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mfpde.geometry import Circle
 from mfpde.geometry.circle import points_at
-from mfpde.measures.distributions import TURN, AngularDistribution, on_circle
+from mfpde.measures.distributions import TURN, AngularDistribution
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 
 LAWS = settings(deadline=None, max_examples=50)
@@ -47,9 +47,7 @@ def test_cdf_jumps_by_the_atom_masses_and_is_continuous_from_the_right():
     angles, masses = np.array([0.0, 1.0, 5.0]), np.array([0.2, 0.3, 0.5])
     both = Measure(uniform(Circle(16)), Atoms(points_at(angles), masses))
     distribution = AngularDistribution.of(both)
-    places = distribution.breakpoints[
-        np.searchsorted(distribution.breakpoints, angles - 1e-9)
-    ]
+    places = distribution.angles[np.searchsorted(distribution.angles, angles - 1e-9)]
     jumps = distribution.cdf(places) - distribution.left_limit(places)
     np.testing.assert_allclose(jumps, masses, rtol=1e-13)
     np.testing.assert_allclose(
@@ -60,7 +58,7 @@ def test_cdf_jumps_by_the_atom_masses_and_is_continuous_from_the_right():
 def test_atoms_just_below_angle_zero_stay_on_the_circle():
     atoms = Atoms(np.array([[1.0, -1e-17], [1.0, 0.0]]))
     distribution = AngularDistribution.of(atoms)
-    assert distribution.breakpoints.tolist() == [0.0]
+    assert distribution.angles.tolist() == [0.0, 0.0, TURN]
     assert distribution.cdf(0.0) == 1.0
 
 
@@ -71,7 +69,7 @@ def test_cdf_is_quasi_periodic_and_nondecreasing(distribution, angle):
     assert distribution.cdf(angle + TURN) == pytest.approx(
         distribution.cdf(angle) + total, abs=1e-9 * total
     )
-    steps = np.sort(np.append(distribution.breakpoints, angle + np.linspace(0, 7, 50)))
+    steps = np.sort(np.append(distribution.angles, angle + np.linspace(0, 7, 50)))
     assert np.diff(distribution.cdf(steps)).min() >= -1e-14 * total
 
 
@@ -181,5 +179,3 @@ def test_errors_name_the_value_and_the_way_out():
         empty.ball_mass(0.0, -1.0)
     with pytest.raises(ValueError, match=r"d = 3 .*needs a Circle or atoms with d = 2"):
         AngularDistribution.of(Atoms(np.eye(3)))
-    with pytest.raises(ValueError, match="must be a Density, Atoms or a Measure"):
-        on_circle("circle")

@@ -190,7 +190,7 @@ class _CircleLine(Line):
     def _moments(self, interval: AngleInterval) -> IntervalMoments:
         """IntervalMoments of the moving mass in [low, high], by integrating the cdf exactly."""
         low, high = interval
-        angles, levels = self.moving.graph
+        angles, levels = self.moving.angles, self.moving.levels
         turns = np.arange(np.floor(low / (2 * np.pi)), np.floor(high / (2 * np.pi)) + 1)
         nodes = (angles + 2 * np.pi * turns[:, np.newaxis]).ravel()
         heights = (levels + self.moving.total_mass * turns[:, np.newaxis]).ravel()

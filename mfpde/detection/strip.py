@@ -15,7 +15,6 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.distributions import on_circle
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 
 NARROWEST, WIDEST = 1.3, 5.0
@@ -76,7 +75,7 @@ def strip_width(measure: AnyMeasure, equation: MeanFieldEquation) -> StripWidth:
 def _objection(measure: AnyMeasure, equation: MeanFieldEquation) -> str:
     if isinstance(measure, Atoms) or len(as_measure(measure).atoms):
         return "atoms have no strip"
-    if not on_circle(measure):
+    if measure.dimension != 2:
         return "on the circle only"
     for layer in equation.perceptrons:
         if layer.activation.kinks:

@@ -20,23 +20,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import FloatArray
 from mfpde.measures.distributions import TURN, AngularDistribution
 
-COST_TOLERANCE = 1e-17
 SHIFT_TOLERANCE = 2.0**-53
-
-
-class _Quantiles(NamedTuple):
-    """Nodes (level, angle) of a quantile function, linear in between."""
-
-    levels: FloatArray
-    angles: FloatArray
+MOST_SHIFTS = 1000
 
 
 class _Coupling(NamedTuple):
-    """A monotone coupling: nodes (level, angle of f, angle of g), linear in between."""
+    """A monotone coupling, linear in intervals of the level.
+
+    Levels and angles of both measures, all (m, 2), at the two ends of each interval.
+    """
 
     levels: FloatArray
     first: FloatArray
@@ -44,8 +41,8 @@ class _Coupling(NamedTuple):
 
     def cost(self, order: int) -> float:
         """Integral of |Q_F - Q_G|^order over the levels."""
-        widths, gaps = np.diff(self.levels), self.first - self.second
-        starts, ends = gaps[:-1], gaps[1:]
+        widths = np.diff(self.levels)[:, 0]
+        starts, ends = (self.first - self.second).T
         if order == 2:
             return float(widths @ (starts**2 + starts * ends + ends**2) / 3)
         sizes = np.abs(starts) + np.abs(ends)
@@ -57,16 +54,18 @@ class _Coupling(NamedTuple):
     def slope(self, order: int) -> float:
         """Derivative of the cost by the shift, the integral of d|Q_G - Q_F|^order / dQ_G dQ_G.
 
-        A jump of Q_G is a pair of nodes at one level, and needs no other formula.
+        A jump of Q_G is the step from one interval to the next, the last one over the end of
+        the turn, and needs no other formula.
         """
-        gaps = self.second - self.first
-        starts, ends = gaps[:-1], gaps[1:]
+        angles, gaps = self.second.ravel(), (self.second - self.first).ravel()
+        steps = np.diff(angles, append=angles[0] + TURN)
+        starts, ends = gaps, np.roll(gaps, -1)
         if order == 2:
-            return float(np.diff(self.second) @ (starts + ends))
+            return float(steps @ (starts + ends))
         # The mean of the sign over a ramp.
         sizes = np.abs(starts) + np.abs(ends)
         signs = (starts + ends) / np.where(sizes > 0, sizes, 1.0)
-        return float(np.diff(self.second) @ signs)
+        return float(steps @ signs)
 
 
 def angular_distance(
@@ -74,58 +73,38 @@ def angular_distance(
 ) -> float:
     """Distance W1 or W2 of two probabilities, on the circle the least over all shifts.
 
-    The cost is convex in the shift, so that the sign of its slope guides a bisection.  The
-    best shift lies in [-1, 1]; by convexity the cost at an end of the bracket
-    exceeds the least one by at most |slope| times the width.  The cost of every shift
-    is an upper bound, so the least of all that were tried is taken.
+    The cost is convex in the shift, and the best shift, the zero of its slope, lies in [-1, 1].
+    Each cost is an upper bound: that of the shift 0 is exact where atoms coincide.
     """
-    angles, levels = f.graph
-    turns = np.arange(-1, 3)[:, np.newaxis]
-    lifted = _Quantiles((levels + turns).ravel(), (angles + f.span * turns).ravel())
-    if f.span < TURN:
-        return float(_couple(lifted, g).cost(order) ** (1 / order))
-    lower, upper = -1.0, 1.0
-    steepness_lower = steepness_upper = least = np.inf
-    while upper - lower > SHIFT_TOLERANCE:
-        if min(steepness_lower, steepness_upper) * (upper - lower) < COST_TOLERANCE:
-            break
-        middle = (lower + upper) / 2
-        merged = _couple(_Quantiles(lifted.levels + middle, lifted.angles), g)
-        slope, least = merged.slope(order), min(least, merged.cost(order))
-        if slope < 0:
-            lower, steepness_lower = middle, -slope
-        else:
-            upper, steepness_upper = middle, slope
+    shifts = [0.0]
+    if f.span == TURN:
+
+        def slope(shift: float) -> float:
+            return _couple(f, g, shift).slope(order)
+
+        shifts.append(
+            brentq(slope, -1.0, 1.0, xtol=SHIFT_TOLERANCE, maxiter=MOST_SHIFTS)
+        )
+    least = min(_couple(f, g, shift).cost(order) for shift in shifts)
     return float(least ** (1 / order))
 
 
-def _couple(lifted: _Quantiles, g: AngularDistribution) -> _Coupling:
-    """Merge the nodes of both quantile functions over the levels 0 to 1 of g.
-
-    ``lifted`` is that of f, over more than the levels 0 to 1.  Nodes keep
-    their own angles to the last digit; at a tie, the nodes of f come first.
-    """
-    levels, angles = lifted
-    g_angles, g_levels = g.graph
-    start, stop = np.searchsorted(levels, [0.0, 1.0], side="right")
-    inner = levels[start:stop]
-    g_after = np.searchsorted(g_levels, inner, side="left")
-    f_after = np.searchsorted(levels, g_levels, side="right")
-    f_places = np.arange(len(inner)) + g_after
-    g_places = np.arange(len(g_levels)) + f_after - start
-    merged = _Coupling(*np.empty((3, len(inner) + len(g_levels))))
-    merged.levels[f_places], merged.levels[g_places] = inner, g_levels
-    merged.first[f_places] = angles[start:stop]
-    merged.first[g_places] = _interpolate(lifted, f_after, g_levels)
-    merged.second[f_places] = _interpolate(
-        _Quantiles(g_levels, g_angles), g_after, inner
-    )
-    merged.second[g_places] = g_angles
-    return merged
+def _couple(f: AngularDistribution, g: AngularDistribution, shift: float) -> _Coupling:
+    """Couple Q_F(u - shift), lifted to all levels, with Q_G(u), for u from 0 to 1."""
+    turns = np.arange(-1, 3)[:, np.newaxis]
+    lifted_levels = (f.levels + turns + shift).ravel()
+    lifted_angles = (f.angles + f.span * turns).ravel()
+    inside = lifted_levels[(lifted_levels > 0) & (lifted_levels < 1)]
+    levels = np.union1d(inside, g.levels)
+    ends = np.stack([levels[:-1], levels[1:]], axis=-1)
+    first = _interpolate(lifted_levels, lifted_angles, ends)
+    return _Coupling(ends, first, _interpolate(g.levels, g.angles, ends))
 
 
-def _interpolate(nodes: _Quantiles, after: IntArray, levels: FloatArray) -> FloatArray:
-    """Angles at ``levels``, each between the nodes ``after - 1`` and ``after``."""
-    heights, angles = nodes
-    shares = (levels - heights[after - 1]) / (heights[after] - heights[after - 1])
-    return np.asarray(angles[after - 1] + shares * (angles[after] - angles[after - 1]))
+def _interpolate(
+    levels: FloatArray, angles: FloatArray, ends: FloatArray
+) -> FloatArray:
+    """Angles (m, 2) at both ``ends`` of intervals on which the quantile is linear."""
+    before = np.searchsorted(levels, ends[:, :1], side="right") - 1
+    shares = (ends - levels[before]) / (levels[before + 1] - levels[before])
+    return np.asarray(angles[before] + shares * (angles[before + 1] - angles[before]))

@@ -10,14 +10,13 @@ over its polar angles and an atom, which stands for its ring, is a jump.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, IntArray, read_only, real_array, real_number
-from mfpde.geometry import Zonal
+from mfpde.arrays import FloatArray, read_only, real_array, real_number
+from mfpde.geometry import Circle, Zonal
 from mfpde.geometry.base import as_kind
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
@@ -28,30 +27,21 @@ ANGLE_ROUNDING = 1e-14
 """An atom this close to the end of a closed arc, in radians, lies on the end."""
 
 
-def on_circle(measure: AnyMeasure) -> bool:
-    """Whether the measure lives on S^1: atoms with d = 2, or a density on a Circle."""
-    if isinstance(measure, Atoms):
-        return measure.dimension == 2
-    return as_measure(measure).geometry.dimension == 2
-
-
 @dataclass(frozen=True, eq=False)
 class AngularDistribution:
     """The function F on [0, span]: piecewise linear, nondecreasing, with jumps at the atoms.
 
     Attributes
     ----------
-    nodes
-        Angles x_0 = 0 < x_1 < ... < x_m = span where F has a kink or a jump, shape (m + 1,);
-        the span is 2 pi, of polar angles pi.
-    left, right
-        F(x_k-) and F(x_k), shape (m + 1,); left[0] = 0, and F is linear from right[k] to
-        left[k + 1].
+    angles, levels
+        Nodes of the graph of F from (0, 0) to (span, total mass), shape (n,); the span is
+        2 pi, of polar angles pi.  A jump of F is a vertical edge, a gap of the measure a
+        horizontal one: both arrays are nondecreasing, and read the other way the graph is
+        the quantile's.
     """
 
-    nodes: FloatArray
-    left: FloatArray
-    right: FloatArray
+    angles: FloatArray
+    levels: FloatArray
 
     @classmethod
     def of(cls, measure: AnyMeasure) -> AngularDistribution:
@@ -62,7 +52,7 @@ class AngularDistribution:
         ValueError
             If the measure does not live on a circle.
         """
-        if not on_circle(measure):
+        if measure.dimension != 2:
             place = (
                 "atoms" if isinstance(measure, Atoms) else as_measure(measure).geometry
             )
@@ -70,103 +60,79 @@ class AngularDistribution:
                 f"the measure lives in dimension d = {measure.dimension} ({place}); a "
                 "circular distribution needs a Circle or atoms with d = 2"
             )
-        positions = angles_of(atoms_of(measure).points)
-        return cls._with_jumps(*_cumulated_cells(measure), positions, measure)
+        atoms = atoms_of(measure)
+        faces, below = np.array([0.0, TURN]), np.zeros(2)
+        if not isinstance(measure, Atoms):
+            density = as_measure(measure).density
+            circle, masses = density.geometry, density.masses
+            assert isinstance(circle, Circle)
+            # Angle 0 may cut the last cell.
+            faces = np.append(-circle.spacing, np.linspace(0.0, TURN, len(masses) + 1))
+            faces += circle.first_face
+            below = np.concatenate([[-masses[-1], 0.0], np.cumsum(masses)])
+        return cls._with_jumps(faces, below, atoms, angles_of(atoms.points))
 
     @classmethod
     def of_polar(cls, measure: AnyMeasure) -> AngularDistribution:
-        """Distribution of the polar angle on a :class:`Zonal` grid, or of atoms as rings.
-
-        Raises
-        ------
-        ValueError
-            If the density lies on another geometry.
-        """
-        points = atoms_of(measure).points
-        across = np.linalg.norm(points[..., :-1], axis=-1)
-        positions = np.arctan2(across, points[..., -1])
-        return cls._with_jumps(*_cumulated_bands(measure), positions, measure)
+        """Distribution of the polar angle on a Zonal grid, or of atoms as rings."""
+        atoms = atoms_of(measure)
+        across = np.linalg.norm(atoms.points[..., :-1], axis=-1)
+        positions = np.arctan2(across, atoms.points[..., -1])
+        faces, below = np.array([0.0, np.pi]), np.zeros(2)
+        if not isinstance(measure, Atoms):
+            density = as_measure(measure).density
+            faces = as_kind("geometry", density.geometry, Zonal).face_angles
+            below = np.append(0.0, np.cumsum(density.masses))
+        return cls._with_jumps(faces, below, atoms, positions)
 
     @classmethod
     def _with_jumps(
-        cls,
-        faces: FloatArray,
-        cumulated: FloatArray,
-        positions: FloatArray,
-        measure: AnyMeasure,
+        cls, faces: FloatArray, below: FloatArray, atoms: Atoms, positions: FloatArray
     ) -> AngularDistribution:
-        """The mass of cells ``cumulated`` below their ``faces``, and atoms at ``positions``."""
-        nodes = np.union1d(faces, positions)
+        """The mass of cells ``below`` their ``faces``, and atoms at ``positions``."""
+        # A turned circle's last face lies beyond the turn.
+        end = TURN if faces[-1] > np.pi else np.pi
+        nodes = np.union1d(np.clip(faces, 0.0, end), positions)
+        spread = np.interp(nodes, faces, below)
         places = np.searchsorted(nodes, positions)
-        masses = atoms_of(measure).masses
-        jumps = np.bincount(places, weights=masses, minlength=len(nodes))
-        jumped = np.concatenate([[0.0], np.cumsum(jumps)])
-        spread = np.interp(nodes, faces, cumulated)
-        left, right = spread + jumped[:-1], spread + jumped[1:]
-        return cls(read_only(nodes), read_only(left), read_only(right))
-
-    @property
-    def breakpoints(self) -> FloatArray:
-        """The nodes before the end, (m,)."""
-        return self.nodes[:-1]
+        jumps = np.bincount(places, weights=atoms.masses, minlength=len(nodes))
+        jumped = np.append(0.0, np.cumsum(jumps))
+        ends = np.stack([jumped[:-1], jumped[1:]], axis=-1)
+        levels = (ends + (spread - spread[0])[:, np.newaxis]).ravel()
+        angles = np.repeat(nodes, 2)
+        is_new = np.append(True, (np.diff(angles) > 0) | (np.diff(levels) > 0))
+        return cls(read_only(angles[is_new]), read_only(levels[is_new]))
 
     @property
     def span(self) -> float:
         """The largest angle: 2 pi, of polar angles pi."""
-        return float(self.nodes[-1])
+        return float(self.angles[-1])
 
     @property
     def total_mass(self) -> float:
         """The mass of the measure."""
-        return float(self.right[-1])
+        return float(self.levels[-1])
 
     def normalized(self) -> AngularDistribution:
-        """Return the distribution scaled to total mass 1.
-
-        Raises
-        ------
-        ValueError
-            If the total mass is zero.
-        """
+        """Return the distribution scaled to total mass 1; ``ValueError`` if it is 0."""
         self._check_mass()
-        left, right = self.left / self.total_mass, self.right / self.total_mass
-        return replace(self, left=read_only(left), right=read_only(right))
-
-    @cached_property
-    def graph(self) -> tuple[FloatArray, FloatArray]:
-        """Nodes (angles, levels) of the graph from (0, 0) to (span, total mass).
-
-        A jump of F is a vertical edge, a gap of the measure a horizontal one: both
-        arrays are nondecreasing, and read the other way the graph is the quantile's.
-        """
-        angles = np.repeat(self.nodes, 2)
-        levels = np.stack([self.left, self.right], axis=-1).ravel()
-        moved = (np.diff(angles) > 0) | (np.diff(levels) > 0)
-        new = np.concatenate([[True], moved])
-        return read_only(angles[new]), read_only(levels[new])
+        return AngularDistribution(
+            self.angles, read_only(self.levels / self.total_mass)
+        )
 
     def cdf(self, angles: ArrayLike) -> FloatArray:
         """Values F(x), continuous from the right, with F(x + 2 pi) = F(x) + total mass.
 
-        Parameters
-        ----------
-        angles
-            Any real angles, of any shape.
-
-        Returns
-        -------
-        Values of the same shape.
+        ``angles`` are any real numbers, of any shape, which is that of the values.
         """
         turns, rest = np.divmod(real_array("angles", angles), self.span)
-        segments = np.searchsorted(self.breakpoints, rest, side="right") - 1
-        return turns * self.total_mass + self._along(segments, rest)
+        # Of several nodes at one angle np.interp takes the last.
+        return turns * self.total_mass + np.interp(rest, self.angles, self.levels)
 
     def left_limit(self, angles: ArrayLike) -> FloatArray:
         """Limits F(x-) from the left; parameters are those of :meth:`cdf`."""
         turns, rest = np.divmod(real_array("angles", angles), self.span)
-        segments = np.searchsorted(self.breakpoints, rest, side="left") - 1
-        values = self._along(np.maximum(segments, 0), rest)
-        return turns * self.total_mass + np.where(segments < 0, 0.0, values)
+        return turns * self.total_mass + _from_left(rest, self.angles, self.levels)
 
     def quantile(self, levels: ArrayLike) -> FloatArray:
         """Quantiles Q(u) = min {x : F(x) >= u}, with Q(u + total mass) = Q(u) + 2 pi.
@@ -192,14 +158,8 @@ class AngularDistribution:
         self._check_mass()
         given = real_array("levels", levels)
         turns = np.ceil(given / self.total_mass) - 1
-        rest = np.clip(given - turns * self.total_mass, 0.0, self.total_mass)
-        angles, heights = self.graph
-        ends = np.maximum(np.searchsorted(heights, rest, side="left"), 1)
-        rises = heights[ends] - heights[ends - 1]
-        # A zero rise is met only where rounding left no remainder: at the first node.
-        shares = (rest - heights[ends - 1]) / np.where(rises > 0, rises, 1.0)
-        steps = angles[ends] - angles[ends - 1]
-        return np.asarray(turns * self.span + angles[ends - 1] + shares * steps)
+        rest = given - turns * self.total_mass
+        return turns * self.span + _from_left(rest, self.levels, self.angles)
 
     def ball_mass(self, angles: ArrayLike, radius: float) -> FloatArray:
         """Masses mu([x - r, x + r]) of closed arcs.
@@ -230,18 +190,12 @@ class AngularDistribution:
         """Levy's concentration function: the supremum over x of mu([x - r, x + r]).
 
         The mass is linear in x between the centres at which an end of the arc meets a
-        breakpoint, so that only these centres are tried.  Parameters and errors are those
-        of :meth:`ball_mass`.
+        node, so that only these centres are tried.  Parameters and errors are those of
+        :meth:`ball_mass`.
         """
         radius = real_number("radius", radius, at_least=0.0)
-        centres = np.concatenate([self.breakpoints - radius, self.breakpoints + radius])
+        centres = np.concatenate([self.angles - radius, self.angles + radius])
         return float(self.ball_mass(centres, radius).max())
-
-    def _along(self, segments: IntArray, angles: FloatArray) -> FloatArray:
-        starts = self.right[segments]
-        rises = self.left[segments + 1] - starts
-        widths = self.nodes[segments + 1] - self.nodes[segments]
-        return np.asarray(starts + (angles - self.nodes[segments]) / widths * rises)
 
     def _check_mass(self) -> None:
         if self.total_mass <= 0:
@@ -250,30 +204,6 @@ class AngularDistribution:
             )
 
 
-def _cumulated_cells(measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:
-    """Faces from 0 to 2 pi, and the density's mass below each."""
-    if isinstance(measure, Atoms):
-        return np.array([0.0, TURN]), np.zeros(2)
-    density = as_measure(measure).density
-    faces = np.linspace(0.0, TURN, len(density.masses) + 1)
-    cumulated = np.concatenate([[0.0], np.cumsum(density.masses)])
-    circle = density.geometry
-    first = float(angles_of(circle.points[0])) - circle.spacing / 2
-    if abs(first) <= ANGLE_ROUNDING:
-        return faces, cumulated
-    # The last cells begin before angle 0, which cuts one of them.
-    turned = np.concatenate([faces[:-1] - TURN, faces]) + first
-    levels = np.concatenate([cumulated[:-1] - cumulated[-1], cumulated])
-    inside = turned[(turned > 0.0) & (turned < TURN)]
-    nodes = np.concatenate([[0.0], inside, [TURN]])
-    below = np.interp(nodes, turned, levels)
-    return nodes, below - below[0]
-
-
-def _cumulated_bands(measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:
-    """Faces from 0 to pi, and the density's mass below each."""
-    if isinstance(measure, Atoms):
-        return np.array([0.0, np.pi]), np.zeros(2)
-    density = as_measure(measure).density
-    faces = as_kind("geometry", density.geometry, Zonal).face_angles
-    return faces, np.concatenate([[0.0], np.cumsum(density.masses)])
+def _from_left(x: FloatArray, nodes: FloatArray, values: FloatArray) -> FloatArray:
+    """Values at x of a piecewise linear function, at a jump its limit from the left."""
+    return np.asarray(np.interp(-x, -nodes[::-1], values[::-1]))

@@ -36,7 +36,7 @@ from mfpde.arrays import LARGEST_COUNT, FloatArray, whole_number
 from mfpde.geometry import Sphere, circle
 from mfpde.geometry.arcs import normalised
 from mfpde.geometry.base import as_kind
-from mfpde.measures.distributions import TURN, AngularDistribution, on_circle
+from mfpde.measures.distributions import TURN, AngularDistribution
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.measures.normal_points import spread_atoms
 
@@ -124,7 +124,7 @@ def _place(
             f"total mass = {total:g} must be above 0 to have points to choose"
         )
     measure, levels = spread_atoms(measure), _levels(count, generator)
-    if on_circle(measure):
+    if measure.dimension == 2:
         distribution = AngularDistribution.of(measure)
         angles = distribution.quantile(distribution.total_mass * levels)
         return _with_equal_masses(circle.points_at(angles), distribution.total_mass)

@@ -16,11 +16,10 @@ import numpy as np
 
 from mfpde.arrays import no_measure, whole_number
 from mfpde.measures.angular_transport import angular_distance
-from mfpde.measures.distributions import AngularDistribution, on_circle
+from mfpde.measures.distributions import AngularDistribution
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
 from mfpde.measures.normal_points import spread_atoms
 from mfpde.measures.point_transport import (
-    Pieces,
     coarsen,
     exact_distance,
     network_simplex,
@@ -49,7 +48,7 @@ class WassersteinReport:
         ``"circle"``, ``"polar angle"`` or ``"network simplex"``.
     support_sizes
         Numbers of points of the two measures in the transport problem that was solved, or
-        of breakpoints of their distribution functions.
+        of nodes of their distribution functions.
     error_bound
         Bound of the value's error against measures that are uniform in each cell: cells
         taken as points, coarsening, and the error of the transport cost.
@@ -75,8 +74,7 @@ def wasserstein(
     on the circle and between zonal measures it is exact, elsewhere the report bounds its
     error.
     """
-    report = wasserstein_report(a, b, order=order, support=support)
-    return report.value
+    return wasserstein_report(a, b, order=order, support=support).value
 
 
 def wasserstein_report(
@@ -126,14 +124,14 @@ def wasserstein_report(
         support = whole_number("support", support, at_least=2)
     _check_measures(a, b)
     a, b = spread_atoms(a), spread_atoms(b)
-    if on_circle(a):
-        angles = [AngularDistribution.of(measure) for measure in (a, b)]
-        return _between_angles("circle", angles, order)
+    if a.dimension == 2:
+        angles = AngularDistribution.of(a), AngularDistribution.of(b)
+        return _between_angles("circle", *angles, order)
     if is_zonal(a) or is_zonal(b):
         _check_zonal("a", a)
         _check_zonal("b", b)
-        angles = [AngularDistribution.of_polar(measure) for measure in (a, b)]
-        return _between_angles("polar angle", angles, order)
+        angles = AngularDistribution.of_polar(a), AngularDistribution.of_polar(b)
+        return _between_angles("polar angle", *angles, order)
     network_simplex()
     return _between_points(a, b, order, support)
 
@@ -163,9 +161,9 @@ def _check_measures(a: AnyMeasure, b: AnyMeasure) -> None:
 
 def is_zonal(measure: AnyMeasure) -> bool:
     """Whether ``measure`` lives on a zonal grid."""
-    if isinstance(measure, Atoms):
-        return False
-    return as_measure(measure).geometry.axis is not None
+    return (
+        not isinstance(measure, Atoms) and as_measure(measure).geometry.axis is not None
+    )
 
 
 def _check_zonal(name: str, measure: AnyMeasure) -> None:
@@ -182,54 +180,44 @@ def _check_zonal(name: str, measure: AnyMeasure) -> None:
 
 
 def _between_angles(
-    method: str, angles: list[AngularDistribution], order: int
+    method: str, f: AngularDistribution, g: AngularDistribution, order: int
 ) -> WassersteinReport:
-    first, second = (distribution.normalized() for distribution in angles)
-    value = angular_distance(first, second, order)
-    sizes = len(first.breakpoints), len(second.breakpoints)
+    value = angular_distance(f.normalized(), g.normalized(), order)
+    sizes = len(f.angles), len(g.angles)
     return WassersteinReport(value, order, method, sizes, ROUNDING[order])
 
 
 def _between_points(
     a: AnyMeasure, b: AnyMeasure, order: int, support: int | None
 ) -> WassersteinReport:
-    name = "network simplex"
-    first, second, share = _pieces(a, b, order)
-    sizes = (len(first.masses), len(second.masses))
+    name, share = "network simplex", 1.0
+    grids = [None if isinstance(m, Atoms) else as_measure(m).geometry for m in (a, b)]
+    if order == 1 and grids[0] is not None and grids[0] == grids[1]:
+        # W1 depends on the difference alone: mass that cells share cancels.
+        cells, others = (as_measure(m).density.masses for m in (a, b))
+        common = np.minimum(cells, others)
+        first, second = pieces_of(a, cells - common), pieces_of(b, others - common)
+        share = float(first.masses.sum()) / a.total_mass
+    else:
+        first, second = pieces_of(a), pieces_of(b)
+    sizes = len(first.masses), len(second.masses)
     if min(sizes) == 0 or share < NOTHING_LEFT:
         bound = np.pi * max(share, NOTHING_LEFT)
         return WassersteinReport(0.0, order, name, sizes, bound)
     first, second = first.normalized(), second.normalized()
     moved = first.spread(order) + second.spread(order)
-    count = _support(support, *sizes, a.dimension)
-    if count is not None and count < max(sizes):
-        first, second = coarsen(first, second, order=order, count=count)
+    if support is None and sizes[0] * sizes[1] > LARGEST_EXACT_PAIRS:
+        support = _default_support(*sizes, a.dimension)
+    if support is not None and support < max(sizes):
+        first, second = coarsen(first, second, order=order, count=support)
         moved += first.spread(order) + second.spread(order)
     value, error = exact_distance(first, second, order)
-    sizes = (len(first.masses), len(second.masses))
+    sizes = len(first.masses), len(second.masses)
     return WassersteinReport(share * value, order, name, sizes, share * (error + moved))
 
 
-def _pieces(a: AnyMeasure, b: AnyMeasure, order: int) -> tuple[Pieces, Pieces, float]:
-    """Both measures as points, and the share of the mass that these points hold.
-
-    W1 depends on the difference of the measures alone: mass that two cells of a common grid
-    share cancels.
-    """
-    total = a.total_mass
-    grids = [None if isinstance(m, Atoms) else as_measure(m).geometry for m in (a, b)]
-    if order != 1 or grids[0] is None or grids[0] != grids[1]:
-        return pieces_of(a), pieces_of(b), 1.0
-    cells, others = (as_measure(m).density.masses for m in (a, b))
-    common = np.minimum(cells, others)
-    first, second = pieces_of(a, cells - common), pieces_of(b, others - common)
-    return first, second, first.total_mass / total
-
-
-def _support(wanted: int | None, first: int, second: int, dimension: int) -> int | None:
-    """Number of points to which measures are coarsened; None if they are not coarsened."""
-    if wanted is not None or first * second <= LARGEST_EXACT_PAIRS:
-        return wanted
+def _default_support(first: int, second: int, dimension: int) -> int:
+    """Number of points to which measures with too many are coarsened on S^2."""
     if dimension == 3:
         return DEFAULT_SUPPORT
     raise ValueError(
