@@ -4,60 +4,51 @@ The cost is computed exactly, by the network simplex of POT (Bonneel et al., 201
 al., 2021), an optional package.
 
 Measures become finitely many weighted points, which are coarsened, with bounds of both errors.
-A cell of a density counts as a point at its centre; with the rms distance r_i of the cell's
-points from there, and clusters whose masses move to their normalised centre of mass c,
+A cell of a density counts as a point at its centre; with a bound r_i of the rms distance of the
+cell's points from there, and parts whose masses move to their normalised centre of mass c,
 
     |W_p(mu) - W_p(coarse mu)| <= (sum m_i d(x_i, c_i)^p)^{1/p} + (sum m_i r_i^p)^{1/p}
 
-for either argument (triangle inequality; Minkowski's).  The clusters are the same for both
-measures, so that measures near each other stay near: the cluster with the largest
-displacement of the two together is halved across its longest principal axis until there
-are enough (as in the recursive splitting of Buzo, Gray & Linde, 1980).
+for either argument (triangle inequality; Minkowski's).  The parts are the same for both
+measures, so that measures near each other stay near: all points are halved by weight, again
+and again.  The weights m^(2/(2+p)) give parts of the density that is best in two dimensions
+(Graf & Luschgy, 2000, Foundations of quantization for probability distributions).
 """
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from scipy.special import roots_legendre
 
-from mfpde.arrays import FloatArray, IntArray, read_only
+from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry import Sphere
 from mfpde.geometry.arcs import whole_angles
 from mfpde.geometry.base import as_kind
-from mfpde.geometry.sphere import points_at
-from mfpde.measures.mass_points import sums_by_label
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 
-_GAUSS_POINTS = 8
 _BALANCED = 1e-12
+SIMPLEX_PIVOTS = 100_000_000
+SIMPLEX_ERROR = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
     """Points (n, d) with masses (n,) above zero, which stand for mass within ``radii`` (n,).
 
-    Radii are means of distances: of a cell's points from its centre, of a cluster's from its own.
+    Radii are means of distances: of a cell's points from its centre, of a part's from its own.
     """
 
     points: FloatArray
     masses: FloatArray
     radii: FloatArray
 
-    @property
-    def total_mass(self) -> float:
-        """Sum of the masses."""
-        return float(self.masses.sum())
-
     def normalized(self) -> Pieces:
         """Return the pieces scaled to total mass 1."""
-        return Pieces(self.points, self.masses / self.total_mass, self.radii)
+        return Pieces(self.points, self.masses / self.masses.sum(), self.radii)
 
     def spread(self, order: int) -> float:
         """Bound (sum m r^p)^{1/p} for W_p from the points to the measure that they stand for."""
@@ -76,7 +67,7 @@ def pieces_of(measure: AnyMeasure, cell_masses: FloatArray | None = None) -> Pie
     sphere = as_kind("geometry", density.geometry, Sphere)
     masses = (density.masses if cell_masses is None else cell_masses).ravel()
     held = masses > 0
-    radii = np.repeat(_cell_radii(sphere.nlat, sphere.nlon), sphere.nlon)
+    radii = np.repeat(_cell_radii(sphere), sphere.nlon)
     return Pieces(
         np.concatenate([sphere.points.reshape(-1, 3)[held], atoms.points]),
         np.concatenate([masses[held], atoms.masses]),
@@ -84,98 +75,74 @@ def pieces_of(measure: AnyMeasure, cell_masses: FloatArray | None = None) -> Pie
     )
 
 
-@lru_cache(maxsize=8)
-def _cell_radii(nlat: int, nlon: int) -> FloatArray:
-    """Rms distance (nlat,) of the points of a ring's cell from its centre."""
-    sphere = Sphere(nlat, nlon)
-    nodes, weights = roots_legendre(_GAUSS_POINTS)
-    heights = np.cos(sphere.rings.face_colatitudes)
-    middles, halves = (heights[:-1] + heights[1:]) / 2, np.diff(heights) / 2
-    inside = middles[:, np.newaxis] + halves[:, np.newaxis] * nodes
-    longitudes = nodes * sphere.longitude_step / 2
-    points = points_at(np.arccos(inside)[..., np.newaxis], longitudes)
-    centres = sphere.points[:, 0][:, np.newaxis, np.newaxis]
-    squares = whole_angles(points, centres) ** 2
-    return read_only(np.sqrt(squares @ weights @ weights) / 2)
+def _cell_radii(sphere: Sphere) -> FloatArray:
+    """Bound (nlat,) of the rms distance of the points of a ring's cell from its centre.
+
+    With half widths a of the colatitude and b of the longitude, sqrt((a^2 + sin^2 b^2) / 3),
+    where the sine is the largest in the cell.
+    """
+    faces, centres = sphere.rings.face_colatitudes, sphere.rings.colatitudes
+    heights = np.maximum(centres - faces[:-1], faces[1:] - centres)
+    sines = np.sin(np.clip(np.pi / 2, faces[:-1], faces[1:]))
+    return np.asarray(np.hypot(heights, sines * sphere.longitude_step / 2) / np.sqrt(3))
 
 
 def coarsen(
     first: Pieces, second: Pieces, *, order: int, count: int
 ) -> tuple[Pieces, Pieces]:
-    """Replace each of two measures by at most ``count`` points, on common clusters.
+    """Replace each of two measures by at most ``count`` points, on common parts.
 
     Their radii are the distances (in the mean of the power ``order``) by which mass was moved.
     """
-    both = np.concatenate([first.points, second.points])
+    points = np.concatenate([first.points, second.points])
     masses = np.concatenate([first.masses, second.masses])
-    labels = _clusters(both, masses, order=order, count=count)
+    labels = np.empty(len(points), dtype=np.int64)
+    parts = _divide(points, masses ** (2 / (2 + order)), np.arange(len(points)), count)
+    for number, members in enumerate(parts):
+        labels[members] = number
     split = len(first.masses)
     return (
-        _merge_clusters(first, labels[:split], order),
-        _merge_clusters(second, labels[split:], order),
+        _merge_parts(first, labels[:split], order),
+        _merge_parts(second, labels[split:], order),
     )
 
 
-def _merge_clusters(pieces: Pieces, labels: IntArray, order: int) -> Pieces:
-    """One point for each cluster, at its centre of mass on the sphere."""
-    present, owners = np.unique(labels, return_inverse=True)
-    count = len(present)
+def _divide(
+    points: FloatArray, weights: FloatArray, members: IntArray, count: int
+) -> list[IntArray]:
+    """Divide ``members`` among ``count`` parts, halving the weight across the longest axis."""
+    extents = np.ptp(points[members], axis=0)
+    if count < 2 or extents.max() == 0:
+        return [members]
+    heights = points[members, np.argmax(extents)]
+    order = np.argsort(heights)
+    cumulated = np.cumsum(weights[members[order]])
+    middle = heights[order[np.searchsorted(cumulated, cumulated[-1] / 2)]]
+    # Points that coincide stay together.
+    is_low = heights <= middle if middle < heights.max() else heights < middle
+    low, high = members[is_low], members[~is_low]
+    share = count * weights[low].sum() / cumulated[-1]
+    few = int(np.clip(np.round(share), 1, count - 1))
+    return [
+        *_divide(points, weights, low, few),
+        *_divide(points, weights, high, count - few),
+    ]
+
+
+def _merge_parts(pieces: Pieces, labels: IntArray, order: int) -> Pieces:
+    """One point for each label, at its centre of mass on the sphere."""
+    _, anyone, owners = np.unique(labels, return_index=True, return_inverse=True)
     masses = np.bincount(owners, weights=pieces.masses).astype(np.float64)
-    sums = sums_by_label(owners, pieces.masses[:, np.newaxis] * pieces.points, count)
+    sums = np.zeros((len(masses), pieces.points.shape[1]))
+    np.add.at(sums, owners, pieces.masses[:, np.newaxis] * pieces.points)
     lengths = np.linalg.norm(sums, axis=1)
-    # The centre of a balanced cluster has no direction: any of its points will do.
+    # The centre of a balanced part has no direction: any of its points will do.
     balanced = lengths <= _BALANCED * masses
-    anyone = np.empty(count, dtype=np.int64)
-    anyone[owners] = np.arange(len(owners))
-    lengths[balanced] = 1.0
-    sums[balanced] = pieces.points[anyone[balanced]]
+    lengths[balanced], sums[balanced] = 1.0, pieces.points[anyone[balanced]]
     centres = sums / lengths[:, np.newaxis]
     moved = whole_angles(pieces.points, centres[owners]) ** order
     means = np.bincount(owners, weights=pieces.masses * moved) / masses
     return Pieces(centres, masses, means ** (1 / order))
-
-
-def _clusters(
-    points: FloatArray, masses: FloatArray, *, order: int, count: int
-) -> IntArray:
-    """Label (n,) of each point's cluster, of ``count`` clusters."""
-    labels = np.zeros(len(points), dtype=np.int64)
-    queue = [(-_displacement(points, masses, order), 0)]
-    while len(queue) < count and queue[0][0] < 0:
-        _, label = heapq.heappop(queue)
-        (members,) = np.nonzero(labels == label)
-        beyond = _beyond_middle(points[members], masses[members])
-        new = len(queue) + 1
-        labels[members[beyond]] = new
-        for changed, part in ((label, members[~beyond]), (new, members[beyond])):
-            moved = _displacement(points[part], masses[part], order)
-            heapq.heappush(queue, (-moved, changed))
-    return labels
-
-
-def _displacement(points: FloatArray, masses: FloatArray, order: int) -> float:
-    """Sum of m d(x, c)^p about the cluster's centre of mass; 0 if all points coincide."""
-    if len(points) < 2 or (points == points[0]).all():
-        return 0.0
-    centre = masses @ points
-    length = np.linalg.norm(centre)
-    centre = centre / length if length > _BALANCED * masses.sum() else points[0]
-    return float(masses @ whole_angles(points, centre) ** order)
-
-
-def _beyond_middle(points: FloatArray, masses: FloatArray) -> NDArray[np.bool_]:
-    """Mask (n,) of the points that lie beyond the mean along the longest principal axis."""
-    shifted = points - masses @ points / masses.sum()
-    axis = np.linalg.eigh((masses[:, np.newaxis] * shifted).T @ shifted)[1][:, -1]
-    heights = shifted @ axis
-    beyond = heights > 0
-    # Rounding may put all on one side when the points nearly coincide.
-    halved = beyond.any() and not beyond.all()
-    return np.asarray(beyond if halved else heights >= heights.max())
-
-
-SIMPLEX_PIVOTS = 100_000_000
-SIMPLEX_ERROR = 1e-12
 
 
 @cache
@@ -194,11 +161,6 @@ def network_simplex() -> ModuleType:
     return module
 
 
-def geodesic_distances(points: FloatArray, others: FloatArray) -> FloatArray:
-    """Angles (n, m) between all pairs of unit vectors, accurate at 0 and at pi."""
-    return np.asarray(2 * np.arctan2(cdist(points, others), cdist(points, -others)))
-
-
 def exact_distance(first: Pieces, second: Pieces, order: int) -> tuple[float, float]:
     """Distance between two probabilities, and a bound for its error.
 
@@ -207,8 +169,10 @@ def exact_distance(first: Pieces, second: Pieces, order: int) -> tuple[float, fl
     ArithmeticError
         If the network simplex does not end.
     """
-    costs = geodesic_distances(first.points, second.points) ** order
-    a, b = first.masses, second.masses * (first.total_mass / second.total_mass)
+    apart = cdist(first.points, second.points), cdist(first.points, -second.points)
+    # Accurate at 0 and at pi.
+    costs = (2 * np.arctan2(*apart)) ** order
+    a, b = first.masses, second.masses * (first.masses.sum() / second.masses.sum())
     cost, log = network_simplex().emd2(a, b, costs, numItermax=SIMPLEX_PIVOTS, log=True)
     if log["warning"] is not None:
         raise ArithmeticError(
