@@ -6,13 +6,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mfpde import Atoms, Attention, MeanFieldEquation
-from mfpde.geometry.arcs import logarithms, moved_to
+from mfpde.geometry.arcs import logarithms, moved_to, tangent_frames
 from mfpde.measures.clouds import (
     cloud_points,
     joined,
     means_and_covariances,
     moments_about,
-    tangents_of,
 )
 
 DIMENSIONS = st.integers(2, 5)
@@ -27,8 +26,7 @@ def random_points(generator, count, dimension):
 
 def random_covariances(generator, positions, width):
     result = []
-    for position in positions:
-        basis = tangents_of(position)
+    for basis in tangent_frames(positions):
         factor = width * generator.standard_normal((len(basis), len(basis)))
         result.append(basis.T @ factor @ factor.T @ basis)
     return np.array(result)

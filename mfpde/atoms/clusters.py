@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mfpde.arrays import FloatArray
+from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.clouds import (
     Cluster,
     cloud_points,
     cloud_size,
     joined,
     means_and_covariances,
-    tangents_of,
 )
 from mfpde.measures.measure import Atoms
 from mfpde.transport import State
@@ -130,7 +130,7 @@ def contraction_rates(
     """
     if len(centres) == 0:
         return np.empty((0, centres.shape[1] - 1))
-    basis = np.array([tangents_of(centre) for centre in centres])
+    basis = tangent_frames(centres)
     # Ends ahead and behind along each direction, (2, n, d - 1, d).
     middle, steps = np.cos(reach) * centres[:, np.newaxis], np.sin(reach) * basis
     ends = np.stack([middle + steps, middle - steps])

@@ -93,7 +93,7 @@ class HandOff:
     def act_as_points(self, state: State, flow: Flow, widest_cells: float) -> bool:
         """Whether every atom is a point, or at most ``widest_cells`` wide and contracting."""
         atoms = Clusters.of_state(state)
-        widths = largest_widths(atoms.positions, atoms.covariances)
+        widths = largest_widths(atoms.covariances)
         if (widths > widest_cells * self.spacing).any():
             return False
         wide = atoms.positions[widths > POINT_WIDTH]
@@ -102,7 +102,7 @@ class HandOff:
     def _release(self, exchange: _Exchange) -> None:
         """Return wide atoms to the cells where the flow expands."""
         atoms, cells = exchange.atoms, exchange.cells
-        widths = largest_widths(atoms.positions, atoms.covariances)
+        widths = largest_widths(atoms.covariances)
         is_released = widths > RELEASED_CELLS * self.spacing
         wide = atoms.positions[is_released]
         is_released[is_released] = self._fastest(wide, cells.velocities) > 0
@@ -159,7 +159,7 @@ class HandOff:
         centres = starts
         for step in range(_WINDOW_STEPS):
             _, centres, covariances = cells.within(centres, WINDOW_CELLS * self.spacing)
-            widths = largest_widths(centres, covariances) / self.spacing
+            widths = largest_widths(covariances) / self.spacing
             is_last = step == _WINDOW_STEPS - 1
             limit = WIDEST_CELLS if is_last else HOPELESS_SHARE * WIDEST_CELLS
             if step == 0 or is_last:

@@ -9,17 +9,17 @@ each with the same share of its mass: they have exactly this mean and covariance
 points move with the flow like any other mass; a hand-off between density and atoms gives
 them the form above again, with their mean and covariance at that time.
 
-Kernels are plain loops: array expressions and linear algebra inside them would take the
-compiler most of a minute, for vectors of two or three numbers.
+Kernels are plain loops: array expressions inside them would take the compiler most of a
+minute, for vectors of two or three numbers.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, writable
+from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
-from mfpde.geometry.arcs import logarithms, moved_to, normalise
+from mfpde.geometry.arcs import exponential_map, logarithms, moved_to, normalised
 
 Cluster = tuple[float, FloatArray, FloatArray]
 """Mass, mean on the sphere (d,), and tangent covariance (d, d)."""
@@ -28,8 +28,6 @@ Cluster = tuple[float, FloatArray, FloatArray]
 POINT_WIDTH = 1e-14
 # Below this width the rate at which a cloud changes is rounding.
 _SMALLEST_WIDTH = 1e-9
-# Of Jacobi's method; on the sphere one is exact.
-_SWEEPS = 8
 
 
 def cloud_size(dimension: int) -> int:
@@ -40,41 +38,48 @@ def cloud_size(dimension: int) -> int:
 def cloud_points(positions: FloatArray, covariances: FloatArray) -> FloatArray:
     """Points (n, 2 (d - 1), d) of clouds at ``positions`` (n, d).
 
-    ``covariances`` (n, d, d) have no part along the position.
+    Of the ``covariances`` (n, d, d) the part across the position counts.
     """
-    return _cloud_points(writable(positions), writable(covariances))
-
-
-@compiled
-def _cloud_points(positions: FloatArray, covariances: FloatArray) -> FloatArray:
     count, dimension = positions.shape
-    points = np.empty((count, 2 * (dimension - 1), dimension))
-    for i in range(count):
-        _fill_cloud(positions[i], covariances[i], points[i])
-    return points
+    radial = positions[:, :, np.newaxis] * positions[:, np.newaxis]
+    flat = np.eye(dimension) - radial
+    tangent = flat @ covariances @ flat
+    # Along the position the eigenvalue becomes the least one.
+    traces = np.trace(tangent, axis1=1, axis2=2)[:, np.newaxis, np.newaxis]
+    squares, axes = np.linalg.eigh(tangent - traces * radial)
+    widths = np.sqrt(np.maximum(squares[:, np.newaxis, 1:], 0.0))
+    widths[widths <= POINT_WIDTH] = 0.0
+    steps = np.sqrt(dimension - 1.0) * np.swapaxes(widths * axes[:, :, 1:], 1, 2)
+    signed = np.stack([steps, -steps], axis=2).reshape(-1, dimension)
+    size = cloud_size(dimension)
+    ends = exponential_map(np.repeat(positions, size, axis=0), signed)
+    return ends.reshape(count, size, dimension)
 
 
-@compiled
 def means_and_covariances(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Means (n, d) on the sphere and covariances (n, d, d) of clouds (n, k, d)."""
     count, size, dimension = points.shape
     shares = np.full(size, 1.0 / size)
     positions = np.empty((count, dimension))
     covariances = np.empty((count, dimension, dimension))
-    for i in range(count):
-        centre = np.zeros(dimension)
-        for p in range(size):
-            for a in range(dimension):
-                centre[a] += points[i, p, a]
-        normalise(centre)
+    for i, cloud in enumerate(points):
+        centre = normalised(cloud.sum(axis=0))
         # Again about the mean: a covariance belongs to one tangent plane.
-        _, centre, _ = moments_about(centre, points[i], shares)
-        _, mean, covariance = moments_about(centre, points[i], shares)
-        for a in range(dimension):
-            positions[i, a] = mean[a]
-            for b in range(dimension):
-                covariances[i, a, b] = covariance[a, b]
+        for _ in range(2):
+            _, centre, covariances[i] = moments_about(centre, cloud, shares)
+        positions[i] = centre
     return positions, covariances
+
+
+def largest_widths(covariances: FloatArray) -> FloatArray:
+    """Largest width (n,) of tangent ``covariances`` (n, d, d) on the circle and on S^2.
+
+    Two eigenvalues have the larger one (t + sqrt(2 s - t^2)) / 2, with their sum t, and the
+    sum s of their squares.
+    """
+    t = np.trace(covariances, axis1=1, axis2=2)
+    s = np.einsum("nij,nij->n", covariances, covariances)
+    return np.asarray(np.sqrt((t + np.sqrt(np.maximum(2 * s - t**2, 0.0))) / 2))
 
 
 @compiled
@@ -134,109 +139,6 @@ def joined(one: Cluster, other: Cluster) -> Cluster:
 
 
 @compiled
-def tangents_of(position: FloatArray) -> FloatArray:
-    """Orthonormal tangents (d - 1, d) at ``position`` (d,), by Gram-Schmidt.
-
-    The coordinate axis closest to the position is left out.
-    """
-    dimension = len(position)
-    skipped = 0
-    for axis in range(dimension):
-        if abs(position[axis]) > abs(position[skipped]):
-            skipped = axis
-    basis = np.empty((dimension - 1, dimension))
-    for row in range(dimension - 1):
-        axis = row if row < skipped else row + 1
-        for i in range(dimension):
-            basis[row, i] = -position[axis] * position[i]
-        basis[row, axis] += 1.0
-        for other in range(row):
-            along = _dot(basis[other], basis[row])
-            for i in range(dimension):
-                basis[row, i] -= along * basis[other, i]
-        normalise(basis[row])
-    return basis
-
-
-@compiled
-def principal_axes(
-    position: FloatArray, covariance: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Widths (d - 1,), and orthonormal axes (d - 1, d), of a tangent covariance (d, d)."""
-    axes = tangents_of(position)
-    count = len(axes)
-    for _ in range(_SWEEPS if count > 2 else 1):
-        for a in range(count):
-            for b in range(a):
-                _rotate(axes, a, b, covariance)
-    widths = np.empty(count)
-    for a in range(count):
-        widths[a] = np.sqrt(max(_form(axes[a], covariance, axes[a]), 0.0))
-    return widths, axes
-
-
-@compiled
-def largest_widths(positions: FloatArray, covariances: FloatArray) -> FloatArray:
-    """Largest width (n,) of each of the tangent ``covariances`` (n, d, d)."""
-    largest = np.empty(len(positions))
-    for i in range(len(positions)):
-        widths, _ = principal_axes(positions[i], covariances[i])
-        largest[i] = widths[0]
-        for a in range(1, len(widths)):
-            if widths[a] > largest[i] or np.isnan(widths[a]):
-                largest[i] = widths[a]
-    return largest
-
-
-@compiled
-def _rotate(axes: FloatArray, a: int, b: int, matrix: FloatArray) -> None:
-    """Turn ``axes`` a and b in their plane until ``matrix`` does not couple them."""
-    coupling = _form(axes[a], matrix, axes[b])
-    if coupling == 0.0:
-        return
-    difference = _form(axes[a], matrix, axes[a]) - _form(axes[b], matrix, axes[b])
-    angle = 0.5 * np.arctan2(2.0 * coupling, difference)
-    cosine, sine = np.cos(angle), np.sin(angle)
-    for i in range(axes.shape[1]):
-        first, second = axes[a, i], axes[b, i]
-        axes[a, i] = cosine * first + sine * second
-        axes[b, i] = cosine * second - sine * first
-
-
-@compiled
-def _form(left: FloatArray, matrix: FloatArray, right: FloatArray) -> float:
-    total = 0.0
-    for i in range(len(left)):
-        for j in range(len(right)):
-            total += left[i] * matrix[i, j] * right[j]
-    return total
-
-
-@compiled
-def _dot(one: FloatArray, other: FloatArray) -> float:
-    total = 0.0
-    for i in range(len(one)):
-        total += one[i] * other[i]
-    return total
-
-
-@compiled
-def _fill_cloud(
-    position: FloatArray, covariance: FloatArray, points: FloatArray
-) -> None:
-    widths, axes = principal_axes(position, covariance)
-    reach = np.sqrt(1.0 * len(widths))
-    for a in range(len(widths)):
-        width = widths[a] if widths[a] > POINT_WIDTH else 0.0
-        for sign in range(2):
-            length = (1 - 2 * sign) * reach * width
-            for i in range(len(position)):
-                end = np.cos(length) * position[i] + np.sin(length) * axes[a, i]
-                points[2 * a + sign, i] = end
-            normalise(points[2 * a + sign])
-
-
-@compiled
 def summed_motion(masses: FloatArray, size: int, vectors: FloatArray) -> float:
     """Mass times the length of the mean vector, summed over clouds of ``size`` points.
 
@@ -253,23 +155,6 @@ def summed_motion(masses: FloatArray, size: int, vectors: FloatArray) -> float:
             squared += component**2
         total += masses[first] * np.sqrt(squared)
     return total
-
-
-@compiled
-def unexpected_moves(
-    old: FloatArray, new: FloatArray, first: FloatArray, last: FloatArray, step: float
-) -> FloatArray:
-    """Moves (n, d) of points less the moves that the trapezoidal rule predicts.
-
-    Points ``old`` and ``new`` and velocities ``first`` and ``last``, (n, d), are those
-    before and after the step.
-    """
-    result = np.empty(old.shape)
-    for p in range(old.shape[0]):
-        for i in range(old.shape[1]):
-            expected = step * (0.5 * (first[p, i] + last[p, i]))
-            result[p, i] = new[p, i] - old[p, i] - expected
-    return result
 
 
 @compiled

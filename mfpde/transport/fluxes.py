@@ -27,7 +27,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.grid_equation import GridEquation
-from mfpde.measures.clouds import fastest_rate, summed_motion, unexpected_moves
+from mfpde.measures.clouds import fastest_rate, summed_motion
 from mfpde.transport.base import DEFAULT_RTOL, Step, Transport
 from mfpde.transport.state import Flow, State
 
@@ -251,8 +251,8 @@ class FluxTransport(Transport):
         atom_motion = 0.0
         if len(state.atom_masses):
             # Of a cloud it is the mean that counts.
-            velocities = flow.atom_velocities, new_flow.atom_velocities
-            moves = unexpected_moves(state.points, new.points, *velocities, dt)
+            mean = (flow.atom_velocities + new_flow.atom_velocities) / 2
+            moves = new.points - state.points - dt * mean
             error += summed_motion(state.atom_masses, state.cloud_size, moves)
             atom_motion = summed_motion(
                 state.atom_masses, state.cloud_size, flow.atom_velocities
