@@ -421,3 +421,21 @@ def test_a_method_that_fails_gives_way_without_a_warning():
     point = np.array([[1.0, 1.75358081e-33]])
     ends, _, _ = motion.advanced(point, np.ones(1), start=4e-6, end=0.2)
     assert np.abs(ends - [[1.0, 0.0]]).max() <= 1e-12
+
+
+def test_a_run_with_exact_atoms_is_as_close_to_particles_as_the_grid() -> None:
+    """GeLU: clusters that have left the grid two cells wide."""
+    neuron = mfpde.Perceptron([[np.cos(0.7), np.sin(0.7)]], [0.5], "gelu")
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(5.0), neuron, direction="descent"
+    )
+    start = mfpde.uniform(mfpde.Circle(512))
+    particles = mfpde.solve_particles(
+        equation, mfpde.quantized(start, 2000), t_end=50.0, time_step=0.1
+    ).final
+    distances = {}
+    for atoms in ("grid", "exact"):
+        run = mfpde.solve(equation, start, t_end=50.0, save_at=[50.0], atoms=atoms)
+        distances[atoms] = mfpde.wasserstein(run.final, particles)
+        assert (len(run.final.atoms) > 0) == (atoms == "exact")
+    assert distances["exact"] <= 2 * distances["grid"] + np.pi / 2 / 2000

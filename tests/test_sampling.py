@@ -8,6 +8,7 @@ from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.distributions import TURN, AngularDistribution
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
+from mfpde.measures.normal_points import standard_points
 from mfpde.measures.sampling import quantized, sampled
 from mfpde.measures.wasserstein import wasserstein
 
@@ -262,3 +263,59 @@ def test_an_atom_of_a_zonal_measure_is_a_ring():
     ring = points[np.abs(np.arccos(points[:, 2]) - 1.0) < 1e-9]
     assert len(ring) == pytest.approx(200, abs=1)
     assert np.abs(ring.mean(axis=0)[:2]).max() < 0.02
+
+
+# --- atoms with a width -------------------------------------------------------
+
+
+def wide_atom(dimension, widths, *, mass=1.0, seed=0):
+    """One atom at a random place, with random principal axes."""
+    rng = np.random.default_rng(seed)
+    frame = np.linalg.qr(rng.standard_normal((dimension, dimension)))[0]
+    covariance = sum(
+        width**2 * np.outer(axis, axis)
+        for width, axis in zip(widths, frame[1:], strict=True)
+    )
+    return Atoms(frame[:1], [mass], np.array([covariance])), frame
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_standard_points_have_no_mean_and_covariance_one(dimension: int) -> None:
+    points = standard_points(dimension)
+    np.testing.assert_allclose(points.mean(axis=0), 0.0, atol=1e-14)
+    covariance = points.T @ points / len(points)
+    np.testing.assert_allclose(covariance, np.eye(dimension), atol=1e-13)
+
+
+@pytest.mark.parametrize("widths", [(0.02,), (0.02, 0.005)])
+def test_an_atom_is_close_to_the_normal_density_that_it_stands_for(widths) -> None:
+    """W1 to a Gaussian on a fine grid: a point would be .8 (1.2 on S^2) widths away."""
+    dimension = 1 + len(widths)
+    atom, frame = wide_atom(dimension, widths)
+    rng = np.random.default_rng(1)
+    steps = rng.standard_normal((2000, len(widths))) * widths
+    ends = Atoms(
+        np.cos(np.linalg.norm(steps, axis=1))[:, None] * frame[0]
+        + np.sinc(np.linalg.norm(steps, axis=1) / np.pi)[:, None] * (steps @ frame[1:])
+    )
+    noise = 2 * np.linalg.norm(widths) / np.sqrt(2000)
+    closeness = 0.05 if dimension == 2 else 0.25
+    distance = wasserstein(atom, ends)
+    assert distance <= closeness * max(widths) + noise
+    point = Atoms(atom.points, atom.masses)
+    assert wasserstein(point, ends) > 3 * distance
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_samples_and_quanta_have_the_covariance(dimension: int) -> None:
+    widths = (0.03, 0.01)[: dimension - 1]
+    atom, frame = wide_atom(dimension, widths)
+    for drawn, accuracy in (
+        (quantized(atom, 640), 1e-2),
+        (sampled(atom, 4000, seed=2), 0.1),
+    ):
+        steps = drawn.points @ frame[1:].T
+        covariance = steps.T @ steps / len(steps)
+        assert covariance == pytest.approx(
+            np.diag(np.square(widths)), rel=accuracy, abs=accuracy * widths[-1] ** 2
+        )

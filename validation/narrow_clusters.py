@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
-from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.measures.normal_points import spread_atoms
 
 Array = NDArray[np.float64]
@@ -61,7 +61,6 @@ class Points:
         if isinstance(spread, Atoms):
             points, masses = spread.points, spread.masses
         else:
-            spread = as_measure(spread)
             cells = spread.density.masses.ravel()
             held = cells > 0
             centres = spread.geometry.points.reshape(-1, 3)[held]

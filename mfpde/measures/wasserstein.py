@@ -17,7 +17,13 @@ import numpy as np
 from mfpde.arrays import no_measure, whole_number
 from mfpde.measures.angular_transport import angular_distance
 from mfpde.measures.distributions import AngularDistribution
-from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
+from mfpde.measures.measure import (
+    AnyMeasure,
+    Atoms,
+    Density,
+    Measure,
+    as_measure,
+)
 from mfpde.measures.normal_points import spread_atoms
 from mfpde.measures.point_transport import (
     coarsen,
@@ -88,9 +94,8 @@ def wasserstein_report(
 
     Both measures are scaled to mass 1.  The grids may differ, either argument may be atoms,
     a density is uniform in each cell, and an atom with a width counts as points with its
-    covariance (64 on S^1 and S^2, distributed as a normal distribution is).  For W1 the mass
-    that two densities on one sphere have in common stays where it is, so that the bound
-    shrinks with their difference.
+    covariance (64 on S^1 and S^2).  For W1 the mass that two densities on one sphere have
+    in common stays where it is, so that the bound shrinks with their difference.
 
     Parameters
     ----------
