@@ -64,8 +64,8 @@ class AngularDistribution:
         faces, below = np.array([0.0, TURN]), np.zeros(2)
         if not isinstance(measure, Atoms):
             density = as_measure(measure).density
-            circle, masses = density.geometry, density.masses
-            assert isinstance(circle, Circle)
+            circle = as_kind("geometry", density.geometry, Circle)
+            masses = density.masses
             # Angle 0 may cut the last cell.
             faces = np.append(-circle.spacing, np.linspace(0.0, TURN, len(masses) + 1))
             faces += circle.first_face
