@@ -23,7 +23,7 @@ import numpy as np
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.lattice import lattice_of
 from mfpde.geometry import Sphere
-from mfpde.geometry.arcs import exponential_map, tangent_basis
+from mfpde.geometry.arcs import exponential_map, tangent_frames
 from mfpde.measures.measure import Density
 
 PLATEAU = 0.15
@@ -87,7 +87,7 @@ def jump_cells(sphere: Sphere, density: Density) -> JumpCells:
     neighbours = lattice_of(sphere).neighbours
     sample = _Sampler(sphere, values)
     h = sphere.spacing
-    basis = tangent_basis(points)
+    basis = tangent_frames(points)
     slopes = np.stack(
         [
             sample(exponential_map(points, NEAR * h * basis[:, a]))

@@ -28,7 +28,7 @@ import numpy as np
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.detection.lattice import Lattice, passes
-from mfpde.geometry.arcs import exponential_map, tangent_basis
+from mfpde.geometry.arcs import exponential_map, tangent_frames
 from mfpde.geometry.sphere import points_at
 
 _DIFFERENCED = 1e-4
@@ -135,7 +135,7 @@ class Paths:
         for _ in range(int(self.farthest / self.reach)):
             if len(active) == 0:
                 break
-            basis = tangent_basis(points[active])
+            basis = tangent_frames(points[active])
             flows = linear_flows(
                 *_linearised(self.velocity_at, points[active], basis), self.reach
             )

@@ -30,7 +30,7 @@ from mfpde.detection.sphere_core import NO_MASS, Cores, Curves, SphereCore
 from mfpde.detection.sphere_flow import SphereBasin, SphereFlow
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Sphere
-from mfpde.geometry.arcs import coordinates_about, tangent_basis
+from mfpde.geometry.arcs import coordinates_about, tangent_frames
 from mfpde.measures.measure import Atoms, Measure, as_measure
 
 
@@ -107,7 +107,7 @@ class _SphereSearch(SearchedMeasure):
             point = atoms.points[number]
             covariance = np.zeros((2, 2))
             if atoms.covariances is not None:
-                basis = tangent_basis(point[np.newaxis])[0]
+                basis = tangent_frames(point[np.newaxis])[0]
                 covariance = basis @ atoms.covariances[number] @ basis.T
             held = self.cores.mass_about(point, part, self.core_radius)
             # All that is there: the atom and its tail, or more.
@@ -254,7 +254,7 @@ class _SphereSearch(SearchedMeasure):
         if not self.has_grid or masses.sum() <= REST:
             return float(eigenvalues.mean())
         away = coordinates_about(core.centre, self.flow.mass.points[near])
-        basis = tangent_basis(core.centre[np.newaxis])[0]
+        basis = tangent_frames(core.centre[np.newaxis])[0]
         speeds = self.on_lattice.velocity[self.flow.mass.cells[near]] @ basis.T
         away = away - masses @ away / masses.sum()
         variance = float((masses @ away**2).sum() / masses.sum())

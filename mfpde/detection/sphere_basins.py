@@ -32,7 +32,7 @@ from mfpde.detection.paths import Partition, Paths, above_passes, beside_attract
 from mfpde.detection.report import REST
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Sphere
-from mfpde.geometry.arcs import exponential_map, tangent_basis, velocity_gradients
+from mfpde.geometry.arcs import exponential_map, tangent_frames, velocity_gradients
 from mfpde.measures.measure import Atoms, Measure
 
 REACH = 0.7
@@ -185,9 +185,9 @@ class LatticeField:
         for _ in range(_NEWTON_STEPS):
             if len(active) == 0:
                 break
-            basis = tangent_basis(points[active])
+            basis = tangent_frames(points[active])
             velocity, gradient = velocity_gradients(
-                self.field.at, points[active], basis=basis, reach=self.reach
+                self.field.at, points[active], frames=basis, step=self.reach
             )
             strongest[active] = np.linalg.norm(gradient, ord=2, axis=(1, 2))
             steps = _ascent_steps(velocity, gradient, limit)
@@ -199,9 +199,9 @@ class LatticeField:
 
     def eigenvalues(self, centre: FloatArray) -> FloatArray:
         """Eigenvalues (2,) of the velocity's gradient at ``centre`` (3,), increasing."""
-        basis = tangent_basis(centre[np.newaxis])
+        basis = tangent_frames(centre[np.newaxis])
         _, gradient = velocity_gradients(
-            self.field.at, centre[np.newaxis], basis=basis, reach=self.reach
+            self.field.at, centre[np.newaxis], frames=basis, step=self.reach
         )
         if self.field.equation.has_energy:
             return np.linalg.eigvalsh((gradient[0] + gradient[0].T) / 2)

@@ -1,4 +1,4 @@
-r"""Geometry of S^(d-1), d >= 2: great arcs, distances, and tangent frames.
+r"""Geometry of S^(d-1), d >= 2: great arcs, distances, tangent frames and derivatives in them.
 
 With u tangent at x and r = |u|, the exponential map and its inverse are
 
@@ -8,8 +8,7 @@ The frame at x consists of the last d - 1 rows of the Householder reflection
 
     H = I - 2 w w^T / |w|^2,   w = x + sign(x_1) e_1,   H e_1 = -sign(x_1) x,
 
-which are orthonormal and orthogonal to x, to rounding.  On S^2 there are also tangent bases
-across a coordinate axis, coordinates in a tangent plane, and gradients of a velocity.
+which are orthonormal and orthogonal to x, to rounding.
 """
 
 from __future__ import annotations
@@ -125,12 +124,14 @@ def geodesic_moves(
 
 
 def distances(points: FloatArray, others: FloatArray) -> FloatArray:
-    """Great-circle distances between ``points`` and ``others`` (..., d), in radians.
+    """Great-circle distances (...) between ``points`` and ``others`` (..., d), in radians.
 
-    From the chord, 2 arcsin(|x - y| / 2): accurate for close points, where arccos is not.
+    2 arctan(|x - y| / |x + y|): accurate for points that are close or opposite, where arccos
+    is not.
     """
-    chords = np.linalg.norm(points - others, axis=-1)
-    return np.asarray(2 * np.arcsin(np.minimum(chords / 2, 1.0)))
+    apart = np.linalg.norm(points - others, axis=-1)
+    together = np.linalg.norm(points + others, axis=-1)
+    return np.asarray(2 * np.arctan2(apart, together))
 
 
 def angles_between(points: FloatArray, others: FloatArray) -> FloatArray:
@@ -138,103 +139,37 @@ def angles_between(points: FloatArray, others: FloatArray) -> FloatArray:
     return distances(points[:, np.newaxis], others)
 
 
-def whole_angles(points: FloatArray, others: FloatArray) -> FloatArray:
-    """Angles (...) between unit vectors (..., d), accurate at 0 and at pi."""
-    apart = np.linalg.norm(points - others, axis=-1)
-    together = np.linalg.norm(points + others, axis=-1)
-    return np.asarray(2 * np.arctan2(apart, together))
-
-
 def normalised(points: FloatArray) -> FloatArray:
     """The vectors ``points`` (..., d) scaled to length 1."""
     return np.asarray(points / np.linalg.norm(points, axis=-1, keepdims=True))
 
 
-def tangent_basis(points: FloatArray) -> FloatArray:
-    """Two orthonormal tangents at each of ``points`` (n, 3), shape (n, 2, 3).
-
-    The first is across the coordinate axis that is farthest from the point, so that they
-    are well defined at the poles too.
-    """
-    basis = np.empty((len(points), 2, 3))
-    _fill_bases(points, basis)
-    return basis
-
-
-@compiled
-def _fill_bases(points: FloatArray, basis: FloatArray) -> None:
-    for n in range(len(points)):
-        x = points[n]
-        axis = 0
-        for i in range(1, 3):
-            if abs(x[i]) < abs(x[axis]):
-                axis = i
-        # The axis times the point: its entry along the axis is 0.
-        before, behind = (axis + 1) % 3, (axis + 2) % 3
-        length = np.sqrt(x[before] ** 2 + x[behind] ** 2)
-        first, second = basis[n, 0], basis[n, 1]
-        first[axis] = 0.0
-        first[before], first[behind] = -x[behind] / length, x[before] / length
-        for i in range(3):
-            j, k = (i + 1) % 3, (i + 2) % 3
-            second[i] = x[j] * first[k] - x[k] * first[j]
-
-
 def coordinates_about(centre: FloatArray, points: FloatArray) -> FloatArray:
-    """Coordinates (n, 2) of ``points`` in the tangent plane, of length the distance."""
-    basis = tangent_basis(centre[np.newaxis])[0]
-    flat = points @ basis.T
-    sines = np.linalg.norm(flat, axis=1)
-    angles = np.arctan2(sines, points @ centre)
-    return np.asarray(flat * (angles / np.maximum(sines, 1e-300))[:, np.newaxis])
+    """Coordinates (n, d - 1) of Log_x(y) in the frame at ``centre`` x, for ``points`` y (n, d)."""
+    frame = tangent_frames(centre[np.newaxis])[0]
+    return np.asarray(logarithms(centre, np.ascontiguousarray(points)) @ frame.T)
 
 
 def velocity_gradients(
     velocity_at: Callable[[FloatArray], FloatArray],
     points: FloatArray,
     *,
-    basis: FloatArray,
-    reach: float,
+    frames: FloatArray,
+    step: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Velocity (n, 2) and its gradient (n, 2, 2) in a basis, by central differences.
+    """Velocity (n, 2) on S^2 and its gradient (n, 2, 2), d_b v_a at [a, b].
 
-    Parameters
-    ----------
-    velocity_at
-        Velocities (m, 3) at points (m, 3).
-    points
-        Points (n, 3).
-    basis
-        Tangent basis (n, 2, 3).
-    reach
-        How far apart the differenced points are, halved.
+    By central differences of v = ``velocity_at(points)`` over great arcs of length ``step`` h,
 
-    Returns
-    -------
-    Components v_a and derivatives of v_a along b at [a, b].  Tangents are transported
-    along the great arcs.
+        d_b v_a = (v(Exp(h e_b)) - v(Exp(-h e_b))) . e_a / 2h,    over cos h for a = b
+
+    (the tangent to the arc turns by h), with components along the tangents e in ``frames``
+    (n, 2, 3).
     """
-    count = len(points)
-    stencil = [points]
-    for b in (0, 1):
-        stencil += [
-            exponential_map(points, sign * reach * basis[:, b]) for sign in (1, -1)
-        ]
-    vectors = velocity_at(np.concatenate(stencil)).reshape(5, count, 3)
-    gradient = np.empty((count, 2, 2))
-    for b in (0, 1):
-        ahead, behind = vectors[1 + 2 * b], vectors[2 + 2 * b]
-        other = basis[:, 1 - b]
-        across = np.einsum("ni,ni->n", ahead - behind, other)
-        # The tangent along the arc turns with it: cos(reach) e -+ sin(reach) x.
-        turned = [
-            np.cos(reach) * basis[:, b] - sign * np.sin(reach) * points
-            for sign in (1, -1)
-        ]
-        along = np.einsum("ni,ni->n", ahead, turned[0]) - np.einsum(
-            "ni,ni->n", behind, turned[1]
-        )
-        gradient[:, b, b] = along / (2 * reach)
-        gradient[:, 1 - b, b] = across / (2 * reach)
-    velocity = np.einsum("ni,nai->na", vectors[0], basis)
-    return velocity, gradient
+    steps = step * np.concatenate([0 * frames[:, :1], frames, -frames], axis=1)
+    places = exponential_map(np.repeat(points, 5, axis=0), steps.reshape(-1, 3))
+    vectors = velocity_at(places).reshape(len(points), 5, 3)
+    along = np.einsum("nai,nbi->nab", frames, vectors)
+    gradient = (along[..., 1:3] - along[..., 3:]) / (2 * step)
+    gradient[:, [0, 1], [0, 1]] /= np.cos(step)
+    return along[..., 0], gradient

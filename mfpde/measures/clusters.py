@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import fcluster
 
 from mfpde.arrays import FloatArray, IntArray, read_only, real_number
-from mfpde.geometry.arcs import normalised, whole_angles
+from mfpde.geometry.arcs import distances, normalised
 from mfpde.measures.mass_points import ROUNDING, MassPoints, mass_points, sums_by_label
 from mfpde.measures.measure import AnyMeasure
 from mfpde.measures.single_linkage import LEAST_SHARE, LinkageTree, tree_of
@@ -112,7 +112,7 @@ class Clustering(Printed):
         )
         if self.scattered > 0:
             first += f"; mass {self.scattered:.6f} scattered"
-        apart = whole_angles(self.centres[:, np.newaxis], self.centres)
+        apart = distances(self.centres[:, np.newaxis], self.centres)
         apart[np.diag_indices(self.count)] = np.inf
         lines = [first, f"{'mass':>10} {'radius':>8} {'apart':>8}  centre"]
         for k in range(min(self.count, _MOST_SHOWN)):
@@ -230,7 +230,7 @@ def _is_heap(held: MassPoints) -> bool:
     mean = held.shares @ held.points
     if np.linalg.norm(mean) <= NO_MEAN * held.shares.sum():
         return False
-    away = whole_angles(held.points, normalised(mean))
+    away = distances(held.points, normalised(mean))
     near = held.shares[away <= HEAP_ANGLE].sum()
     return bool(near >= HEAP_SHARE * held.shares.sum())
 
@@ -274,7 +274,7 @@ def _find_radii(held: MassPoints, labels: IntArray, centres: FloatArray) -> Floa
     """Largest angles (k,) to the own centres, pi where there is none."""
     inside = labels >= 0
     own = labels[inside]
-    away = whole_angles(held.points[inside], centres[own])
+    away = distances(held.points[inside], centres[own])
     radii = np.zeros(len(centres))
     np.maximum.at(radii, own, np.where(np.isnan(away), np.pi, away))
     return radii

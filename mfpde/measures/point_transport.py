@@ -26,7 +26,7 @@ from scipy.spatial.distance import cdist
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry import Sphere
-from mfpde.geometry.arcs import whole_angles
+from mfpde.geometry.arcs import distances
 from mfpde.geometry.base import as_kind
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 
@@ -140,7 +140,7 @@ def _merge_parts(pieces: Pieces, labels: IntArray, order: int) -> Pieces:
     balanced = lengths <= _BALANCED * masses
     lengths[balanced], sums[balanced] = 1.0, pieces.points[anyone[balanced]]
     centres = sums / lengths[:, np.newaxis]
-    moved = whole_angles(pieces.points, centres[owners]) ** order
+    moved = distances(pieces.points, centres[owners]) ** order
     means = np.bincount(owners, weights=pieces.masses * moved) / masses
     return Pieces(centres, masses, means ** (1 / order))
 
