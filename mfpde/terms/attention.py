@@ -16,14 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, nearest
-from mfpde.terms.exponential_attention import ExponentialAttention
+from mfpde.terms.exponential_attention import LARGEST_BETA, ExponentialAttention
 from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.head import Head
 from mfpde.terms.interaction import ZonalTerm
 from mfpde.terms.kernels import PointMasses
 
-LARGEST_BETA = 1000.0
-LARGEST_UNSHIFTED_BETA = 350.0
 _HEADS = (
     "several heads are several terms: MeanFieldEquation(Attention(...), Attention(...))"
 )
@@ -68,9 +66,9 @@ class Attention(ExponentialAttention, ZonalTerm):
     Raises
     ------
     ValueError
-        If beta is outside [0, 1000], or above 350 with the unshifted, unnormalised
-        kernel (e^beta and its square must be representable); for a ``value`` without
-        ``bilinear``, or matrices that do not fit.
+        If beta (beta |D|_2) is outside [0, 1000], or above 350 with the unshifted kernel
+        (e^beta and its square must be representable); for a ``value`` without ``bilinear``,
+        or matrices that do not fit.
     """
 
     beta: float
@@ -108,24 +106,7 @@ class Attention(ExponentialAttention, ZonalTerm):
                 "value without bilinear: give both matrices, bilinear = identity for "
                 "logits beta x.y"
             )
-        self._check_options(LARGEST_BETA)
-        if self.kernel == "unshifted" and self.beta > LARGEST_UNSHIFTED_BETA:
-            raise ValueError(
-                f"beta = {self.beta:g} with kernel='unshifted' is too large: e^beta and its "
-                f"square must be representable (beta at most {LARGEST_UNSHIFTED_BETA:g}); "
-                "use kernel='shifted' with weights and diffusion times e^-beta and time "
-                "times e^beta (softmax attention is the same under both)"
-            )
-
-    @property
-    def size(self) -> float:
-        """The norm 1 of D = I."""
-        return 1.0
-
-    @property
-    def multiple(self) -> float:
-        """The number 1, as V = D."""
-        return 1.0
+        self._check_options("beta", LARGEST_BETA)
 
     @property
     def zonal_kernel(self) -> Exponential:

@@ -23,8 +23,6 @@ from mfpde.arrays import FloatArray, read_only, real_array
 from mfpde.terms.exponential_attention import ExponentialAttention
 from mfpde.terms.kernels import PointMasses
 
-LARGEST_LOGIT = 1000.0
-LARGEST_UNSHIFTED_LOGIT = 350.0
 PROPORTIONAL = 1e-14
 """Relative distance below which V counts as a multiple of D, and D as symmetric."""
 
@@ -48,7 +46,7 @@ class Head(ExponentialAttention):
     ------
     ValueError
         If matrices are not square, or of different sizes, or zero (D); if beta |D|_2 is above
-        1000, or above 350 with the unshifted, unnormalised kernel.
+        1000, or above 350 with the unshifted kernel.
     """
 
     beta: float
@@ -58,7 +56,6 @@ class Head(ExponentialAttention):
     kernel: Literal["shifted", "unshifted"] = "shifted"
 
     def __post_init__(self) -> None:
-        self._check_options()
         bilinear = _check_square("bilinear", self.bilinear)
         object.__setattr__(self, "bilinear", bilinear)
         if self.value is not None:
@@ -69,21 +66,12 @@ class Head(ExponentialAttention):
                     "must be (d, d) with the same d"
                 )
             object.__setattr__(self, "value", value)
-        self._check_size()
-
-    def _check_size(self) -> None:
-        if self.size == 0:
+        if not bilinear.any():
             raise ValueError(
                 "bilinear is zero: all logits are 0; use beta = 0 with bilinear = identity "
                 "for tokens that count alike"
             )
-        is_bounded = self.kernel == "shifted" or self.normalized
-        largest = LARGEST_LOGIT if is_bounded else LARGEST_UNSHIFTED_LOGIT
-        if self.beta * self.size > largest:
-            raise ValueError(
-                f"beta |bilinear| = {self.beta:g} * {self.size:g} must be at most "
-                f"{largest:g}" + ("" if is_bounded else "; use kernel='shifted'")
-            )
+        self._check_options("beta |bilinear|")
 
     @property
     def dimension(self) -> int:
@@ -110,12 +98,6 @@ class Head(ExponentialAttention):
         return factor if apart <= PROPORTIONAL * np.abs(self.value).max() else None
 
     @property
-    def is_symmetric(self) -> bool:
-        """Whether D is symmetric."""
-        apart = np.abs(self.bilinear - self.bilinear.T).max()
-        return bool(apart <= PROPORTIONAL * self.size)
-
-    @property
     def is_gradient(self) -> bool:
         """Whether the drift at a measure is a gradient: V is a multiple of D."""
         return self.multiple is not None
@@ -123,7 +105,8 @@ class Head(ExponentialAttention):
     @property
     def has_energy(self) -> bool:
         """Whether there is an energy: V is a multiple of D, and D is symmetric."""
-        return self.is_gradient and self.is_symmetric
+        apart = np.abs(self.bilinear - self.bilinear.T).max()
+        return self.is_gradient and bool(apart <= PROPORTIONAL * self.size)
 
     @property
     def strength(self) -> float:
@@ -186,8 +169,7 @@ class Head(ExponentialAttention):
     @cached_property
     def _identity(self) -> tuple[object, ...]:
         given = None if self.value is None else self.value.tobytes()
-        shape = self.bilinear.shape
-        matrices = (shape, self.bilinear.tobytes(), given)
+        matrices = (self.bilinear.shape, self.bilinear.tobytes(), given)
         return (self.beta, self.normalized, self.kernel, *matrices)
 
     def __repr__(self) -> str:
