@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,21 +22,6 @@ from mfpde.compiled import compiled
 
 if TYPE_CHECKING:
     from mfpde.terms.perceptron import Perceptron
-
-
-class KinkedParts(NamedTuple):
-    """Parts of a drift, each of which vanishes behind a hyperplane and has a kink on it.
-
-    Part k is the tangential part of ``push(h_k) vectors[k]``, h_k(x) = normals[k].x +
-    offsets[k] the height over the hyperplane, and 0 where h_k <= 0.  ``normals`` and
-    ``vectors`` are (k, d), ``offsets`` (k,); ``heights`` maps points (..., d) to (..., k).
-    """
-
-    normals: FloatArray
-    offsets: FloatArray
-    vectors: FloatArray
-    heights: Callable[[FloatArray], FloatArray]
-    push: Callable[[FloatArray], FloatArray]
 
 
 def beyond_grids(dimension: int) -> str:
@@ -69,11 +54,6 @@ class ExternalTerm(ABC):
     def no_potential(self) -> str:
         """Why there is no potential, where the drift is no gradient."""
         return "a perceptron with vector weights has no potential"
-
-    @property
-    def kinked_parts(self) -> KinkedParts | None:
-        """The parts of the drift that vanish behind a hyperplane; None if there are none."""
-        return None
 
     @property
     def layer(self) -> Perceptron | None:
@@ -178,10 +158,17 @@ class Potential(ExternalTerm):
         object.__setattr__(self, "dimension", dimension)
         if dimension is not None:
             whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
-            self._check_gradient(dimension)
             checked: tuple[int, ...] = (dimension,)
         else:
-            checked = self._checked_where_callable()
+            checked = self._find_dimensions()
+        for one in checked:
+            try:
+                self._check_gradient(one)
+            except ValueError as error:
+                if one == checked[0]:
+                    raise
+                right = f"in dimension {checked[0]} it is right: give dimension={checked[0]}"
+                raise ValueError(f"{error}; {right} if it is made for that") from error
         object.__setattr__(self, "checked_dimensions", checked)
 
     def __repr__(self) -> str:
@@ -247,33 +234,22 @@ class Potential(ExternalTerm):
                     f"{beyond_grids(len(axis))}."
                 )
 
-    def _checked_where_callable(self) -> tuple[int, ...]:
-        failures: list[str] = []
-        checked: list[int] = []
+    def _find_dimensions(self) -> tuple[int, ...]:
+        """The dimensions among those tried in which both functions can be called."""
+        failures = {}
         for dimension in TRIED_DIMENSIONS:
+            point = np.eye(1, dimension)
             try:
-                point = np.eye(1, dimension)
                 self.value(point)
                 self.drift(point)
             except (ValueError, IndexError, TypeError) as error:
-                failures.append(f"d = {dimension}: {error}")
-                continue
-            try:
-                self._check_gradient(dimension)
-            except ValueError as error:
-                if not checked:
-                    raise
-                raise ValueError(
-                    f"{error}; in dimension {checked[0]} it is right: give "
-                    f"dimension={checked[0]} if it is made for that"
-                ) from error
-            checked.append(dimension)
+                failures[dimension] = f"d = {dimension}: {error}"
         if len(failures) == len(TRIED_DIMENSIONS):
             raise ValueError(
                 "the potential's functions could be called in none of the dimensions "
-                f"{TRIED_DIMENSIONS} ({failures[0]}); name the right one with dimension="
+                f"{TRIED_DIMENSIONS} ({failures[2]}); name the right one with dimension="
             )
-        return tuple(checked)
+        return tuple(one for one in TRIED_DIMENSIONS if one not in failures)
 
     def _check_gradient(self, dimension: int) -> None:
         generator = np.random.default_rng(0)

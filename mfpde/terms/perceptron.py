@@ -9,24 +9,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mfpde.arrays import (
+    LARGEST_DIMENSION,
     FloatArray,
     blocks_of_rows,
+    check_entries,
     read_only,
     real_array,
     real_number,
     whole_number,
     writable,
 )
-from mfpde.terms.activation import Activation
+from mfpde.geometry.memory import check_memory
+from mfpde.terms.activation import Activation, ScalarFunction
 from mfpde.terms.activations import CONSTANT, AnyActivation, find_activation
-from mfpde.terms.external import ExternalTerm, KinkedParts, beyond_grids, tangential
-from mfpde.terms.neuron_numbers import (
-    LARGEST,
-    check_directions,
-    check_number_of_neurons,
-    check_sizes,
-)
+from mfpde.terms.external import ExternalTerm, beyond_grids, tangential
 
+LARGEST = 1e50
+"""Of weights, biases and lengths of directions: squares of their products are numbers."""
+MOST_UNITS = 1_000_000
+"""Of random perceptrons: more take seconds for each hundred cells."""
+_COPIES = 4
+"""Arrays of the size of the directions that are held while they are drawn and checked."""
 PARALLEL_TOLERANCE = 1e-12
 MOST_OUTPUTS = 2**20
 """Outputs of neurons at points that are held at a time."""
@@ -86,16 +89,15 @@ class Perceptron(ExternalTerm):
             raise ValueError(
                 f"directions of shape {directions.shape} must have shape (units, d), d >= 2"
             )
-        check_directions(directions)
-        units = len(directions)
+        units, d = directions.shape
         weights = real_array("weights", weights)
-        if weights.shape not in ((units,), directions.shape):
-            is_turned = weights.shape == directions.shape[::-1]
+        if weights.shape not in ((units,), (units, d)):
+            is_turned = weights.shape == (d, units)
             turned = "; torch's Linear(units, d) holds their transpose: give weights.T"
             raise ValueError(
                 f"weights of shape {weights.shape} do not match the {units} directions: "
                 f"they must have shape ({units},) for a gradient drift or "
-                f"{directions.shape} for a general one{turned if is_turned else ''}"
+                f"({units}, {d}) for a general one{turned if is_turned else ''}"
             )
         offsets = np.zeros(units) if biases is None else real_array("biases", biases)
         if offsets.shape != (units,):
@@ -103,7 +105,6 @@ class Perceptron(ExternalTerm):
                 f"biases of shape {offsets.shape} do not match the {units} directions: "
                 f"they must have shape ({units},)"
             )
-        d = directions.shape[1]
         constant = np.zeros(d)
         if output_bias is not None:
             constant = real_array("output_bias", output_bias)
@@ -111,13 +112,13 @@ class Perceptron(ExternalTerm):
             raise ValueError(
                 f"output_bias of shape {constant.shape} must have shape ({d},)"
             )
-        check_sizes("weights", weights)
-        check_sizes("biases", offsets)
-        check_sizes("output_bias", constant)
-        object.__setattr__(self, "directions", read_only(directions))
-        object.__setattr__(self, "weights", read_only(weights))
-        object.__setattr__(self, "biases", read_only(offsets))
-        object.__setattr__(self, "output_bias", read_only(constant))
+        numbers = {"directions": directions, "weights": weights, "biases": offsets}
+        numbers["output_bias"] = constant
+        for name, values in numbers.items():
+            allowed = f"must be at most {LARGEST:g} in size"
+            check_entries(name, values, np.abs(values) <= LARGEST, allowed)
+            object.__setattr__(self, name, read_only(values))
+        _check_lengths(directions)
         found = find_activation(activation, needs_primitive=weights.ndim == 1)
         object.__setattr__(self, "activation", found)
 
@@ -139,7 +140,7 @@ class Perceptron(ExternalTerm):
 
         Begin with ``Perceptron.random(2, 2, seed=777)``.
         """
-        check_number_of_neurons(units, dimension)
+        _check_number_of_neurons(units, dimension)
         scale = real_number("scale", scale, at_least=0.0, at_most=LARGEST / 100)
         generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
         directions = generator.standard_normal((units, dimension))
@@ -171,7 +172,7 @@ class Perceptron(ExternalTerm):
     def description(self) -> str:
         """The kind of the term and its number of neurons, in words."""
         units = len(self.directions)
-        biased = ", output bias" if self.output_bias.any() else ""
+        biased = ", output bias" if self._has_constant else ""
         neurons = f"{self.activation_name} neuron{'s' * (units > 1)}"
         return f"perceptron ({units} {neurons}{biased})"
 
@@ -206,19 +207,9 @@ class Perceptron(ExternalTerm):
         ValueError
             For points of another dimension.
         """
-        given = self._check_points(points)
-        rows = self.directions @ given.reshape(-1, self.dimension).T
-        rows += self.biases[:, np.newaxis]
-        return rows.T.reshape(*given.shape[:-1], len(rows))
-
-    def _check_points(self, points: ArrayLike) -> FloatArray:
-        points = np.asarray(points, dtype=float)
-        if points.shape[-1:] != (self.dimension,):
-            raise ValueError(
-                f"points have shape {points.shape}; the directions have "
-                f"{self.dimension} entries, and so must each point: (..., {self.dimension})"
-            )
-        return writable(points)
+        points = self._check_points(points)
+        rows = self._heights(points.reshape(-1, self.dimension))
+        return rows.T.reshape(*points.shape[:-1], len(rows))
 
     def value(self, points: ArrayLike) -> FloatArray:
         """Potential V(x) = sum_j w_j Phi(a_j.x + b_j) + c.x, shape (...).
@@ -229,14 +220,12 @@ class Perceptron(ExternalTerm):
             For vector weights, which have no potential, and points of another dimension.
         """
         if not self.is_gradient:
-            raise ValueError("a perceptron with vector weights has no potential")
+            raise ValueError(self.no_potential)
         points = self._check_points(points)
         flat = points.reshape(-1, self.dimension)
-        values = flat @ self.output_bias
-        for block in blocks_of_rows(len(flat), len(self.biases), MOST_OUTPUTS):
-            inner = self.preactivations(flat[block])
-            values[block] += self.activation.primitive(inner) @ self.weights
-        return np.asarray(values.reshape(points.shape[:-1]))
+        values = self._sum_outputs(self.activation.primitive, flat, self.weights)
+        values += flat @ self.output_bias
+        return values.reshape(points.shape[:-1])
 
     def drift(self, points: ArrayLike) -> FloatArray:
         """Drift P_x (sum_j w_j sigma(a_j.x + b_j) a_j + c), or with W_j for w_j a_j, (..., d).
@@ -247,31 +236,43 @@ class Perceptron(ExternalTerm):
             For points of another dimension.
         """
         points = self._check_points(points)
-        flat = points.reshape(-1, self.dimension)
-        vectors = np.empty(flat.shape)
-        for block in blocks_of_rows(len(flat), len(self.biases), MOST_OUTPUTS):
-            outputs = self.activation.sigma(self.preactivations(flat[block]))
-            vectors[block] = outputs @ self._vectors
-        if self.output_bias.any():
+        flat = points.reshape(-1, points.shape[-1])
+        vectors = self._sum_outputs(self.activation.sigma, flat, self.vectors)
+        if self._has_constant:
             vectors += self.output_bias
         return tangential(vectors, flat).reshape(points.shape)
 
-    @property
-    def kinked_parts(self) -> KinkedParts | None:
-        """The neurons, if sigma is 0 up to an argument."""
-        silent_below = self.activation.silent_below
-        if silent_below is None:
-            return None
-        return KinkedParts(
-            self.directions,
-            self.biases - silent_below,
-            self._vectors,
-            heights=lambda points: self.preactivations(points) - silent_below,
-            push=lambda heights: self.activation.sigma(silent_below + heights),
-        )
+    @cached_property
+    def _has_constant(self) -> bool:
+        return bool(self.output_bias.any())
+
+    def _sum_outputs(
+        self, function: ScalarFunction, points: FloatArray, weights: FloatArray
+    ) -> FloatArray:
+        """Sums (n, ...) of ``function`` of the preactivations times ``weights`` (units, ...)."""
+        sums = np.empty((len(points), *weights.shape[1:]))
+        for block in blocks_of_rows(len(points), len(self.biases), MOST_OUTPUTS):
+            outputs = function(self._heights(points[block]))
+            np.matmul(outputs.T, weights, out=sums[block])
+        return sums
+
+    def _heights(self, points: FloatArray) -> FloatArray:
+        """The preactivations (units, n) at ``points`` (n, d), in rows that are long."""
+        rows = self.directions @ points.T
+        rows += self.biases[:, np.newaxis]
+        return np.asarray(rows)
+
+    def _check_points(self, points: ArrayLike) -> FloatArray:
+        points = np.asarray(points, dtype=float)
+        if points.shape[-1:] != (self.dimension,):
+            raise ValueError(
+                f"points have shape {points.shape}; the directions have "
+                f"{self.dimension} entries, and so must each point: (..., {self.dimension})"
+            )
+        return writable(points)
 
     @cached_property
-    def _vectors(self) -> FloatArray:
+    def vectors(self) -> FloatArray:
         """Vectors (units, d) that the neurons' outputs multiply: w_j a_j or W_j."""
         if self.is_gradient:
             return self.weights[:, np.newaxis] * self.directions
@@ -322,8 +323,33 @@ class Perceptron(ExternalTerm):
     def __repr__(self) -> str:
         units, kind = len(self.directions), "scalar" if self.is_gradient else "vector"
         biased = ", biased" if self.biases.any() else ""
-        biased += ", output bias" if self.output_bias.any() else ""
+        biased += ", output bias" if self._has_constant else ""
         return (
             f"Perceptron({units} {self.activation_name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
+        )
+
+
+def _check_number_of_neurons(units: int, dimension: int) -> None:
+    """Raise ``ValueError`` for too many neurons, ``MemoryError`` where they do not fit."""
+    whole_number("units", units, at_least=1)
+    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
+    if units > MOST_UNITS:
+        raise ValueError(
+            f"units = {units} must be at most {MOST_UNITS}: each cell sums over all of "
+            "them; a mean over so many is a potential of its own (mfpde.Potential)"
+        )
+    what = f"units = {units} in dimension {dimension}"
+    check_memory(what, _COPIES * 8.0 * units * (dimension + 1), "use fewer neurons")
+
+
+def _check_lengths(directions: FloatArray) -> None:
+    """Raise ``ValueError`` for directions of which one is none, or its square no number."""
+    lengths = np.linalg.norm(directions, axis=1)
+    where = int(np.argmin(lengths))
+    if lengths[where] < 1 / LARGEST:
+        what = "is zero" if not directions[where].any() else "is almost zero"
+        raise ValueError(
+            f"directions[{where}] = {directions[where].tolist()} {what}; a neuron "
+            f"needs a direction, of a length of at least {1 / LARGEST:g}"
         )

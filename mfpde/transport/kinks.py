@@ -59,7 +59,7 @@ def withheld_drift(
     Parameters
     ----------
     term
-        The term; only its ``kinked_parts`` are withheld.
+        The term; only neurons with a sigma that is 0 up to an argument are withheld.
     points
         Centres of the cells, (..., d).
     half_edges
@@ -72,21 +72,21 @@ def withheld_drift(
     Part of the drift, (..., d).
     """
     held = np.zeros(points.shape)
-    parts = term.kinked_parts
-    if parts is None:
+    layer = term.layer
+    silent_below = None if layer is None else layer.activation.silent_below
+    if layer is None or silent_below is None:
         return held
     places = points.reshape(-1, points.shape[-1])
     jumps = half_edges.reshape(len(half_edges), *places.shape)
-    planes = np.empty((len(parts.normals), places.shape[1] + 1))
-    planes[:, :-1], planes[:, -1] = parts.normals, parts.offsets
+    planes = np.column_stack([layer.directions, layer.biases - silent_below])
     vectors = held.reshape(places.shape)
     for block in blocks_of_rows(len(places), len(planes), _MOST_PAIRS):
-        heights = parts.heights(places[block])
+        inner = layer.preactivations(places[block])
         beside = np.ascontiguousarray(jumps[:, block])
-        near = _near_kinks(places[block], beside, heights, planes, parts.vectors, sign)
-        pushes = np.asarray(
-            parts.push(heights[near.cells, near.parts]), dtype=np.float64
-        )
+        heights = writable(inner - silent_below)
+        near = _near_kinks(places[block], beside, heights, planes, layer.vectors, sign)
+        outputs = layer.activation.sigma(inner[near.cells, near.parts])
+        pushes = np.asarray(outputs, dtype=np.float64)
         _add_products(vectors[block], near.cells, writable(pushes), near.vectors)
     return held
 
