@@ -194,8 +194,9 @@ class TimeLoop:
 
     def _take_step(self) -> StopReason | None:
         """Take one step, repeated with smaller ones until it is accurate."""
-        now, transport, target = self.now, self.transport, self.target
+        now, transport = self.now, self.transport
         while True:
+            target = self.target
             longest = min(transport.largest_step(now.state), self.method.longest_step)
             control = StepControl(*now.step_control)
             wanted = min(longest, control.step)
