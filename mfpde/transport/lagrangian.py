@@ -47,8 +47,9 @@ _NEGLIGIBLE = 1e-8
 class LagrangianSphere(Transport):
     """Transport by labels, which hold all the mass: the cells of its states are empty."""
 
-    # The last stage says as little about a label's error; kinks are crossed label by label.
-    tolerance_share = 30.0
+    # The last stage says little about a label's error; kinks are crossed label by label.
+    # Saves within steps are as good: moments err by 1e-4 to 4e-4 in 6 units of time.
+    tolerance_share = 10.0
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         super().__init__(replace(grid, negligible=_negligible(grid)), rtol)
