@@ -92,14 +92,13 @@ def test_rotation_and_order_change_nothing(rng) -> None:
 
 
 def test_it_is_a_function_of_the_measure(rng) -> None:
-    """Points that coincide are one of their mass; those without mass are none."""
+    """Points that coincide are one of their mass."""
     points, masses, _ = caps(3, rng)
-    twice = np.concatenate([points, points, np.eye(3)[2:]])
-    halves = np.concatenate([0.4 * masses, 0.6 * masses, [0.0]])
+    twice = np.concatenate([points, points])
+    halves = np.concatenate([0.4 * masses, 0.6 * masses])
     one, other = mfpde.clusters(points, masses), mfpde.clusters(twice, halves)
     np.testing.assert_allclose(other.masses, one.masses, rtol=1e-12)
     np.testing.assert_allclose(other.gap, one.gap, rtol=1e-12)
-    assert other.labels[-1] == -1
     np.testing.assert_allclose(
         mfpde.clusters(mfpde.Atoms(points, masses)).gap, one.gap, rtol=1e-12
     )
@@ -262,11 +261,10 @@ def test_very_many_points_are_taken_together(rng) -> None:
     ("arguments", "message"),
     [
         ({"points_or_measure": np.ones((3, 2))}, "has length 1.41421"),
-        ({"points_or_measure": np.ones((3, 1))}, "d >= 2"),
-        ({"points_or_measure": np.empty((0, 3))}, "at least|d >= 2"),
-        ({"masses": [0.5, 0.5]}, "masses = .* must be 3 numbers"),
-        ({"masses": [0.5, -0.5, 1.0]}, "none of them negative"),
-        ({"masses": [0.0, 0.0, 0.0]}, "add up to 0"),
+        ({"points_or_measure": np.ones((3, 1))}, "d must be at least 2"),
+        ({"points_or_measure": np.empty((0, 3))}, "add up to 0"),
+        ({"masses": [0.5, 0.5]}, r"masses of shape \(2,\) do not match"),
+        ({"masses": [0.5, 0.0, 1.0]}, r"masses\[1\] = 0.0 must be above 0"),
         ({"masses": [1.0, np.nan, 1.0]}, r"masses\[1\] = nan must be finite"),
         ({"angle": 0.0}, "angle = 0.0 must be a finite number, above 0"),
         ({"angle": 3.2}, "angle = 3.2 .* at most 3.14159"),

@@ -1,20 +1,13 @@
-"""Points of mass: those of an array, of atoms, or the cells and atoms of a measure."""
+"""Points of mass: those of atoms, or the cells and atoms of a measure."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from mfpde.arrays import (
-    FloatArray,
-    IntArray,
-    no_measure,
-    real_array,
-    shown,
-    unit_vectors,
-)
+from mfpde.arrays import FloatArray, IntArray, no_measure, unit_vectors
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
 
 THIN = 0.5
@@ -38,94 +31,77 @@ class MassPoints(NamedTuple):
     place: IntArray
     total: float
     resolution: float
-    may_be_sample: bool = True
-    axis: FloatArray | None = None
+    may_be_sample: bool
+    axis: FloatArray | None
 
 
 def mass_points(given: ArrayLike | AnyMeasure, masses: ArrayLike | None) -> MassPoints:
-    """Points with masses (1/n each where there are None), or those of a measure."""
+    """Points with masses (1/n each where there are None), or atoms and cells of a measure.
+
+    Cells that are background are left out.  Too many points are taken together in boxes.
+    """
     if isinstance(given, Atoms | Density | Measure):
         if masses is not None:
             raise ValueError("masses are for an array of points: a measure has its own")
-        if not isinstance(given, Atoms):
-            return _of_measure(as_measure(given))
-        return _together(given.points, given.masses, given.masses > 0)
-    # A run has a table of its own: numpy would make an object of it.
-    if hasattr(given, "final"):
+        measure = given
+    elif hasattr(given, "final"):
+        # A run has a table of its own: numpy would make an object of it.
         raise no_measure("points_or_measure", given)
-    points = unit_vectors("points_or_measure", given)
-    if points.ndim != 2 or points.shape[1] < 2 or len(points) == 0:
-        raise ValueError(
-            f"points_or_measure of shape {np.shape(given)} must have shape (n, d), with a "
-            "unit vector of d >= 2 entries in each row"
-        )
-    count = len(points)
-    weights = np.full(count, 1 / count)
-    if masses is not None:
-        weights = real_array("masses", masses)
-        if weights.shape != (count,) or (weights < 0).any():
-            raise ValueError(
-                f"masses = {shown(masses)} must be {count} numbers, one for each point, none "
-                "of them negative"
-            )
-    return _together(points, weights, weights > 0)
-
-
-def _of_measure(measure: Measure) -> MassPoints:
-    """Cells that are no background, and atoms."""
-    geometry, cells = measure.geometry, measure.density.masses.ravel()
+    else:
+        measure = Atoms(unit_vectors("points_or_measure", given), masses)
     total = measure.total_mass
-    areas = np.broadcast_to(geometry.areas, geometry.shape).ravel()
-    dense = cells > (1 - ROUNDING) * THIN * total / areas.sum() * areas
-    points = geometry.points.reshape(-1, geometry.dimension)
-    atoms = measure.atoms
-    held = _together(
-        np.concatenate([points, atoms.points]),
-        np.concatenate([cells, atoms.masses]),
-        np.concatenate([dense & (cells > 0), atoms.masses > 0]),
-        resolution=NEIGHBOURS * geometry.spacing if dense.any() else 0.0,
-    )
-    return held._replace(may_be_sample=False, axis=geometry.axis)
-
-
-def _together(
-    points: FloatArray,
-    masses: FloatArray,
-    kept: NDArray[np.bool_],
-    *,
-    resolution: float = 0.0,
-) -> MassPoints:
-    """The points that are ``kept`` (m,), taken together in boxes if they are too many."""
-    with np.errstate(over="ignore"):
-        total = float(masses.sum())
-    if not 0 < total < np.inf:
+    if measure.dimension < 2 or not 0 < total < np.inf:
         raise ValueError(
-            f"the masses add up to {total:g}, which must be above 0 and finite"
+            f"points_or_measure in dimension d = {measure.dimension} of masses that add up "
+            f"to {total:g}: d must be at least 2, the sum above 0 and finite"
         )
+    if isinstance(measure, Atoms):
+        points, weights, axis, resolution = measure.points, measure.masses, None, 0.0
+        kept = np.ones(len(points), dtype=np.bool_)
+    else:
+        whole = as_measure(measure)
+        grid, cells = whole.geometry, whole.density.masses.ravel()
+        points = np.concatenate(
+            [grid.points.reshape(-1, grid.dimension), whole.atoms.points]
+        )
+        weights = np.concatenate([cells, whole.atoms.masses])
+        areas = np.broadcast_to(grid.areas, grid.shape).ravel()
+        least = (1 - ROUNDING) * THIN * total / areas.sum() * areas
+        kept = np.append(cells > least, np.ones(len(whole.atoms), dtype=np.bool_))
+        axis = grid.axis
+        resolution = NEIGHBOURS * grid.spacing if kept[: len(cells)].any() else 0.0
+    shares = weights[kept] / total
     place = np.full(len(points), -1, dtype=np.int64)
-    points, shares = points[kept], masses[kept] / total
-    box_of, count = np.arange(len(points)), len(points)
+    points, shares, place[kept], width = _merge_in_boxes(points[kept], shares)
+    resolution = max(resolution, 2 * float(np.arcsin(width)))
+    is_sample = isinstance(measure, Atoms)
+    return MassPoints(points, shares, place, total, resolution, is_sample, axis)
+
+
+def _merge_in_boxes(
+    points: FloatArray, shares: FloatArray
+) -> tuple[FloatArray, FloatArray, IntArray, float]:
+    """Points, shares, the box of each point given, and the diagonal of the boxes; 0 without."""
+    boxes: IntArray = np.arange(len(points), dtype=np.int64)
+    if len(points) <= MOST_POINTS:
+        return points, shares, boxes, 0.0
     width = FIRST_BOX
-    while count > MOST_POINTS:
+    while boxes.max() >= MOST_POINTS:
         if width > WIDEST_BOX:
             raise ValueError(
                 f"points_or_measure has {len(points)} points in more than {MOST_POINTS} "
                 f"boxes {WIDEST_BOX:g} wide (d = {points.shape[1]}): give a sample of them"
             )
-        boxes = np.floor(points / width).astype(np.int64)
-        found, box_of = np.unique(boxes, axis=0, return_inverse=True)
-        count, box_of = len(found), np.ravel(box_of)
+        corners = np.floor(points / width).astype(np.int64)
+        boxes = np.unique(corners, axis=0, return_inverse=True)[1].ravel()
         diagonal, width = width * np.sqrt(points.shape[1]), 1.5 * width
-    if count < len(points):
-        sums = sums_by_label(box_of, shares[:, np.newaxis] * points, count)
-        points = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-        shares = sums_by_label(box_of, shares[:, np.newaxis], count)[:, 0]
-        resolution = max(resolution, 2 * float(np.arcsin(diagonal)))
-    place[kept] = box_of
-    return MassPoints(points, shares, place, total, resolution)
+    sums = sums_by_label(boxes, shares[:, np.newaxis] * points)
+    means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    return means, sums_by_label(boxes, shares[:, np.newaxis])[:, 0], boxes, diagonal
 
 
-def sums_by_label(labels: IntArray, values: FloatArray, count: int) -> FloatArray:
-    """Sums (count, d) of the ``values`` (n, d) with each label."""
-    columns = [np.bincount(labels, column, count) for column in values.T]
-    return np.stack(columns, axis=-1)
+def sums_by_label(labels: IntArray, values: FloatArray) -> FloatArray:
+    """Sums (count, d) of the ``values`` (n, d) with each label, from 0 to the largest."""
+    sums = np.zeros((labels.max() + 1, values.shape[1]))
+    np.add.at(sums, labels, values)
+    return sums

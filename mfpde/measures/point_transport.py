@@ -28,6 +28,7 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry import Sphere
 from mfpde.geometry.arcs import distances
 from mfpde.geometry.base import as_kind
+from mfpde.measures.mass_points import sums_by_label
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 
 _BALANCED = 1e-12
@@ -133,8 +134,7 @@ def _merge_parts(pieces: Pieces, labels: IntArray, order: int) -> Pieces:
     """One point for each label, at its centre of mass on the sphere."""
     _, anyone, owners = np.unique(labels, return_index=True, return_inverse=True)
     masses = np.bincount(owners, weights=pieces.masses).astype(np.float64)
-    sums = np.zeros((len(masses), pieces.points.shape[1]))
-    np.add.at(sums, owners, pieces.masses[:, np.newaxis] * pieces.points)
+    sums = sums_by_label(owners, pieces.masses[:, np.newaxis] * pieces.points)
     lengths = np.linalg.norm(sums, axis=1)
     # The centre of a balanced part has no direction: any of its points will do.
     balanced = lengths <= _BALANCED * masses
