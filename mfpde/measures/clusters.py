@@ -38,7 +38,7 @@ from mfpde.arrays import (
     real_number,
     shown,
 )
-from mfpde.geometry.arcs import normalised, distances
+from mfpde.geometry.arcs import distances, normalised
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.mass_points import ROUNDING, MassPoints, mass_points, sums_by_label
 from mfpde.measures.measure import AnyMeasure

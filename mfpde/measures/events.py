@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from mfpde.arrays import FloatArray
-from mfpde.measures.shown import coordinate_columns
+from mfpde.measures.measure import Atoms
 
 if TYPE_CHECKING:
     import pandas
@@ -54,16 +52,11 @@ class Events(tuple[Event, ...]):
         Columns are the number of the ``event`` from 0, its ``time`` and ``kind``, and
         ``mass`` and coordinates of the atom.
         """
-        from pandas import DataFrame
+        from pandas import DataFrame, concat
 
-        counts = [len(event.masses) for event in self]
-        table = {
-            "event": np.repeat(np.arange(len(self)), counts),
-            "time": np.repeat([event.time for event in self], counts),
-            "kind": np.repeat(np.array([event.kind for event in self], str), counts),
-        }
-        if not self:
-            return DataFrame({**table, "mass": np.empty(0)})
-        masses = np.concatenate([event.masses for event in self])
-        points = np.concatenate([event.points for event in self])
-        return DataFrame({**table, "mass": masses, **coordinate_columns(points)})
+        tables = [DataFrame(columns=["event", "time", "kind", "mass"])]
+        for number, event in enumerate(self):
+            told = {"event": number, "time": event.time, "kind": event.kind}
+            atoms = Atoms(event.points, event.masses)
+            tables.append(DataFrame({**told, **atoms.columns}))
+        return concat(tables[bool(self) :], ignore_index=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from mfpde.arrays import (
     LARGEST_DIMENSION,
@@ -20,13 +21,20 @@ from mfpde.arrays import (
     whole_number,
 )
 from mfpde.geometry import Geometry
+from mfpde.geometry.circle import angles_of
 from mfpde.measures.clouds import cloud_points
 from mfpde.measures.samples import kernel_density
-from mfpde.measures.shown import ShownAtoms, ShownDensity, ShownMeasure
+from mfpde.notebook import Shown
+
+if TYPE_CHECKING:
+    import pandas
+
+MOST_COORDINATES = 3
+"""Up to here coordinates are x, y and z; beyond they have numbers."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Atoms(ShownAtoms):
+class Atoms(Shown):
     """Point masses: ``points`` (n, d) on the unit sphere, ``masses`` (n,), all above zero.
 
     Without ``masses`` each point gets 1/n.  An atom that a density has collapsed to keeps
@@ -92,6 +100,34 @@ class Atoms(ShownAtoms):
         )
 
     @property
+    def facts(self) -> dict[str, str]:
+        """Number, sphere and masses."""
+        found = {
+            "atoms": f"{len(self)} on S^{self.dimension - 1}",
+            "total mass": f"{self.total_mass:.9g}",
+        }
+        if len(self):
+            found["heaviest"] = f"{self.masses.max():.6g}"
+        return found
+
+    @property
+    def columns(self) -> dict[str, FloatArray]:
+        """Mass and coordinates by name, and on the circle the ``angle`` in [0, 2 pi)."""
+        names = [f"x{k + 1}" for k in range(self.dimension)]
+        if self.dimension <= MOST_COORDINATES:
+            names = ["x", "y", "z"][: self.dimension]
+        columns = {"mass": self.masses, **dict(zip(names, self.points.T, strict=True))}
+        if self.dimension == 2:
+            columns["angle"] = angles_of(self.points)
+        return columns
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the atoms as a table: mass, coordinates, and on the circle the angle."""
+        from pandas import DataFrame
+
+        return DataFrame(self.columns)
+
+    @property
     def dimension(self) -> int:
         """Dimension d of the space that the sphere lies in."""
         return int(self.points.shape[-1])
@@ -113,10 +149,12 @@ class Atoms(ShownAtoms):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Density(ShownDensity):
+class Density(Shown):
     """A density on ``geometry``: ``values`` per surface area, shape ``geometry.shape``.
 
-    Begin with ``Density.from_function(Circle(512), lambda x: 2 + x[..., 0])``.
+    A run by labels leaves a density with ``labels``, points (cells, 3) and masses (cells,):
+    one that starts from it goes on with them.  Everywhere else, in a store too, it is what
+    its values say.  Begin with ``Density.from_function(Circle(512), lambda x: 2 + x[..., 0])``.
 
     Raises
     ------
@@ -126,6 +164,7 @@ class Density(ShownDensity):
 
     geometry: Geometry
     values: FloatArray
+    labels: tuple[FloatArray, FloatArray] | None = None
 
     def __post_init__(self) -> None:
         values = real_array("values", self.values)
@@ -147,6 +186,20 @@ class Density(ShownDensity):
             f"<Density on {self.geometry!r}: total mass {self.total_mass:.6g}, values "
             f"{low:.3g} to {high:.3g}>"
         )
+
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Grid, mass and range of the values."""
+        return {
+            "grid": repr(self.geometry),
+            "total mass": f"{self.total_mass:.9g}",
+            "values": f"{self.values.min():.4g} to {self.values.max():.4g}",
+        }
 
     @classmethod
     def from_function(
@@ -237,7 +290,7 @@ class Density(ShownDensity):
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Measure(ShownMeasure):
+class Measure(Shown):
     """A ``density`` plus (possibly no) ``atoms``; ``total_mass`` is 1 for a probability.
 
     Raises
@@ -263,6 +316,16 @@ class Measure(ShownMeasure):
 
     def __repr__(self) -> str:
         return f"<Measure of {self.density!r} and {self.atoms!r}>"
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What is said of the density, and of the atoms where there are any."""
+        found = self.density.facts
+        if not len(self.atoms):
+            return found
+        found["mass of the density"] = found.pop("total mass")
+        held = f"{len(self.atoms)} of mass {self.atoms.total_mass:.9g}"
+        return found | {"atoms": held}
 
     @property
     def geometry(self) -> Geometry:

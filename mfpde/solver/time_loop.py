@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.atoms import AtomsTooFastError, ExactAtoms, state_of
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.labelled import LabelledDensity
 from mfpde.measures.measure import AnyMeasure, Measure
 from mfpde.runs.checkpoint import RECENT_STEPS, Checkpoint
 from mfpde.runs.layers import Stage
@@ -25,6 +25,7 @@ from mfpde.runs.stopping import (
 from mfpde.solver.arguments import Method
 from mfpde.solver.recorder import Recorder
 from mfpde.solver.step_control import StepControl, adapt, fit_step, smallest_step
+from mfpde.terms import PointMasses
 from mfpde.transport import SMOOTH, State, Transport
 
 # A run of more steps than the inverse of this would never end.
@@ -138,8 +139,8 @@ class TimeLoop:
             state = state_of(density.masses, atoms)
         else:
             state = State(density.masses, atoms.points.copy(), atoms.masses)
-        if self.method.scheme.moves_labels and isinstance(density, LabelledDensity):
-            return self.transport.begin(state, density)
+        if self.method.scheme.moves_labels and density.labels is not None:
+            return self.transport.begin(state, PointMasses(*density.labels))
         return self.transport.begin(state)
 
     def _enter_layer(self) -> StopReason | None:
@@ -339,8 +340,7 @@ class TimeLoop:
         labels = self.transport.labels_of(state)
         if labels is None:
             return measure
-        values = measure.density.values
-        return Measure(LabelledDensity(measure.geometry, values, *labels))
+        return Measure(replace(measure.density, labels=labels))
 
     def _reason_to_stop(self) -> StopReason | None:
         """Return why the run stops after the last step; None if it does not."""

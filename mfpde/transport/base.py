@@ -16,7 +16,6 @@ from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled, compiled_sum
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
-from mfpde.measures.labelled import LabelledDensity
 from mfpde.terms import PointMasses
 from mfpde.transport.state import Flow, State, normalised
 
@@ -80,10 +79,10 @@ class Transport(ABC):
     def largest_step(self, state: State) -> float:
         """Return the longest step worth trying from ``state``; inf at rest."""
 
-    def begin(self, state: State, labels: LabelledDensity | None = None) -> State:
+    def begin(self, state: State, labels: PointMasses | None = None) -> State:
         """Return the state that evolves, from masses of cells and atoms.
 
-        ``labels`` is the density if labels carried it so far.
+        ``labels`` are those that carried the density so far, if any did.
         """
         del labels
         return state.moved(self.represented(state.masses), state.points)

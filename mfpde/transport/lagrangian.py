@@ -26,7 +26,6 @@ from mfpde.compiled import compiled
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.clouds import summed_motion
-from mfpde.measures.labelled import LabelledDensity
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
 from mfpde.terms import ZonalTerm
 from mfpde.terms.kernels import NEGLIGIBLE, PointMasses
@@ -58,14 +57,14 @@ class LagrangianSphere(Transport):
         # The state measured last, which is often asked for again, and what it was.
         self._known: tuple[State, State] | None = None
 
-    def begin(self, state: State, labels: LabelledDensity | None = None) -> State:
+    def begin(self, state: State, labels: PointMasses | None = None) -> State:
         """The state whose labels carry the masses of cells, from their centres on.
 
         A density that has labels already goes on with them.
         """
         empty = np.zeros(self.sphere.shape)
         if labels is not None:
-            return State(empty, labels.label_points, labels.label_masses)
+            return State(empty, *labels)
         return State(empty, self._centres.copy(), state.masses.ravel().copy())
 
     def measured(self, state: State) -> State:

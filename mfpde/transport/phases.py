@@ -11,7 +11,6 @@ from abc import abstractmethod
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.measures.labelled import LabelledDensity
 from mfpde.terms import PointMasses
 from mfpde.transport.base import LARGEST_ERROR, Step, Transport
 from mfpde.transport.state import Flow, State
@@ -52,7 +51,7 @@ class Phases(Transport):
     def _at(self, state: State) -> Transport:
         return self._smooth if state.phase == SMOOTH else self._rough
 
-    def begin(self, state: State, labels: LabelledDensity | None = None) -> State:
+    def begin(self, state: State, labels: PointMasses | None = None) -> State:
         """Return the state in the first phase, if the grid resolves it, else in the second.
 
         Labels go on: they know the density better than the grid.
