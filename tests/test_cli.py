@@ -125,7 +125,7 @@ def test_set_changes_settings_in_the_run_and_in_the_store(config):
 def test_run_with_particles_compares_and_stores_them(config, capsys):
     arguments = ["run", config, "--out", "x.zarr", "--set", "particles.count=50"]
     assert main(arguments) == 0
-    run, particles = load("x.zarr"), load("x.zarr", group="particles")
+    run, particles = load("x.zarr"), load("x.zarr/particles")
     assert np.array_equal(run.times, particles.times)
     assert len(particles.final) == 50
     distance = wasserstein(run.final, particles.final)
@@ -256,7 +256,7 @@ def test_resume_runs_the_particles_too(config, monkeypatch):
         arguments = ["--quiet", "--set", "particles.count=20"]
         main(["run", config, "--out", "x.zarr", *arguments])
     assert main(["resume", "x.zarr", "--quiet"]) == 0
-    assert len(load("x.zarr", group="particles").times) == 9
+    assert len(load("x.zarr/particles").times) == 9
 
 
 def test_resume_refuses_what_does_not_go_on(config, capsys):

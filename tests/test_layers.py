@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
@@ -19,7 +21,7 @@ from mfpde.runs.layers import layer_after, layer_before, stages_of
 from mfpde.runs.stopping import StoppingCondition, StopReason
 from mfpde.runs.times import aligned_with_layers
 from mfpde.settings.settings import SettingsError, read_settings
-from mfpde.storage import RunWriter, load, open_dataset, save
+from mfpde.storage import RunWriter, load, save
 from mfpde.studies.ensembles import lyapunov_exponent
 from mfpde.tracking import Tracker
 from validation.references import layered
@@ -559,8 +561,9 @@ def test_layers_come_back_to_the_bit(tmp_path) -> None:
     )
     for name, values in run.diagnostics.items():
         assert np.array_equal(values, loaded.diagnostics[name], equal_nan=True)
-    dataset = open_dataset(tmp_path / "run.zarr")
-    assert dataset.attrs["breakpoints"] == layers.breakpoints.tolist()
+    dataset = xr.open_zarr(tmp_path / "run.zarr", consolidated=False)
+    durations = [duration for _, duration in json.loads(dataset.attrs["layers"])]
+    assert [0.0, *np.cumsum(durations)] == layers.breakpoints.tolist()
     again = mfpde.solve(loaded.layers, loaded.states[0], t_end=0.35)
     assert np.array_equal(again.final.density.values, run.final.density.values)
 
@@ -575,7 +578,10 @@ def test_a_layer_of_the_user_s_functions_is_not_stored(tmp_path) -> None:
         loaded = load(path)
         assert loaded.layers is None
         assert (loaded.equation is not None) == known
-        assert open_dataset(path).attrs["breakpoints"] == [0.0, 0.2, 0.4]
+        layers_there = json.loads(
+            xr.open_zarr(path, consolidated=False).attrs["layers"]
+        )
+        assert [duration for _, duration in layers_there] == [0.2, 0.2]
         assert main(["show", str(path)]) == 0
 
 
@@ -679,7 +685,7 @@ def test_show_states_the_number_of_layers(config, capsys) -> None:
     assert main(["show", "x.zarr"]) == 0
     told = capsys.readouterr().out
     assert "layers:      5 of depth 1; the last that was reached, number 5" in told
-    assert load("x.zarr", group="particles").layers is not None
+    assert load("x.zarr/particles").layers is not None
 
 
 @pytest.mark.parametrize("saves", [2, 4, 6])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import mfpde
 from mfpde import plotting
 from mfpde.commands.command_line import main
 from mfpde.runs.observer import Observer
 from mfpde.solver.diagnostics import DIAGNOSTICS, Diagnostic, Snapshot
-from mfpde.storage import RunWriter, open_dataset
+from mfpde.storage import RunWriter
 
 CIRCLE = mfpde.Circle(64)
 START = mfpde.perturbed_uniform(CIRCLE, 0.3)
@@ -52,7 +53,7 @@ def test_it_is_stored_with_meaning_and_unit(run, is_written_as_it_goes, tmp_path
         )
     else:
         mfpde.save(run, path)
-    stored = open_dataset(path)["order"]
+    stored = xr.open_zarr(path, consolidated=False)["order"]
     assert stored.attrs == {"long_name": ORDER.meaning, "units": ORDER.unit}
     loaded = mfpde.load(path)
     np.testing.assert_array_equal(loaded.diagnostics["order"], run.diagnostics["order"])

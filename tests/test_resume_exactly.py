@@ -25,9 +25,8 @@ from mfpde.storage import (
     stored_checkpoint,
 )
 from mfpde.storage.files import has_journal
-from mfpde.storage.journal import BEGINNING, CHECKPOINT, Journal
+from mfpde.storage.journal import BEGINNING, CHECKPOINT, Journal, Row
 from mfpde.storage.records import encode_checkpoint
-from mfpde.storage.rows import Row
 
 CIRCLE = """
 [geometry]
@@ -295,10 +294,11 @@ def kept_checkpoint(path: Path) -> dict[str, list]:
     """Return the checkpoint in the journal of a store."""
     with closing(Journal(path)) as journal:
         row = journal.read(CHECKPOINT)
-    return {name: np.asarray(array).tolist() for name, array in row.items()}
+    arrays = {name: np.asarray(array).tolist() for name, array in row.arrays.items()}
+    return {"text": row.text, **arrays}
 
 
-def keep_in(path: Path, row: dict[str, np.ndarray]) -> None:
+def keep_in(path: Path, row: Row) -> None:
     """Put a row in place of the checkpoint, with the checksum that belongs to it."""
     with closing(Journal(path)) as journal:
         journal.write({CHECKPOINT: row})
@@ -323,7 +323,8 @@ def test_a_checkpoint_runs_no_code(tmp_path) -> None:
         def __reduce__(self):
             return (Path.touch, (tmp_path / "touched",))
 
-    keep_in(path, {"text": np.frombuffer(pickle.dumps(Evil()), dtype=np.uint8)})
+    data = np.frombuffer(pickle.dumps(Evil()), dtype=np.uint8)
+    keep_in(path, Row("null", {"masses": data}))
     with pytest.raises(StoreError, match="is damaged: checkpoint"):
         stored_checkpoint(path)
     assert not (tmp_path / "touched").exists()
@@ -375,9 +376,9 @@ def test_a_run_whose_settings_give_another_equation_is_not_resumed(
     settings = read_description(killed).settings
     settings["attention"]["beta"] = 3.5
     with closing(Journal(killed)) as journal:
-        attributes = journal.read(BEGINNING).attributes()
+        attributes = json.loads(journal.read(BEGINNING).text)
         attributes["settings"] = json.dumps(settings)
-        journal.write({BEGINNING: Row.of_attributes(attributes)})
+        journal.write({BEGINNING: Row(json.dumps(attributes))})
     assert main(["resume", killed, "--quiet"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1

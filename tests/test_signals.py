@@ -37,7 +37,7 @@ from mfpde.runs.stopping import StepRecord
 from mfpde.solver.solve import solve
 from mfpde.storage import RunWriter, StoreError, load, save, stored_checkpoint
 from mfpde.storage.journal import Journal
-from mfpde.storage.lock import lock_store
+from mfpde.storage.places import lock_store
 from mfpde.terms import Attention
 
 LONG = CIRCLE.replace("t_end = 2.0", "t_end = 1000.0").replace("0.02", "0.001")
@@ -254,7 +254,7 @@ def test_a_file_system_without_locks_is_a_line(tmp_path, monkeypatch, capsys) ->
     Path("sweep.toml").write_text(CIRCLE + varied)
     locks = SimpleNamespace(**vars(sqlite3))
     locks.connect = WithoutLocks
-    monkeypatch.setattr("mfpde.storage.lock.sqlite3", locks)
+    monkeypatch.setattr("mfpde.storage.places.sqlite3", locks)
     for command in (["run", "run.toml", "--out", "x.zarr"], ["sweep", "sweep.toml"]):
         assert main([*command, "--quiet"]) == 2
         said = capsys.readouterr().err

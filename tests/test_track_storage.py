@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from test_cli import interrupted_after
 
 import mfpde
@@ -14,7 +16,7 @@ from mfpde.commands.command_line import main
 from mfpde.measures.events import Event
 from mfpde.runs.stopping import reached_end
 from mfpde.settings.settings import SettingsError, read_settings
-from mfpde.storage import RunWriter, load, open_dataset, save
+from mfpde.storage import RunWriter, load, save
 from mfpde.tracking import Concentration
 
 BUMPS = """
@@ -143,7 +145,9 @@ def test_a_run_without_a_track_has_none(run, tmp_path):
     loaded = load(tmp_path / "run.zarr")
     assert loaded.track is None
     assert loaded.events == ()
-    assert "verdict" not in open_dataset(tmp_path / "run.zarr")
+    stored = xr.open_zarr(tmp_path / "run.zarr", consolidated=False)
+    assert not any(str(name).startswith("tracked") for name in stored)
+    assert "verdicts" not in stored.attrs
 
 
 def test_a_run_without_atoms_has_an_empty_track(tmp_path):
@@ -195,14 +199,11 @@ def test_covariances_come_back_to_the_bit(which, tmp_path, rng):
 
 def test_the_dataset_has_names_and_equal_dimensions(run, tmp_path):
     save(run, tmp_path / "run.zarr")
-    dataset = open_dataset(tmp_path / "run.zarr")
+    dataset = xr.open_zarr(tmp_path / "run.zarr", consolidated=False)
     masses = dataset["tracked_masses"]
     assert masses.dims == ("time", "tracked_atom")
     np.testing.assert_allclose(masses[-1].sum(), 1.0, atol=1e-6)
-    assert (
-        bytes(dataset["verdict"].values[-1]).rstrip(b"\0").decode()
-        == (run.track.verdicts[-1])
-    )
+    assert json.loads(dataset.attrs["verdicts"]) == list(run.track.verdicts)
 
 
 # --- the command line ----------------------------------------------------------------

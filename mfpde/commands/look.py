@@ -28,7 +28,7 @@ def show(
     if origin:
         say(f"\n{stores.describe_origin(store, run.statistics)}")
     if mfpde.storage.has_particles(store):
-        particles = mfpde.load(store, group=mfpde.storage.PARTICLES)
+        particles = mfpde.load(Path(store, mfpde.storage.PARTICLES))
         say(f"\n{report.compare_with_particles(run, particles)}")
     return DONE
 

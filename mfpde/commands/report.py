@@ -8,6 +8,7 @@ is a lower bound.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def conclude(
                 progress=not quiet and sys.stderr.isatty(),
             )
             if store is not None:
-                save(particles, store, group=PARTICLES, overwrite=True)
+                save(particles, Path(store, PARTICLES), overwrite=True)
             if not quiet:
                 say(f"\n{compare_with_particles(run, particles)}\n")
         if figure is not None:

@@ -76,7 +76,7 @@ def _solve(
     from mfpde.commands.interruption import Signalled
     from mfpde.commands.signals import handled_by, raise_for_second, received
     from mfpde.solver.symmetric_start import BEGINNING
-    from mfpde.storage.lock import lock_store
+    from mfpde.storage.places import lock_store
 
     arguments = settings.solve_arguments()
     # The store is ours until the particles are written too.
@@ -112,7 +112,7 @@ def resume(store: options.Store, /, *, quiet: options.Quiet = False) -> int:
     Example: mfpde resume run.zarr
     """
     from mfpde.runs.stopping import ENDED
-    from mfpde.storage.lock import lock_store
+    from mfpde.storage.places import lock_store
 
     with lock_store(store):
         settings = _settings_of(store)

@@ -42,7 +42,7 @@ def describe_origin(store: str, statistics: Mapping[str, Any]) -> str:
         if name.endswith("_seconds")
     }
     provenance = read_description(store).provenance
-    records = [settings_of(store), times, *map(flatten, provenance)]
+    records = [settings_of(store), times, provenance]
     return "\n\n".join(
         "\n".join(f"{name + ':':24} {value}" for name, value in record.items())
         for record in records

@@ -219,7 +219,8 @@ class Run(Printed):
         The variables are those of a store (:mod:`mfpde.storage`): ``density`` over time and
         the grid's coordinates, ``atom_points`` and ``atom_masses`` (NaN beyond the atoms of a
         time), mass, energy and the other diagnostics, with meaning and units; attributes say
-        the equation, the convention, the grid and why the run stopped.
+        the equation, the convention, the grid and why the run stopped.  The end of the run, if
+        it was not saved, is one more time, without diagnostics.
 
         Raises
         ------

@@ -7,12 +7,12 @@
     atom_masses(time, atom)                     NaN beyond the atoms of that time
     atom_covariances(time, atom, axis, axis2)   where atoms have a width
     mass(time), energy(time), ...               the diagnostics, by name
-    tracked_masses(time, tracked_atom), ...     atoms followed in time, and the verdict
-    final_density(angle), ...                   the last state, if it was not saved
+    tracked_masses(time, tracked_atom), ...     atoms followed in time
 
-with equation (or layers and their breakpoints), geometry, settings, kernel convention, events,
-the tree of the atoms and the reason of the end as attributes.  A group ``particles`` holds a
-particle run beside the density run.
+with equation (or layers), geometry, settings, kernel convention, events, the tree of the atoms,
+verdicts and the reason of the end as attributes.  The end of a run, if it was not saved, is one
+more time, without diagnostics; the attribute ``saves`` does not count it.  A group ``particles``
+holds a particle run beside the density run.
 
 ``journal.sqlite`` in the same folder is what a run is read from until it has ended; it holds what
 the run needs to go on to the bit.  ``lock/lock.sqlite`` is held by the thread that writes.
@@ -24,7 +24,6 @@ from mfpde.storage.run_reader import (
     has_particles,
     load,
     matches_stored,
-    open_dataset,
     read_description,
     stored_checkpoint,
 )
@@ -37,7 +36,6 @@ __all__ = [
     "has_particles",
     "load",
     "matches_stored",
-    "open_dataset",
     "read_description",
     "save",
     "stored_checkpoint",

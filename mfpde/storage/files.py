@@ -16,10 +16,12 @@ from pathlib import Path
 
 from mfpde.arrays import shown
 
-FORMAT = 5
+FORMAT = 6
 """Version of the layout of stores."""
 DESCRIPTION = "zarr.json"
 JOURNAL = "journal.sqlite"
+JOURNAL_FILES = tuple(JOURNAL + end for end in ("-wal", "-shm", "-journal", ""))
+"""The journal, after what SQLite keeps beside it."""
 LOCK_FILE = "lock.sqlite"
 NEW = ".new"
 

@@ -1,7 +1,7 @@
 """The journal of a run that has not ended: an SQLite database in the folder of its store.
 
-    rows(number, type, data, checksum)    the rows of the saves, from 0; below 0 what is said of
-                                          the run in JSON, the checkpoint, a last state
+    rows(number, text, type, data, checksum)    the saves from 0; below 0 what is said of the
+                                                run in JSON, and the checkpoint
 
 The data of a row are its arrays one after the other, as ``type`` lists them; the checksum is the
 CRC-32 of all else.  A save is one transaction with what the run tells beside it: a process that
@@ -13,75 +13,90 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mfpde.storage.files import (
     FORMAT,
     JOURNAL,
+    JOURNAL_FILES,
+    NEW,
     StoreError,
     check_format,
     name_damage,
 )
-from mfpde.storage.rows import Row
 
-BEGINNING, PROGRESS, CHECKPOINT, LAST = -1, -2, -3, -4
-"""Numbers of rows that are no saves: attributes that stay, and those that each save changes,
-such as the number of ``saves``; the last state, if it was not saved."""
-_NAMES = {
-    BEGINNING: "beginning",
-    PROGRESS: "progress",
-    CHECKPOINT: "checkpoint",
-    LAST: "last state",
-}
-_TABLE = "rows(number INTEGER PRIMARY KEY, type TEXT, data BLOB, checksum INTEGER)"
+BEGINNING, PROGRESS, CHECKPOINT = -1, -2, -3
+"""Numbers of rows that are no saves: what is said of the run that stays, and what each save
+changes, such as the number of ``rows``."""
+_NAMES = {BEGINNING: "beginning", PROGRESS: "progress", CHECKPOINT: "checkpoint"}
+_TABLE = """rows(number INTEGER PRIMARY KEY, text TEXT, type TEXT, data BLOB,
+    checksum INTEGER)"""
 _SHARED = ("nfs", "cifs", "smb", "fuse.sshfs", "lustre", "gpfs", "beegfs", "9p")
 """File systems of networks, by the beginnings of their names."""
 
 
+class Row(NamedTuple):
+    """A text (of a save its verdict, else JSON), and arrays by name."""
+
+    text: str = ""
+    arrays: Mapping[str, NDArray[Any]] = {}
+
+
 class Journal:
-    """The open journal of the store in a folder; with ``attributes`` that of a run that begins.
+    """The open journal of the store in a folder; with ``rows`` that of a run that begins.
 
     None to open is a ``FileNotFoundError``; what is no journal, damaged, or of another version a
     ``StoreError``.
     """
 
     def __init__(
-        self, folder: str | Path, attributes: Mapping[str, Any] | None = None
+        self, folder: str | Path, rows: Mapping[int, Row] | None = None
     ) -> None:
         self.file = Path(folder) / JOURNAL
-        if attributes is None and not self.file.is_file():
+        if rows is not None:
+            self._begin(rows)
+        if not self.file.is_file():
             raise FileNotFoundError(f"there is no journal of a run at {folder}")
-        self._connection = sqlite3.connect(
-            self.file, timeout=10.0, isolation_level=None, check_same_thread=False
-        )
+        self._connect(self.file)
         try:
             # Nothing is lost if the process is killed; a power cut may cost the last saves.
             self._execute("PRAGMA synchronous = NORMAL")
             # A save of many cells leaves no long file behind.
             self._execute("PRAGMA journal_size_limit = 1048576")
-            if attributes is not None:
-                self._begin(attributes)
             check_format(self.file, self._execute("PRAGMA user_version")[0][0])
         except BaseException:
             self.close()
             raise
 
-    def _begin(self, attributes: Mapping[str, Any]) -> None:
+    def _begin(self, rows: Mapping[int, Row]) -> None:
+        """Make the file of a journal, whole or not at all."""
+        new = self.file.parent / NEW
+        new.mkdir()
+        self._connect(new / JOURNAL)
         # WAL writes a save once, but needs memory that processes share.
-        mode = "delete" if _is_on_network(self.file.parent) else "wal"
-        self._execute(f"PRAGMA journal_mode = {mode}")
-        # A journal without attributes would be that of no run.
-        with self._transaction():
-            self._execute(f"PRAGMA user_version = {FORMAT}")
-            self._execute(f"CREATE TABLE {_TABLE}")
-            self._put(BEGINNING, Row.of_attributes(attributes))
-            self._put(PROGRESS, Row.of_attributes({"saves": 0}))
+        mode = "delete" if _is_on_network(new) else "wal"
+        for statement in (
+            "PRAGMA synchronous = OFF",
+            f"PRAGMA journal_mode = {mode}",
+            f"PRAGMA user_version = {FORMAT}",
+            f"CREATE TABLE {_TABLE}",
+        ):
+            self._execute(statement)
+        self.write(rows)
+        self.close()
+        (new / JOURNAL).rename(self.file)
+        new.rmdir()
+
+    def _connect(self, file: Path) -> None:
+        self._connection = sqlite3.connect(
+            file, timeout=10.0, isolation_level=None, check_same_thread=False
+        )
 
     def close(self) -> None:
         """Close the database; nothing is lost."""
@@ -89,32 +104,39 @@ class Journal:
 
     def remove(self) -> None:
         """Close the database and remove its file, and what SQLite keeps beside it."""
+        # What goes need not reach the disk.
+        self._execute("PRAGMA synchronous = OFF")
         self.close()
-        for end in ("-wal", "-shm", "-journal", ""):
-            self.file.with_name(JOURNAL + end).unlink(missing_ok=True)
+        for name in JOURNAL_FILES:
+            self.file.with_name(name).unlink(missing_ok=True)
 
-    def write(self, rows: Mapping[int, Row | None], *, keep: int | None = None) -> None:
-        """Put rows in place of those of their numbers, in one transaction; None removes one.
-
-        Of the saves only the first ``keep`` stay, if that is given.
-        """
-        with self._transaction():
-            if keep is not None:
-                self._execute("DELETE FROM rows WHERE number >= ?", (keep,))
-            for number, row in rows.items():
-                self._put(number, row)
+    def write(self, rows: Mapping[int, Row]) -> None:
+        """Put rows in place of those of their numbers, in one transaction."""
+        with self._connection:
+            self._execute("BEGIN")
+            for number, (text, given) in rows.items():
+                arrays = {name: np.asarray(array) for name, array in given.items()}
+                kinds = [(n, a.dtype.str, a.shape) for n, a in arrays.items()]
+                kind = json.dumps(kinds)
+                data = b"".join(array.tobytes() for array in arrays.values())
+                entry = (number, text, kind, data, _checksum(number, text, kind, data))
+                statement = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)"
+                self._execute(statement, entry)
+            self._execute("COMMIT")
 
     def find(self, number: int) -> Row | None:
         """Return a row, None if there is none; raise ``StoreError`` if it was changed."""
         found = self._execute("SELECT * FROM rows WHERE number = ?", (number,))
         if not found:
             return None
-        _, kind, data, checksum = found[0]
+        _, text, kind, data, checksum = found[0]
         with name_damage(self.file, _name_row(number)):
-            if checksum != _checksum(number, kind, data):
+            if checksum != _checksum(number, text, kind, data):
                 raise ValueError("it does not match its checksum")
+            if not data:
+                return Row(text)
             record = np.frombuffer(data, _read_type(kind), 1)[0]
-            return Row({name: record[name] for name in record.dtype.names})
+            return Row(text, {name: record[name] for name in record.dtype.names})
 
     def read(self, number: int) -> Row:
         """Return a row that must be there; raise ``StoreError`` if it was changed or is gone."""
@@ -126,26 +148,7 @@ class Journal:
     def read_attributes(self) -> dict[str, Any]:
         """Return all that is said of the run; raise ``StoreError`` if it was changed."""
         beginning, progress = self.read(BEGINNING), self.read(PROGRESS)
-        return beginning.attributes() | progress.attributes()
-
-    def _put(self, number: int, row: Row | None) -> None:
-        self._execute("DELETE FROM rows WHERE number = ?", (number,))
-        if row is not None:
-            arrays = {name: np.asarray(array) for name, array in row.items()}
-            kind = json.dumps([(n, a.dtype.str, a.shape) for n, a in arrays.items()])
-            data = b"".join(array.tobytes() for array in arrays.values())
-            entry = (number, kind, data, _checksum(number, kind, data))
-            self._execute("INSERT INTO rows VALUES (?, ?, ?, ?)", entry)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._execute("BEGIN")
-        try:
-            yield
-            self._execute("COMMIT")
-        except BaseException:
-            self._connection.rollback()
-            raise
+        return {**json.loads(beginning.text), **json.loads(progress.text)}
 
     def _execute(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
         """Execute a statement; return all rows that it gives."""
@@ -170,8 +173,8 @@ def _read_type(text: str) -> np.dtype[Any]:
     )
 
 
-def _checksum(number: int, kind: str, data: bytes) -> int:
-    return zlib.crc32(data, zlib.crc32(f"{number} {kind}".encode()))
+def _checksum(number: int, text: str, kind: str, data: bytes) -> int:
+    return zlib.crc32(data, zlib.crc32(f"{number} {text} {kind}".encode()))
 
 
 def _is_on_network(folder: Path) -> bool:

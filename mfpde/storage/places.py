@@ -1,9 +1,22 @@
-"""Where a store may be made: where nothing is, or in place of another run's."""
+"""The place of a store: free before a run begins, and written by one thread alone.
+
+``lock/lock.sqlite`` in the folder of a store is held in BEGIN EXCLUSIVE from before the first save
+until all that belongs to the run is written.  The system ends the transaction of a process that
+ends, however it ends.  The journal cannot be the lock: in WAL mode a second writer may write
+between two saves, and exclusive locking would shut readers out.
+
+Only sqlite3 opens the file, and nobody removes it: closing any other handle of it gives a POSIX
+lock away, and a lock of a removed file is none.  The folder is a group to zarr, which warns of
+files that it does not know.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterator
+import sqlite3
+import threading
+from collections.abc import Collection
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -12,18 +25,80 @@ from mfpde.runs.stored_names import LOCK, PARTICLES
 from mfpde.storage.files import (
     DESCRIPTION,
     JOURNAL,
+    JOURNAL_FILES,
     LOCK_FILE,
     NEW,
+    StoreError,
+    StoreLockedError,
     check_path,
     has_journal,
 )
 from mfpde.storage.journal import Journal
-from mfpde.storage.lock import lock_store
-from mfpde.storage.zarr_files import list_files, read_attributes
+from mfpde.storage.zarr_files import list_variables, read_attributes
+
+_GROUP = '{"zarr_format": 3, "node_type": "group", "attributes": {}}'
+
+
+_HELD: dict[tuple[int, int, str], tuple[sqlite3.Connection, int]] = {}
+"""The open transaction of a lock, and how many locks of its thread share it, by process, thread
+and folder: a process that is forked holds nothing of its parent's."""
+
+
+def lock_store(path: str | Path, patience: float = 0.2) -> ExitStack:
+    """Let this thread alone write to the store in the folder ``path``, if there is one.
+
+    The lock is held in a block, or until its ``close``.  A thread may lock a store several
+    times; others have it when all of them are closed.  If another process or thread still
+    writes to it after ``patience`` seconds that is a ``StoreLockedError``, and a file system
+    without locks a ``StoreError``.
+    """
+    lock = ExitStack()
+    if Path(path).is_dir():
+        holder = (os.getpid(), threading.get_ident(), os.path.realpath(path))
+        connection, count = _HELD.get(holder) or (_begin_exclusively(path, patience), 0)
+        _HELD[holder] = connection, count + 1
+        lock.callback(_release, holder)
+    return lock
+
+
+def _release(holder: tuple[int, int, str]) -> None:
+    connection, count = _HELD[holder]
+    _HELD[holder] = connection, count - 1
+    if count == 1 and holder[0] == os.getpid():
+        del _HELD[holder]
+        connection.close()
+
+
+def _begin_exclusively(path: str | Path, patience: float) -> sqlite3.Connection:
+    folder = Path(path) / LOCK
+    folder.mkdir(exist_ok=True)
+    if not (folder / DESCRIPTION).is_file():
+        (folder / DESCRIPTION).write_text(_GROUP)
+    # The thread that ends a process closes what others have opened.
+    connection = sqlite3.connect(
+        folder / LOCK_FILE,
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+            raise StoreLockedError(
+                f"{path} is being written by another process or thread: wait until it has "
+                "ended"
+            ) from error
+        raise StoreError(
+            f"{path} cannot be locked, so that two processes could write to it at a time: "
+            f"{error}; choose a folder on another file system"
+        ) from error
+    return connection
 
 
 def clear_place(path: str | Path, *, overwrite: bool) -> ExitStack:
-    """Make an empty folder for a store at ``path``, and return its lock.
+    """Make a folder for a store at ``path``, and return its lock.
 
     What is no store, or one not to be replaced, is a ``FileExistsError``.
     """
@@ -35,7 +110,9 @@ def clear_place(path: str | Path, *, overwrite: bool) -> ExitStack:
     folder.mkdir(parents=True, exist_ok=True)
     with lock_store(path) as lock:
         _check_free(folder, overwrite=overwrite)
-        empty_store(folder)
+        # What else is in the folder stays.
+        own = {NEW, PARTICLES, *list_variables(folder), *list_variables(folder / NEW)}
+        remove_parts(folder, own | {DESCRIPTION, *JOURNAL_FILES})
         return lock.pop_all()
 
 
@@ -51,20 +128,18 @@ def stored_attributes(path: str | Path) -> dict[str, Any]:
         return journal.read_attributes()
 
 
-def empty_store(path: str | Path) -> None:
-    """Remove all in the folder of a store but its lock, what makes it a store at last."""
-    parts = Path(path).iterdir()
+def remove_parts(folder: Path, names: Collection[str]) -> None:
+    """Remove files and folders of these names from a store, what makes it a store at last."""
+    parts = [part for part in folder.iterdir() if part.name in names]
     for part in sorted(parts, key=lambda part: part.name in (JOURNAL, DESCRIPTION)):
-        if part.name == LOCK:
-            continue
-        if part.is_dir():
+        if part.is_dir() and not part.is_symlink():
             shutil.rmtree(part)
         else:
             part.unlink()
 
 
 def _check_free(folder: Path, *, overwrite: bool) -> None:
-    """Raise ``FileExistsError`` unless nothing is lost if ``folder`` is emptied."""
+    """Raise ``FileExistsError`` unless nothing but a store is lost if it is removed."""
     names = {part.name for part in folder.iterdir()} if folder.is_dir() else None
     # The lock may be that of who asks, or of a process that was killed before there was a store.
     if not folder.exists() or names in (set(), {LOCK}, {LOCK, NEW}):
@@ -84,24 +159,3 @@ def _check_free(folder: Path, *, overwrite: bool) -> None:
             f"{folder} exists and is no store of a run that can be read: it will not be "
             f"replaced; choose another path ({error})"
         ) from error
-    for foreign in _find_foreign_files(folder):
-        raise FileExistsError(
-            f"{folder} is the store of a run, but there are other files in it, as {foreign}, "
-            "which would not be replaced; choose another path"
-        )
-
-
-def _find_foreign_files(folder: Path) -> Iterator[Path]:
-    """Find the files and links in the folder of a store that are no part of it."""
-    # Also of a store, and of the group in it, that is half written.
-    own = {
-        Path(group, part)
-        for group in ("", PARTICLES)
-        for new in ("", NEW)
-        for part in list_files(folder / group / new)
-    }
-    for file in folder.rglob("*"):
-        part = file.relative_to(folder)
-        is_kept = {LOCK, NEW} & set(part.parts) or str(part).startswith(JOURNAL)
-        if file.is_symlink() or not (file.is_dir() or is_kept or part in own):
-            yield file

@@ -19,7 +19,7 @@ from mfpde.arrays import nearest, read_only
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.runs.checkpoint import Checkpoint
-from mfpde.storage.rows import Row
+from mfpde.storage.journal import Row
 from mfpde.terms import (
     KERNELS,
     Attention,
@@ -47,8 +47,6 @@ KINDS: dict[type, Mapping[str, Any]] = {
     Geometry: Geometry.by_name,
 }
 """Classes by the kinds that records name, for each class of which one may be written."""
-_STATE = ("masses", "points", "atom_masses")
-_NUMBERS_OF_STATE = ("cloud_size", "phase")
 
 
 class NoRecordError(ValueError):
@@ -70,9 +68,8 @@ def from_json(text: str, kind: Any) -> Any:
 
 def encode_checkpoint(checkpoint: Checkpoint) -> Row:
     """Return the arrays of a checkpoint, and beside them as JSON all that is no array."""
-    parts: dict[str, Any] = checkpoint.state._asdict()
-    arrays = {name: np.asarray(part) for name, part in parts.items()}
-    return Row(Row.of_text(to_json(checkpoint)), **arrays)
+    parts = checkpoint.state._asdict().items()
+    return Row(to_json(checkpoint), {name: np.asarray(part) for name, part in parts})
 
 
 def decode_checkpoint(row: Row) -> Checkpoint:
@@ -80,15 +77,16 @@ def decode_checkpoint(row: Row) -> Checkpoint:
 
     Arrays that do not fit its grid are a ``ValueError``.
     """
-    record = json.loads(row.text())
-    arrays = {name: np.array(row[name]) for name in _STATE}
-    numbers = {name: int(row[name]) for name in _NUMBERS_OF_STATE}
-    parts: dict[str, Any] = {**arrays, **numbers}
-    record["state"] = State(**parts)
+    parts: dict[str, Any] = {
+        name: np.array(part) if part.ndim else part.item()
+        for name, part in row.arrays.items()
+    }
+    state = State(**parts)
+    record = {**json.loads(row.text), "state": state}
     checkpoint: Checkpoint = CONVERTER.structure(record, Checkpoint)
-    geometry, count = checkpoint.geometry, len(arrays["atom_masses"])
-    shapes = tuple(array.shape for array in arrays.values())
-    if shapes != (geometry.shape, (count, geometry.dimension), (count,)):
+    geometry, count = checkpoint.geometry, len(state.atom_masses)
+    shapes = state.masses.shape, state.points.shape
+    if shapes != (geometry.shape, (count, geometry.dimension)):
         raise ValueError(f"arrays of the shapes {shapes} do not fit {geometry!r}")
     return checkpoint
 

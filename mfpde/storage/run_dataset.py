@@ -1,70 +1,148 @@
 """A run as one Dataset, and back: what ``run.to_xarray()`` gives is what a store holds.
 
-Its saves are rows along ``time``; the last state, if it was not saved, is in variables named
-``final_...``; all else is in attributes.
+Its saves are rows along ``time``, and so is its end if that was not saved, without diagnostics;
+all else is in attributes.  A row has arrays by name, of which ``VARIABLES`` says what they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mfpde.arrays import FloatArray, read_only
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.events import Events
-from mfpde.measures.measure import Atoms, as_measure
+from mfpde.measures.measure import (
+    AnyMeasure,
+    Atoms,
+    Density,
+    Measure,
+    as_measure,
+    atoms_of,
+)
 from mfpde.runs.layers import Layers, breakpoints_of, layer_before
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import interrupted
-from mfpde.runs.stored_names import DENSITY, FINAL, TIME, VERDICT
+from mfpde.runs.stored_names import DENSITY, TIME, TRACKED, check_free_name
 from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
 from mfpde.storage.description import (
     Description,
     describe_beginning,
     describe_end,
+    make_attributes,
     parse_attributes,
 )
 from mfpde.storage.files import StoreError
-from mfpde.storage.records import to_json
-from mfpde.storage.rows import VARIABLES, Row, Variable, describe_grid
-from mfpde.tracking import Track
+from mfpde.storage.journal import Row
+from mfpde.storage.zarr_files import Contents, StoredArray
+from mfpde.tracking import SeenAtoms, Track
 
 if TYPE_CHECKING:
     import xarray as xr
 
+Arrays = dict[str, FloatArray]
+
+
+class Variable(NamedTuple):
+    """The dimensions of an array in a row, what it means, and its unit."""
+
+    dimensions: tuple[str, ...]
+    meaning: str
+    unit: str = "1"
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The attributes of the variable in a Dataset."""
+        return {"long_name": self.meaning, "units": self.unit}
+
+
+_ATOM, _SEEN = ("atom",), ("tracked_atom",)
+VARIABLES = {
+    TIME: Variable((), "time"),
+    "atom_points": Variable((*_ATOM, "axis"), "unit vectors of the atoms"),
+    "atom_masses": Variable(_ATOM, "masses of the atoms"),
+    "atom_covariances": Variable(
+        (*_ATOM, "axis", "axis2"), "tangent covariances of the atoms", "rad^2"
+    ),
+    "tracked_points": Variable((*_SEEN, "axis"), "unit vectors of the atoms seen"),
+    "tracked_masses": Variable(_SEEN, "masses of the atoms seen"),
+    "tracked_identities": Variable(_SEEN, "the same atom has the same number"),
+    "tracked_is_forming": Variable(_SEEN, "1 for atoms that are forming still"),
+    "tracked_arrived_masses": Variable(
+        _SEEN, "what of the masses is in the atoms seen"
+    ),
+    "angle": Variable(("angle",), "angle of the cell centre", "rad"),
+    "colatitude": Variable(("colatitude",), "angle from the north pole", "rad"),
+    "longitude": Variable(("longitude",), "angle to the east", "rad"),
+    "polar_angle": Variable(("polar_angle",), "angle from the axis", "rad"),
+}
+"""All arrays of a store but the density, which depends on its grid, and the diagnostics."""
+_GRIDS: dict[type, tuple[dict[str, str], str]] = {
+    Circle: ({"angle": "angles"}, "1/rad"),
+    Sphere: ({"colatitude": "colatitudes", "longitude": "longitudes"}, "1/sr"),
+    Zonal: ({"polar_angle": "angles"}, "1/area"),
+}
+"""The axes of each grid, with the attribute that has their angles; the unit of densities."""
+_TYPES_OF_SEEN = {"identities": np.int64, "is_forming": np.bool_}
+"""Fields of seen atoms that are no real numbers."""
+
+
+def describe_grid(geometry: Geometry) -> tuple[Arrays, Variable]:
+    """Return the axes of a grid and what a density on it is; ``ValueError`` for one unknown."""
+    known = [about for kind, about in _GRIDS.items() if isinstance(geometry, kind)]
+    if not known:
+        raise ValueError(f"densities on {geometry!r} cannot be stored")
+    ((names, unit),) = known
+    axes = {axis: getattr(geometry, name) for axis, name in names.items()}
+    meaning = "density per surface area"
+    if isinstance(geometry, Zonal) and geometry.areas_are_shares:
+        # In high dimension the area of the sphere is too small to divide by.
+        meaning, unit = "density relative to the uniform one", "1"
+    return axes, Variable(tuple(axes), meaning, unit)
+
 
 def build_dataset(run: Run) -> xr.Dataset:
     """Return a run as a Dataset; raise ``ValueError`` if its geometry cannot be stored."""
+    import xarray as xr
+
+    contents = stack_run(run)
+    return xr.Dataset(contents.variables, attrs=contents.attributes)
+
+
+def stack_run(run: Run) -> Contents:
+    """Return what a store of a run holds."""
     final, track, tracked = run.final, run.track, {}
     geometry = None if isinstance(final, Atoms) else as_measure(final).geometry
     attributes = describe_beginning(run.dynamics, geometry) | describe_end(run)
-    attributes["quantities"] = to_json(dict(run.quantities))
+    about = {"quantities": dict(run.quantities), "saves": len(run.times)}
+    attributes |= make_attributes(**about)
     if track is not None:
-        attributes["junctions"] = to_json(track.junctions)
-        seen = map(Row.of_track, track.seen, track.verdicts)
+        attributes |= make_attributes(junctions=track.junctions)
+        seen = zip(track.verdicts, map(encode_seen, track.seen), strict=True)
         tracked = dict(zip(track.times.tolist(), seen, strict=True))
     rows = []
     for index, time in enumerate(run.times.tolist()):
         numbers = {name: values[index] for name, values in run.diagnostics.items()}
-        row = Row.of_save(time, run.states[index], numbers)
-        rows.append(Row(row | tracked.get(time, {})))
-    is_saved = bool(rows) and run.final_time <= run.times[-1]
-    return stack_rows(rows, None if is_saved else Row.of_state(final), attributes)
+        verdict, followed = tracked.get(time, ("", {}))
+        save = encode_save(time, run.states[index], numbers)
+        rows.append(Row(verdict, save | followed))
+    if not rows or run.final_time > run.times[-1]:
+        rows.append(Row("", encode_save(run.final_time, final, {})))
+    return stack_rows(rows, attributes)
 
 
-def stack_rows(
-    rows: Sequence[Row], last: Row | None, attributes: Mapping[str, Any]
-) -> xr.Dataset:
-    """Return the rows of saves, and a last state that was not saved, as a Dataset.
+def stack_rows(rows: Sequence[Row], attributes: Mapping[str, Any]) -> Contents:
+    """Return the rows of saves, and of an end that was not saved, as one array a name.
 
-    Dimensions may grow from row to row, as the number of atoms does.
+    Dimensions may grow from row to row, as the number of atoms does: beyond is NaN.
     """
-    import xarray as xr
-
     description = parse_attributes(attributes)
-    examples = Row({TIME: np.empty(())})
+    examples = {TIME: np.empty(())}
     for row in rows:
-        examples |= row
+        examples |= row.arrays
     about = {
         name: _describe_variable(name, values.ndim, description)
         for name, values in examples.items()
@@ -73,29 +151,25 @@ def stack_rows(
     variables = {}
     for name, meant in about.items():
         shape = (len(rows), *(sizes[axis] for axis in meant.dimensions))
-        # Where a row has nothing there is NaN, and no byte of a text.
-        fill, kind = (0, np.uint8) if name == VERDICT else (np.nan, np.float64)
-        stacked: Any = np.full(shape, fill, kind)
+        stacked: Any = np.full(shape, np.nan)
         for index, row in enumerate(rows):
-            if name in row:
-                stacked[(index, *map(slice, row[name].shape))] = row[name]
-        variables[name] = xr.Variable((TIME, *meant.dimensions), stacked, meant.words)
-    for name, values in (last or {}).items():
-        meant = _describe_variable(name, values.ndim, description)
-        # There may be more atoms, or less, than at any save.
-        axes = [FINAL + axis if axis == "atom" else axis for axis in meant.dimensions]
-        variables[FINAL + name] = xr.Variable(axes, values, meant.words)
+            if name in row.arrays:
+                values = row.arrays[name]
+                stacked[(index, *map(slice, values.shape))] = values
+        variables[name] = StoredArray((TIME, *meant.dimensions), stacked, meant.words)
     if description.geometry is not None:
         for axis, angles in describe_grid(description.geometry)[0].items():
-            variables[axis] = xr.Variable(axis, angles, VARIABLES[axis].words)
-    return xr.Dataset(variables, attrs=attributes)
+            variables[axis] = StoredArray((axis,), angles, VARIABLES[axis].words)
+    verdicts = tuple(row.text for row in rows)
+    about_rows = make_attributes(verdicts=verdicts) if any(verdicts) else {}
+    return Contents(variables, {**attributes, **about_rows})
 
 
 def _find_sizes(rows: Sequence[Row], about: Mapping[str, Variable]) -> dict[str, int]:
     """Return the largest size of each dimension."""
     sizes: dict[str, int] = {}
     for row in rows:
-        for name, values in row.items():
+        for name, values in row.arrays.items():
             for axis, size in zip(about[name].dimensions, values.shape, strict=True):
                 sizes[axis] = max(size, sizes.get(axis, 0))
     return sizes
@@ -112,40 +186,41 @@ def _describe_variable(name: str, ndim: int, description: Description) -> Variab
     return Variable(tuple(f"{name}_{axis}" for axis in range(ndim)), *words)
 
 
-def build_run(dataset: xr.Dataset, path: object) -> Run:
-    """Return the run of a Dataset from ``path``; raise ``StoreError`` if nothing was saved."""
-    description = parse_attributes(dataset.attrs)
-    arrays = {str(name): array.values for name, array in dataset.variables.items()}
-    along = [name for name in arrays if dataset[name].dims[:1] == (TIME,)]
-    times = arrays[TIME]
-    rows = [Row({name: arrays[name][i] for name in along}) for i in range(len(times))]
-    final_names = [name for name in arrays if name.startswith(FINAL)]
-    last = Row({name.removeprefix(FINAL): arrays[name] for name in final_names})
-    if not rows and not last:
+def build_run(contents: Contents, path: object) -> Run:
+    """Return the run in a store at ``path``; raise ``StoreError`` if nothing was saved."""
+    description = parse_attributes(contents.attributes)
+    arrays = {
+        name: array.values
+        for name, array in contents.variables.items()
+        if array.dimensions[0] == TIME
+    }
+    saves, count = description.saves, len(arrays[TIME])
+    if not count:
         raise StoreError(f"{path} holds no saved state: the run ended before its first")
-    states = [row.state(description.geometry) for row in rows]
-    final = last.state(description.geometry) if last else states[-1]
+    rows = [{name: arrays[name][i] for name in arrays} for i in range(count)]
+    states = [decode_state(row, description.geometry) for row in rows]
+    times, final = arrays[TIME][:saves], states[-1]
     final_time = description.final_time
     if final_time is None:
         final_time = float(times[-1])
     events, track = description.events, None
-    if VERDICT in arrays:
+    if "tracked_masses" in arrays:
         track = Track(
             times=times,
-            seen=tuple(row.seen_atoms() for row in rows),
-            verdicts=tuple(row.text(VERDICT) for row in rows),
+            seen=tuple(map(decode_seen, rows[:saves])),
+            verdicts=description.verdicts[:saves],
             junctions=description.junctions,
             total_mass=final.total_mass,
         )
         if not events and description.stop is None:
             events = track.events
-    names = set(along) - {DENSITY, *VARIABLES}
+    names = arrays.keys() - {DENSITY, *VARIABLES}
     known = DIAGNOSTICS | description.quantities
     ordered = [*filter(names.__contains__, known), *sorted(names - known.keys())]
     return Run(
         times=times,
-        states=states,
-        diagnostics={name: arrays[name] for name in ordered},
+        states=states[:saves],
+        diagnostics={name: arrays[name][:saves] for name in ordered},
         stop=description.stop or interrupted(final_time),
         final=final,
         final_time=final_time,
@@ -169,3 +244,60 @@ def _find_dynamics(description: Description, final_time: float) -> dict[str, Any
         whole = Layers(known, seed=description.seed)
         return {"equation": layers[last][0], "layers": whole}
     return {"equation": layers[last][0], "equation_since": float(breakpoints[last])}
+
+
+# Rows
+
+
+def encode_save(
+    time: float, measure: AnyMeasure, diagnostics: Mapping[str, Any]
+) -> Arrays:
+    """Return the arrays of a save; raise ``ValueError`` for a diagnostic with a store's name."""
+    found: Arrays = {TIME: np.array(time, dtype=np.float64)}
+    if not isinstance(measure, Atoms):
+        found[DENSITY] = as_measure(measure).density.values
+    atoms = atoms_of(measure)
+    if len(atoms):
+        found |= {"atom_points": atoms.points, "atom_masses": atoms.masses}
+        if atoms.covariances is not None:
+            found["atom_covariances"] = atoms.covariances
+    for name, value in diagnostics.items():
+        check_free_name(name)
+        found[name] = np.asarray(value, dtype=np.float64)
+    return found
+
+
+def decode_state(arrays: Mapping[str, Any], geometry: Geometry | None) -> AnyMeasure:
+    """Return the state of a save, to the bit: atoms if there is no grid."""
+    atoms = Atoms.none(2)
+    if "atom_masses" in arrays:
+        is_there = ~np.isnan(arrays["atom_masses"])
+        points, covariances = arrays["atom_points"][is_there], None
+        if "atom_covariances" in arrays and is_there.any():
+            given = arrays["atom_covariances"][is_there]
+            covariances = None if np.isnan(given).any() else given
+        atoms = Atoms(points, arrays["atom_masses"][is_there], covariances)
+        # The constructor scales points to unit length again, which may change the last bit.
+        object.__setattr__(atoms, "points", read_only(points))
+    if geometry is None:
+        return atoms
+    return Measure(Density(geometry, arrays[DENSITY]), atoms if len(atoms) else None)
+
+
+def encode_seen(seen: SeenAtoms) -> Arrays:
+    """Return the arrays of the atoms that were seen at a save."""
+    values = {TRACKED + one.name: getattr(seen, one.name) for one in fields(seen)}
+    return {n: np.asarray(v, np.float64) for n, v in values.items() if v is not None}
+
+
+def decode_seen(arrays: Mapping[str, Any]) -> SeenAtoms:
+    """Return the atoms that were seen at a save."""
+    is_there = ~np.isnan(arrays["tracked_masses"])
+    found = {
+        one.name: arrays[TRACKED + one.name][is_there].astype(
+            _TYPES_OF_SEEN.get(one.name, np.float64)
+        )
+        for one in fields(SeenAtoms)
+        if TRACKED + one.name in arrays
+    }
+    return SeenAtoms(**found)

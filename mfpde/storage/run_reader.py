@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Dynamics
@@ -18,29 +18,26 @@ from mfpde.storage.description import (
     parse_attributes,
 )
 from mfpde.storage.files import (
+    DESCRIPTION,
     check_path,
     has_journal,
     name_damage,
 )
-from mfpde.storage.journal import CHECKPOINT, LAST, Journal
+from mfpde.storage.journal import CHECKPOINT, Journal, Row
 from mfpde.storage.places import stored_attributes
 from mfpde.storage.records import decode_checkpoint
-from mfpde.storage.rows import Row
 from mfpde.storage.run_dataset import build_run, stack_rows
-from mfpde.storage.zarr_files import read_attributes, read_zarr
-
-if TYPE_CHECKING:
-    import xarray as xr
+from mfpde.storage.zarr_files import Contents, read_zarr
 
 
-def load(path: str | Path, *, group: str | None = None) -> Run:
+def load(path: str | Path) -> Run:
     """Read a run back, to the bit; also one that was killed between two saves.
 
     Parameters
     ----------
-    path, group
-        A store written by :func:`save` or :class:`RunWriter`; ``"particles"`` for the
-        particle run beside the density run.
+    path
+        A store written by :func:`save` or :class:`RunWriter`; the particle run beside a density
+        run is in ``"run.zarr/particles"``.
 
     Returns
     -------
@@ -51,38 +48,26 @@ def load(path: str | Path, *, group: str | None = None) -> Run:
     Raises
     ------
     FileNotFoundError
-        If there is no store (or no such group in it).
+        If there is no store.
     StoreError
         If the store is not that of a run, holds no saved state, or is damaged.
     """
     check_path(path)
     with name_damage(path, "it holds no run"):
-        return build_run(open_dataset(path, group=group), path)
-
-
-def open_dataset(path: str | Path, *, group: str | None = None) -> xr.Dataset:
-    """Return the store of a run as an xarray Dataset, as :func:`load` reads it.
-
-    What ``xarray.open_zarr(path, consolidated=False)`` opens lazily, once the run has ended, is
-    not checked.
-    """
-    folder = Path(path) / (group or "")
-    if group is not None and not folder.is_dir():
-        raise FileNotFoundError(f"{path} has no group {group!r}")
-    if has_journal(folder):
-        # Its run may have just ended: then it is a Dataset now.
-        with suppress(FileNotFoundError), closing(Journal(folder)) as journal:
-            return read_journal(journal, {}, journal.find(LAST))
-    return read_zarr(folder)
+        if has_journal(path):
+            # Its run may have just ended: then it is a Dataset now.
+            with suppress(FileNotFoundError), closing(Journal(path)) as journal:
+                return build_run(read_journal(journal), path)
+        return build_run(read_zarr(Path(path)), path)
 
 
 def read_journal(
-    journal: Journal, changes: Mapping[str, Any], last: Row | None
-) -> xr.Dataset:
-    """Return the saves of a journal as a Dataset, with changed attributes and the last state."""
-    attributes = {**journal.read_attributes(), **changes}
-    rows = [journal.read(number) for number in range(attributes.pop("saves"))]
-    return stack_rows(rows, last, attributes)
+    journal: Journal, changes: Mapping[str, Any] | None = None, more: Sequence[Row] = ()
+) -> Contents:
+    """Return what a store would hold of the rows of a journal, and of changes and more rows."""
+    attributes = {**journal.read_attributes(), **(changes or {})}
+    rows = [journal.read(number) for number in range(attributes.pop("rows"))]
+    return stack_rows([*rows, *more], attributes)
 
 
 def read_description(path: str | Path) -> Description:
@@ -102,7 +87,7 @@ def stored_checkpoint(path: str | Path) -> Checkpoint | None:
     saves before it are damaged that is a ``StoreError``.
     """
     if not has_journal(path):
-        read_attributes(path)
+        stored_attributes(path)
         return None
     with closing(Journal(path)) as journal, name_damage(journal.file, "checkpoint"):
         row = journal.find(CHECKPOINT)
@@ -111,7 +96,7 @@ def stored_checkpoint(path: str | Path) -> Checkpoint | None:
         checkpoint = decode_checkpoint(row)
         if checkpoint.saves == 0:
             return checkpoint
-        return _add_saves(checkpoint, build_run(read_journal(journal, {}, None), path))
+        return _add_saves(checkpoint, build_run(read_journal(journal), path))
 
 
 def _add_saves(checkpoint: Checkpoint, run: Run) -> Checkpoint:
@@ -136,6 +121,5 @@ def matches_stored(path: str | Path, dynamics: Dynamics) -> bool:
 
 
 def has_particles(path: str | Path) -> bool:
-    """Whether the store at ``path`` holds a particle run beside the density run."""
-    stored_attributes(path)
-    return (Path(path) / PARTICLES).is_dir()
+    """Whether there is a particle run beside the density run in the store at ``path``."""
+    return (Path(path) / PARTICLES / DESCRIPTION).is_file()

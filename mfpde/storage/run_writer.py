@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
-import shutil
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mfpde.arrays import check_kind, choice
+from mfpde.arrays import check_kind
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure
@@ -19,15 +19,16 @@ from mfpde.runs.layers import Dynamics
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import ENDED
-from mfpde.runs.stored_names import PARTICLES, TIME
-from mfpde.storage.description import describe_beginning, describe_end
-from mfpde.storage.journal import BEGINNING, CHECKPOINT, LAST, PROGRESS, Journal
-from mfpde.storage.lock import lock_store
-from mfpde.storage.places import clear_place, stored_attributes
-from mfpde.storage.provenance import add_process
-from mfpde.storage.records import encode_checkpoint, to_json
-from mfpde.storage.rows import Row
-from mfpde.storage.run_dataset import build_dataset
+from mfpde.runs.stored_names import TIME
+from mfpde.storage.description import (
+    describe_beginning,
+    describe_end,
+    make_attributes,
+)
+from mfpde.storage.journal import BEGINNING, CHECKPOINT, PROGRESS, Journal, Row
+from mfpde.storage.places import clear_place, lock_store
+from mfpde.storage.records import encode_checkpoint
+from mfpde.storage.run_dataset import encode_save, encode_seen, stack_run
 from mfpde.storage.run_reader import read_journal
 from mfpde.storage.zarr_files import write_zarr
 from mfpde.tracking import Tracker
@@ -76,54 +77,49 @@ class RunWriter(Observer):
         settings: Settings | None = None,
         overwrite: bool = False,
     ) -> None:
-        attributes = describe_beginning(equation, geometry, settings)
+        beginning = describe_beginning(equation, geometry, settings)
+        rows = _make_rows(beginning, {"rows": 0, "saves": 0})
         with clear_place(path, overwrite=overwrite) as lock:
-            self._go_on(Journal(path, attributes), lock)
+            self._go_on(Journal(path, rows), lock)
 
     @classmethod
     def resume(cls, path: str | Path, checkpoint: Checkpoint | None) -> RunWriter:
         """Open the journal of an interrupted run to go on from its ``checkpoint``.
 
-        Saves after the checkpoint are removed, and the reason of the end is taken back; without
+        Saves after the checkpoint are forgotten, and the reason of the end is taken back; without
         a checkpoint the run is begun anew.  If another process or thread writes to the store
         that is a ``StoreError``.
         """
-        writer, row = cls.__new__(cls), None
-        progress: dict[str, Any] = {"saves": 0}
+        writer, saves = cls.__new__(cls), 0
+        progress: dict[str, Any] = {}
         if checkpoint is not None:
-            row, memory = encode_checkpoint(checkpoint), checkpoint.tracker
-            progress["saves"] = checkpoint.saves
-            progress["events"] = to_json(checkpoint.events)
+            saves, memory = checkpoint.saves, checkpoint.tracker
+            progress = make_attributes(events=checkpoint.events)
             if memory is not None:
-                progress["junctions"] = to_json(in_order(memory.tree.junctions))
+                junctions = in_order(memory.tree.junctions)
+                progress |= make_attributes(junctions=junctions)
+        progress |= {"rows": saves, "saves": saves}
         with lock_store(path) as lock:
             journal = Journal(path)
-            beginning = journal.read(BEGINNING).attributes()
-            rows = {
-                BEGINNING: Row.of_attributes(add_process(beginning)),
-                PROGRESS: Row.of_attributes(progress),
-                CHECKPOINT: row,
-                LAST: None,
-            }
-            journal.write(rows, keep=progress["saves"])
+            journal.write({PROGRESS: Row(json.dumps(progress))})
             writer._go_on(journal, lock)
         return writer
 
     def _go_on(self, journal: Journal, lock: ExitStack) -> None:
         """Write to ``journal`` from now on, and hold the lock."""
-        self._journal, self._progress = journal, journal.read(PROGRESS).attributes()
+        self._journal, self._progress = journal, json.loads(journal.read(PROGRESS).text)
         self._last_time = -math.inf
         if saves := self._progress["saves"]:
-            self._last_time = float(journal.read(saves - 1)[TIME])
-        self._tracked = Row()
+            self._last_time = float(journal.read(saves - 1).arrays[TIME])
+        self._followed = Row()
         # Also if the run ends by an error, and this writer is forgotten.
         self._unlock = weakref.finalize(self, lock.pop_all().close)
 
     def begin(self, quantities: Mapping[str, Quantity]) -> None:
         """Keep the meanings and units of the diagnostics."""
-        attributes = self._journal.read(BEGINNING).attributes()
-        attributes["quantities"] = to_json(dict(quantities))
-        self._journal.write({BEGINNING: Row.of_attributes(attributes)})
+        beginning = json.loads(self._journal.read(BEGINNING).text)
+        beginning |= make_attributes(quantities=dict(quantities))
+        self._journal.write(_make_rows(beginning, self._progress))
 
     def save(
         self, time: float, measure: AnyMeasure, diagnostics: Mapping[str, Any]
@@ -136,10 +132,11 @@ class RunWriter(Observer):
             raise ValueError(
                 f"time = {time} must be after that of the last save, {self._last_time}"
             )
-        row = Row(Row.of_save(time, measure, diagnostics), **self._tracked)
+        verdict, followed = self._followed
+        row = Row(verdict, {**encode_save(time, measure, diagnostics), **followed})
         number = self._progress["saves"]
-        progress = self._progress | {"saves": number + 1}
-        self._journal.write({number: row, PROGRESS: Row.of_attributes(progress)})
+        progress = self._progress | {"rows": number + 1, "saves": number + 1}
+        self._journal.write({number: row, PROGRESS: Row(json.dumps(progress))})
         self._progress, self._last_time = progress, time
 
     def keep(self, checkpoint: Checkpoint) -> None:
@@ -149,31 +146,33 @@ class RunWriter(Observer):
 
     def follow(self, track: Tracker) -> None:
         """Add the tracked atoms of a save to that save, which follows."""
-        self._progress["junctions"] = to_json(track.junctions)
-        self._tracked = Row.of_track(track.seen[-1], track.verdicts[-1])
+        self._progress |= make_attributes(junctions=track.junctions)
+        self._followed = Row(track.verdicts[-1], encode_seen(track.seen[-1]))
 
     def tell(self, events: Sequence[Event]) -> None:
         """Add the ``events`` so far to the save that follows."""
-        self._progress["events"] = to_json(tuple(events))
+        self._progress |= make_attributes(events=tuple(events))
 
     def finish(self, run: Run) -> None:
         """Note the end; a run that has ended becomes one Dataset, and its journal goes."""
-        progress = self._progress | describe_end(run)
-        last = Row.of_state(run.final) if run.final_time > self._last_time else None
+        end, more = describe_end(run), []
+        if run.final_time > self._last_time:
+            more = [Row("", encode_save(run.final_time, run.final, {}))]
         if run.stop.kind in ENDED:
             # Until the Dataset is there the journal tells of a run that goes on.
-            dataset = read_journal(self._journal, progress, last)
-            write_zarr(self._journal.file.parent, dataset)
+            contents = read_journal(self._journal, self._progress | end, more)
+            write_zarr(self._journal.file.parent, contents)
             self._journal.remove()
         else:
-            self._journal.write({PROGRESS: Row.of_attributes(progress), LAST: last})
+            saves = self._progress["saves"]
+            progress = self._progress | end | {"rows": saves + len(more)}
+            rows = {PROGRESS: Row(json.dumps(progress)), **dict(enumerate(more, saves))}
+            self._journal.write(rows)
             self._journal.close()
         self._unlock()
 
 
-def save(
-    run: Run, path: str | Path, *, overwrite: bool = False, group: str | None = None
-) -> None:
+def save(run: Run, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a run of the density solver or of particles to a new store.
 
     Parameters
@@ -181,11 +180,10 @@ def save(
     run
         The run; states are all densities (perhaps with atoms), or all atoms.
     path
-        Path of the store; missing directories are made.
+        Path of the store; missing directories are made.  A particle run beside the density run
+        of a store belongs into ``"run.zarr/particles"``.
     overwrite
         Replace a store that is there.
-    group
-        ``"particles"`` for a particle run beside the run of the store at ``path``.
 
     Raises
     ------
@@ -196,18 +194,14 @@ def save(
         If another process or thread writes to it.
     """
     check_kind("run", run, Run, source="what solve returns or load reads")
-    dataset = build_dataset(run)
-    if group is None:
-        with clear_place(path, overwrite=overwrite):
-            write_zarr(Path(path), dataset)
-        return
-    place = Path(path) / choice("group", group, (PARTICLES,))
-    stored_attributes(path)
-    if place.exists() and not overwrite:
-        raise FileExistsError(
-            f"{path} has a group {group!r}: replace it with overwrite=True"
-        )
-    with lock_store(path):
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir()
-        write_zarr(place, dataset)
+    contents = stack_run(run)
+    with clear_place(path, overwrite=overwrite):
+        write_zarr(Path(path), contents)
+
+
+def _make_rows(
+    beginning: Mapping[str, Any], progress: Mapping[str, Any]
+) -> dict[int, Row]:
+    """Return the rows of what is said of a run."""
+    records = {BEGINNING: beginning, PROGRESS: progress}
+    return {number: Row(json.dumps(record)) for number, record in records.items()}

@@ -1,4 +1,11 @@
-"""A Dataset on disk: one zarr store that xarray reads, written at once, checked when it is read.
+"""A Dataset on disk: a zarr store that xarray reads, written at once, checked when it is read.
+
+    zarr.json           {"node_type": "group", "attributes": {...}}
+    energy/zarr.json    shape, chunks, names of the dimensions, meaning and unit
+    energy/c/0          numbers, little-endian, row by row, without compression
+
+(https://zarr-specs.readthedocs.io/en/latest/v3/core): written and read here, for to load zarr and
+xarray, and to write by them, takes longer than a short run.
 
 The root attribute ``files`` has the digest of every other file of the store, and ``digest`` that
 of all attributes: whatever is read was held against what was written before.  The store is
@@ -11,11 +18,14 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from mfpde.arrays import FloatArray
 from mfpde.storage.files import (
     DESCRIPTION,
     FORMAT,
@@ -25,42 +35,46 @@ from mfpde.storage.files import (
     name_damage,
 )
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 VERSION = "mfpde_version"
+BYTES_OF_CHUNK = 2**25
 _FORMAT = "format_version"
 _FILES = "files"
 _DIGEST = "digest"
 
 
-def write_zarr(folder: Path, dataset: xr.Dataset) -> None:
-    """Write a Dataset as the zarr store in ``folder``, its description last.
+class StoredArray(NamedTuple):
+    """An array with the names of its dimensions, and its meaning and unit as attributes."""
+
+    dimensions: tuple[str, ...]
+    values: FloatArray
+    words: Mapping[str, str]
+
+
+class Contents(NamedTuple):
+    """All that a store holds: arrays by name, and attributes."""
+
+    variables: Mapping[str, StoredArray]
+    attributes: Mapping[str, Any]
+
+
+def write_zarr(folder: Path, contents: Contents) -> None:
+    """Write contents as the zarr store in ``folder``, its description last.
 
     What else is in the folder stays: the lock, the journal, a group.
     """
-    import zarr
-
-    new = folder / NEW
-    # Each of zarr's threads takes 64 MB of addresses, which limits of memory count.
-    with zarr.config.set({"threading.max_workers": 1}):
-        dataset.drop_attrs(deep=False).to_zarr(
-            new,
-            mode="w",
-            zarr_format=3,
-            consolidated=False,
-            # Without fill values, and chunks of nothing but zeros or NaN are files too: what is
-            # missing is damage.
-            encoding={name: {"_FillValue": None} for name in dataset.variables},
-            write_empty_chunks=True,
-        )
-    files = [file for file in sorted(new.glob("*/**/*")) if file.is_file()]
-    digests = {str(file.relative_to(new)): _digest_file(file) for file in files}
-    attributes = {**dataset.attrs, _FORMAT: FORMAT, _FILES: json.dumps(digests)}
-    root = json.loads((new / DESCRIPTION).read_text("utf-8"))
-    root["attributes"] = {**attributes, _DIGEST: _digest_attributes(attributes)}
+    new, digests = folder / NEW, {}
+    shutil.rmtree(new, ignore_errors=True)
+    for name, array in contents.variables.items():
+        for part, data in _encode_array(array):
+            file = new / name / part
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+            digests[f"{name}/{part}"] = _digest(data)
+    attributes = {**contents.attributes, _FORMAT: FORMAT, _FILES: json.dumps(digests)}
+    attributes[_DIGEST] = _digest_attributes(attributes)
+    root = {"zarr_format": 3, "node_type": "group", "attributes": attributes}
     (new / DESCRIPTION).write_text(json.dumps(root), "utf-8")
-    for name in map(str, dataset.variables):
+    for name in contents.variables:
         shutil.rmtree(folder / name, ignore_errors=True)
         (new / name).rename(folder / name)
     (new / DESCRIPTION).replace(folder / DESCRIPTION)
@@ -90,46 +104,76 @@ def read_attributes(folder: str | Path) -> dict[str, Any]:
     return attributes
 
 
-def list_files(folder: Path) -> list[str]:
-    """Return the files that the zarr store in ``folder`` says it has, relative to it."""
+def list_variables(folder: Path) -> set[str]:
+    """Return the names of the variables that the zarr store in ``folder`` says it has."""
     with suppress(FileNotFoundError, StoreError):
-        return [DESCRIPTION, *json.loads(read_attributes(folder)[_FILES])]
-    return []
+        files = json.loads(read_attributes(folder)[_FILES])
+        return {file.partition("/")[0] for file in files}
+    return set()
 
 
-def read_zarr(folder: Path) -> xr.Dataset:
-    """Return the Dataset in ``folder``, in memory.
+def read_zarr(folder: Path) -> Contents:
+    """Return the contents of the store in ``folder``.
 
     A file that is not as it was written is a ``StoreError``, which names it.
     """
-    import xarray as xr
-    import zarr
-
     attributes = read_attributes(folder)
-    digests = json.loads(attributes.pop(_FILES))
-    for part, digest in digests.items():
-        if _digest_file(folder / part) != digest:
+    files: dict[str, dict[str, bytes]] = {}
+    for path, digest in json.loads(attributes.pop(_FILES)).items():
+        name, _, part = path.partition("/")
+        data = (folder / path).read_bytes() if (folder / path).is_file() else None
+        if data is None or _digest(data) != digest:
             raise StoreError(
-                f"{folder / part} is damaged: it is missing, or not as it was written"
+                f"{folder / path} is damaged: it is missing, or not as it was written"
             )
-    variables = {}
-    for name in dict.fromkeys(part.partition("/")[0] for part in digests):
-        array = zarr.open_array(folder / name, mode="r")
-        metadata: Any = array.metadata
-        variables[name] = xr.Variable(
-            metadata.dimension_names, array[...], dict(array.attrs)
-        )
-    return xr.Dataset(variables, attrs=attributes)
+        files.setdefault(name, {})[part] = data
+    variables = {name: _decode_array(parts) for name, parts in files.items()}
+    return Contents(variables, attributes)
+
+
+def _encode_array(array: StoredArray) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of an array: its description, and chunks of so many rows."""
+    values = np.asarray(array.values, "<f8")
+    count = len(values)
+    most = BYTES_OF_CHUNK // max(values[:1].nbytes, 1)
+    rows = max(min(count, most), 1)
+    chunk = (rows, *(max(size, 1) for size in values.shape[1:]))
+    about = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": values.shape,
+        "data_type": "float64",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": 0.0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+        "attributes": dict(array.words),
+        "dimension_names": array.dimensions,
+    }
+    yield DESCRIPTION, json.dumps(about).encode()
+    for first in range(0, count if values.size else 0, rows):
+        there = values[first : first + rows]
+        # The last chunk is as large as the others.
+        beyond = np.zeros((rows - len(there), *values.shape[1:]))
+        numbers = [first // rows, *(0 for _ in values.shape[1:])]
+        key = "/".join(map(str, numbers))
+        yield f"c/{key}", there.tobytes() + beyond.tobytes()
+
+
+def _decode_array(parts: dict[str, bytes]) -> StoredArray:
+    """Return the array of the files that :func:`_encode_array` has made."""
+    about = json.loads(parts.pop(DESCRIPTION))
+    count, *others = about["shape"]
+    values = np.empty((count, *others))
+    if values.size:
+        chunks = np.frombuffer(bytearray().join(parts.values()), "<f8")
+        values = chunks.reshape(-1, *others)[:count]
+    return StoredArray(tuple(about["dimension_names"]), values, about["attributes"])
 
 
 def _digest_attributes(attributes: Mapping[str, Any]) -> str:
-    text = json.dumps(attributes, sort_keys=True)
-    return hashlib.blake2b(text.encode()).hexdigest()
+    return _digest(json.dumps(attributes, sort_keys=True).encode())
 
 
-def _digest_file(file: Path) -> str | None:
-    """Return the digest of a file; None if there is none."""
-    if not file.is_file():
-        return None
-    with file.open("rb") as held:
-        return hashlib.file_digest(held, "blake2b").hexdigest()
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data).hexdigest()

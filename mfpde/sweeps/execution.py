@@ -11,12 +11,12 @@ import os
 import threading
 import time
 import traceback
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import ENDED
+from mfpde.runs.stored_names import LOCK
 from mfpde.settings import Settings
 from mfpde.solver.solve import solve
 from mfpde.storage import (
@@ -26,9 +26,8 @@ from mfpde.storage import (
     read_description,
     stored_checkpoint,
 )
-from mfpde.storage.files import StoreLockedError, has_journal
-from mfpde.storage.lock import lock_store
-from mfpde.storage.places import empty_store
+from mfpde.storage.files import StoreLockedError
+from mfpde.storage.places import lock_store, remove_parts
 from mfpde.sweeps.plan import PlannedRun
 from mfpde.sweeps.records import RunRecord, SweepRecords, describe_error
 from mfpde.sweeps.summary import hide_results, summarize_run
@@ -39,11 +38,10 @@ FAILURES = ("non_finite", "step_too_small")
 """Kinds of a run's end that are no result."""
 LIMITS = {"step_limit": "max_steps", "wall_time_limit": "wall_time_limit"}
 """Kinds of a run's end before its time, from which it goes on, and the settings that set them."""
-MOST_NOTES = 5
 SECONDS_FOR_LOCK = 2.0
 """How long the lock of a store is waited for: a process that was killed ends after a moment."""
 _ONE_AT_A_TIME = threading.Lock()
-"""Warnings that are caught are those of the process, which may have several threads."""
+"""Of the threads that a worker of a cluster may have."""
 
 
 def execute(
@@ -62,7 +60,14 @@ def execute(
                 run.name, "running", "", time.time(), os.getpid(), attempts
             )
             records.write(record)
-            ended = _compute_and_judge(record, run.built(), store)
+            try:
+                ended = _compute_and_judge(record, run.built(), store)
+            # Whatever ends one run, the others go on.
+            except Exception as error:
+                frame = traceback.extract_tb(error.__traceback__)[-1]
+                where = f"{Path(frame.filename).name}:{frame.lineno}"
+                reason = f"{describe_error(error)} ({where})"
+                ended = replace(record, state="failed", error=reason)
             records.write(ended)
             return ended.state
     except StoreLockedError:
@@ -76,32 +81,30 @@ def _choose_attempt(before: RunRecord, store: Path) -> str:
             stop = read_description(store).stop
             if stop is not None and stop.kind in ENDED:
                 return "read"
-            if stored_checkpoint(store) is not None or has_journal(store):
-                return "resumed"
+            return "resumed"
     return "begun"
 
 
 def _compute_and_judge(record: RunRecord, settings: Settings, store: Path) -> RunRecord:
-    """Compute a run, and return the record of how it ended, or of what went wrong."""
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        try:
-            run = _compute_run(record.attempts[-1], settings, store)
-            if run.stop.kind == "interrupted":
-                raise KeyboardInterrupt
-            state, reason = _judge_end(run, settings)
-            summary = summarize_run(run)
-        # Whatever ends one run, the others go on.
-        except Exception as error:
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(frame.filename).name}:{frame.lineno}"
-            reason = f"{describe_error(error)} ({where})"
-            return replace(record, state="failed", error=reason)
-    notes = dict.fromkeys(" ".join(str(one.message).split()) for one in warned)
-    if state != "finished":
-        summary = hide_results(summary)
-    ended = replace(record, state=state, error=reason, summary=summary)
-    return replace(ended, notes=[*notes][:MOST_NOTES])
+    """Compute a run, and return the record of how it ended."""
+    run = _compute_run(record.attempts[-1], settings, store)
+    if run.stop.kind == "interrupted":
+        raise KeyboardInterrupt
+    summary = summarize_run(run)
+    if run.stop.kind in FAILURES:
+        return replace(
+            record, state="failed", error=run.reason, summary=hide_results(summary)
+        )
+    if run.stop.kind in LIMITS:
+        t_end = settings.solve_arguments()["t_end"]
+        reason = (
+            f"{LIMITS[run.stop.kind]} at t = {run.final_time:.6g} of {t_end:g}; the same "
+            "sweep goes on from there, as far again"
+        )
+        return replace(
+            record, state="stopped", error=reason, summary=hide_results(summary)
+        )
+    return replace(record, state="finished", summary=summary)
 
 
 def _compute_run(attempt: str, settings: Settings, store: Path) -> Run:
@@ -111,7 +114,7 @@ def _compute_run(attempt: str, settings: Settings, store: Path) -> Run:
     checkpoint = None
     if attempt == "begun":
         # What a killed process left may be no store yet.
-        empty_store(store)
+        remove_parts(store, {part.name for part in store.iterdir()} - {LOCK})
         model = settings.dynamics, settings.geometry
         writer = RunWriter(store, *model, settings=settings, overwrite=True)
     else:
@@ -126,16 +129,3 @@ def _compute_run(attempt: str, settings: Settings, store: Path) -> Run:
     )
     # With what was saved before.
     return run if checkpoint is None else load(store)
-
-
-def _judge_end(run: Run, settings: Settings) -> tuple[str, str]:
-    """Return the state of a run that has ended, and the reason unless it has finished."""
-    if run.stop.kind in FAILURES:
-        return "failed", run.reason
-    if run.stop.kind in LIMITS:
-        t_end = settings.solve_arguments()["t_end"]
-        return "stopped", (
-            f"{LIMITS[run.stop.kind]} at t = {run.final_time:.6g} of {t_end:g}; the same "
-            "sweep goes on from there, as far again"
-        )
-    return "finished", ""
