@@ -20,7 +20,7 @@ import pytest
 from test_sweeps import same_numbers, source, with_softmax, write_toml
 
 import mfpde
-from mfpde.storage.lock import lock_store
+from mfpde.storage.places import lock_store
 from mfpde.sweeps import executors
 from mfpde.sweeps import sweep as sweeps
 from mfpde.sweeps.records import RunRecord, SweepRecords
@@ -235,7 +235,7 @@ def test_a_run_that_ends_each_of_its_workers_is_given_up(tmp_path, monkeypatch) 
     for label, reason in sweep.failed.items():
         assert "beta = 2, seed = 3" in label
         assert reason == "its worker was lost 3 times"
-    states = sweep.summary["state"].values.ravel().tolist()
+    states = sweep.table["state"].tolist()
     assert states.count("finished") == 10
 
 

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.settings.base import SettingsError
 from mfpde.storage import StoreError
-from mfpde.storage.lock import lock_store
+from mfpde.storage.places import lock_store
 from mfpde.sweeps.execution import execute
 from mfpde.sweeps.records import SweepRecords
 
@@ -76,16 +75,13 @@ def write_toml(table: dict[str, Any], file: Path) -> None:
 
 def same_numbers(sweep: mfpde.Sweep, other: mfpde.Sweep) -> None:
     """Fail unless the summaries are identical, but for what a clock says."""
-    one, two = (numbers(each.summary).drop_attrs() for each in (sweep, other))
-    xr.testing.assert_identical(one, two)
+    pd.testing.assert_frame_equal(numbers(sweep.table), numbers(other.table))
 
 
-def numbers(summary: xr.Dataset) -> xr.Dataset:
-    """The summary without what a clock says."""
-    clocks = [
-        name for name in summary.variables if any(word in str(name) for word in CLOCKS)
-    ]
-    return summary.drop_vars(clocks)
+def numbers(table: pd.DataFrame) -> pd.DataFrame:
+    """The table without what a clock says."""
+    clocks = [name for name in table if any(word in name for word in CLOCKS)]
+    return table.drop(columns=clocks)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +91,7 @@ def serial(tmp_path_factory) -> mfpde.Sweep:
 
 
 def test_a_run_of_a_sweep_is_the_run_of_its_settings(serial) -> None:
-    assert serial.summary["run"].size == 12
+    assert len(serial.table) == 12
     assert not serial.failed
     again = mfpde.solve(
         mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent"),
@@ -106,63 +102,30 @@ def test_a_run_of_a_sweep_is_the_run_of_its_settings(serial) -> None:
     assert np.array_equal(
         serial.load(0).final.density.values, again.final.density.values
     )
-    first = serial.summary["energy_last"].sel(case="up", beta=1.0, seed=1)
-    assert float(first) == again.energies[-1]
-    assert len(serial.summary["energy_last"].to_dataframe()) == 12
-    with pytest.raises(ValueError, match="none of this sweep's hashes"):
+    first = serial.table.query(
+        "case == 'up' and `attention.beta` == 1 and `start.seed` == 1"
+    )
+    assert first["energy_last"].item() == again.energies[-1]
+    with pytest.raises(FileNotFoundError, match="no store of a run"):
         serial.load("x")
 
 
-def test_a_summary_has_a_dimension_for_each_setting_that_varies(
-    serial, tmp_path
-) -> None:
-    summary = serial.summary
-    assert dict(summary["atoms"].sizes) == {"case": 2, "beta": 2, "seed": 3}
-    assert summary["beta"].attrs["setting"] == "attention.beta"
-    assert summary["direction"].dims == ("case",)
-    assert summary["direction"].sel(case="down").item() == "descent"
-    energies = summary["energy_last"]
+def test_a_table_has_a_column_for_each_setting_that_varies(serial, tmp_path) -> None:
+    table = serial.table.set_index(["case", "attention.beta", "start.seed"])
     for index, run in enumerate(serial.runs):
         settings = ("case", "attention.beta", "start.seed")
         case, beta, seed = (run.parameters[name] for name in settings)
-        there = summary.sel(case=case, beta=beta, seed=seed)
-        assert there["run"].item() == run.name
-        assert there["energy_last"].item() == serial.load(index).energies[-1]
-        alike = energies.sel(case=case, beta=beta).values
-        mean = energies.mean("seed").sel(case=case, beta=beta).item()
-        assert mean == pytest.approx(np.mean(alike), rel=1e-12)
-    nothing = mfpde.Sweep(source(tmp_path)).summary
-    assert nothing["state"].dims == ("case", "beta", "seed")
-
-
-def test_settings_in_step_share_a_dimension_and_names_stay_clear(tmp_path) -> None:
-    table = source(tmp_path)
-    table["perceptron"] = {"random": {"units": 2, "seed": 1}}
-    table["sweep"] = {
-        "folder": str(tmp_path),
-        "zip": {"attention.beta": [1.0, 2.0, 3.0], "start.amplitude": [0.1, 0.2, 0.2]},
-        "product": {
-            "start.seed": [1, 2],
-            "perceptron.random.seed": [5, 6],
-            "geometry.cells": [32, 64],
-        },
+        there = table.loc[case, beta, seed]
+        assert there["run"] == run.name
+        assert there["energy_last"] == serial.load(index).energies[-1]
+    dataset = table.to_xarray()
+    assert dict(dataset["atoms"].sizes) == {
+        "case": 2,
+        "attention.beta": 2,
+        "start.seed": 3,
     }
-    sweep = mfpde.Sweep(table)
-    summary = sweep.summary
-    assert dict(summary.sizes) == {
-        "beta": 3,
-        "start.seed": 2,
-        "perceptron.random.seed": 2,
-        "geometry.cells": 2,
-    }
-    assert summary["amplitude"].dims == ("beta",)
-    assert summary["amplitude"].values.tolist() == [0.1, 0.2, 0.2]
-    run = next(r for r in sweep.runs if r.label.startswith("beta = 2, amplitude"))
-    names = ("start.seed", "perceptron.random.seed", "geometry.cells")
-    place = {"beta": 2.0} | {name: run.parameters[name] for name in names}
-    assert summary["run"].sel(place).item() == run.name
-    one = mfpde.Sweep({**table, "sweep": {"folder": str(tmp_path)}}).summary
-    assert dict(one.sizes) == {"run": 1}
+    nothing = mfpde.Sweep(source(tmp_path)).table
+    assert nothing["state"].tolist() == 12 * ["pending"]
 
 
 def test_a_run_that_has_not_ended_has_no_numbers(serial, tmp_path) -> None:
@@ -171,14 +134,14 @@ def test_a_run_that_has_not_ended_has_no_numbers(serial, tmp_path) -> None:
     product["attention.beta"] = [1.0]
     mfpde.Sweep(table).run()
     product["attention.beta"] = [1.0, 2.0]
-    summary = mfpde.Sweep(table).summary
-    assert np.isfinite(summary["atoms"].sel(beta=1.0)).all()
-    assert np.isnan(summary["atoms"].sel(beta=2.0)).all()
-    assert (summary["state"].sel(beta=2.0) == "pending").all()
+    by_beta = dict(list(mfpde.Sweep(table).table.groupby("attention.beta")))
+    assert np.isfinite(by_beta[1.0]["atoms"]).all()
+    assert np.isnan(by_beta[2.0]["atoms"]).all()
+    assert (by_beta[2.0]["state"] == "pending").all()
 
 
-def test_one_count_in_summary_table_picture_and_loop(tmp_path, monkeypatch) -> None:
-    """Clusters are atoms that have formed and those on their way; seeds make a mean and a band."""
+def test_one_count_in_table_file_and_loop(tmp_path, monkeypatch) -> None:
+    """Clusters are atoms that have formed and those on their way."""
     monkeypatch.chdir(tmp_path)
     seeds = [1, 2, 3]
     table = source(Path("counts"), t_end=40.0, cells=64)
@@ -186,7 +149,7 @@ def test_one_count_in_summary_table_picture_and_loop(tmp_path, monkeypatch) -> N
     del table["sweep"]["cases"]
     write_toml(table, Path("sweep.toml"))
     command = ["sweep", "sweep.toml", "--quiet", "--csv", "t.csv"]
-    assert main([*command, "--plot", "clusters", "--against", "beta"]) == 0
+    assert main(command) == 0
     sweep = mfpde.Sweep("sweep.toml")
     counted = {"atoms": [], "forming": [], "clusters": []}
     for place in range(6):
@@ -197,24 +160,9 @@ def test_one_count_in_summary_table_picture_and_loop(tmp_path, monkeypatch) -> N
     assert len(set(counted["clusters"])) > 1
     rows = pd.read_csv("t.csv")
     for name, counts in counted.items():
-        assert sweep.summary[name].values.ravel().tolist() == counts
+        assert sweep.table[name].tolist() == counts
         assert rows[name].tolist() == counts
-        assert sweep.summary[name].attrs["long_name"].startswith("number of ")
-    several = sweep.summary["atom_masses"].notnull().sum("atom")
-    assert several.values.ravel().tolist() == counted["clusters"]
-    assert sweep.plot("atom_masses", against="attention.beta").axes
-    with pytest.raises(ValueError, match="did you mean 'clusters'"):
-        sweep.plot("cluster")
-    figure = sweep.plot("clusters", against="beta")
-    (ax,) = figure.axes
-    (line,) = ax.lines
-    drawn = np.array(counted["clusters"]).reshape(2, 3)
-    np.testing.assert_allclose(line.get_ydata(), drawn.mean(axis=1))
-    (band,) = ax.collections
-    corners = band.get_paths()[0].vertices
-    assert corners[:, 1].min() == drawn.min()
-    assert corners[:, 1].max() == drawn.max()
-    assert all(float(tick).is_integer() for tick in ax.get_yticks())
+    assert sweep.table["atom_masses"].map(len).tolist() == counted["clusters"]
 
 
 def test_a_second_start_does_nothing(serial) -> None:
@@ -225,7 +173,7 @@ def test_a_second_start_does_nothing(serial) -> None:
     assert [(path, path.stat().st_mtime_ns) for path in files] == before
 
 
-def test_three_parts_make_the_same_summary(serial, tmp_path) -> None:
+def test_three_parts_make_the_same_table(serial, tmp_path) -> None:
     sweep = mfpde.Sweep(source(tmp_path))
     parts = [{run.name for run in sweep.shard(f"{i}/3")} for i in (1, 2, 3)]
     assert sum(map(len, parts)) == len(set.union(*parts)) == 12
@@ -321,21 +269,19 @@ def test_a_run_that_a_limit_stops_is_not_finished_and_goes_on(
     for label, reason in sweep.stopped.items():
         assert re.search(rf"^{name} at t = [\d.]+ of 9; .* goes on", reason), reason
         assert f"stopped: {label}: {reason}" in str(sweep)
-    assert set(sweep.summary["state"].values.ravel()) == {"stopped"}
-    assert np.isnan(sweep.summary["atoms"]).all()
-    assert (sweep.summary["final_time"] < 9).all()
-    with pytest.raises(SettingsError, match=r"no run of .* has finished"):
-        sweep.plot("atoms")
-    reached = sweep.summary["final_time"].values
+    assert set(sweep.table["state"]) == {"stopped"}
+    assert np.isnan(sweep.table["atoms"]).all()
+    assert (sweep.table["final_time"] < 9).all()
+    reached = sweep.table["final_time"].to_numpy()
     if "wall_time_limit" in limit:
         return
     for _ in range(50):
         sweep.run()
-        assert (sweep.summary["final_time"].values >= reached).all()
-        reached = sweep.summary["final_time"].values
+        assert (sweep.table["final_time"].to_numpy() >= reached).all()
+        reached = sweep.table["final_time"].to_numpy()
         if not sweep.stopped:
             break
-    assert set(sweep.summary["state"].values.ravel()) == {"finished"}
+    assert set(sweep.table["state"]) == {"finished"}
     whole = mfpde.Sweep(table(tmp_path / "whole")).run()
     for index in range(4):
         there, expected = sweep.load(index), whole.load(index)
@@ -352,7 +298,7 @@ def test_a_run_that_a_limit_stops_is_not_finished_and_goes_on(
         ({"product": {"attention.betta": [1.0]}}, "betta"),
         ({"product": {"attention.beta": [-1.0]}}, "beta"),
         ({"products": {}}, "products"),
-        ({"zip": {"attention.beta": [1, 2], "start.seed": [1]}}, "zip"),
+        ({"cases": [{"name": "a"}, {"name": "a"}]}, "is there twice"),
     ],
 )
 def test_a_wrong_sweep_is_refused_before_any_run(tmp_path, change, words) -> None:
@@ -382,13 +328,13 @@ def test_a_table_of_records_that_is_damaged_is_made_again_from_the_stores(
     tmp_path, capsys
 ) -> None:
     sweep = mfpde.Sweep(source(tmp_path)).run()
-    expected = numbers(sweep.summary)
+    expected = numbers(sweep.table)
     (tmp_path / "runs.sqlite").write_bytes(b"x" * 5000)
     with pytest.raises(StoreError, match=r"runs\.sqlite .* may be removed") as refused:
         sweep.run()
     assert "\n" not in str(refused.value)
     (tmp_path / "runs.sqlite").unlink()
-    xr.testing.assert_identical(numbers(sweep.run().summary), expected)
+    pd.testing.assert_frame_equal(numbers(sweep.run().table), expected)
     assert {tuple(one.attempts) for one in sweep.records} == {("read",)}
 
 
@@ -425,5 +371,5 @@ def test_the_example_lists_its_runs(tmp_path, monkeypatch, capsys) -> None:
 
 
 def test_a_notebook_shows_what_print_says(serial) -> None:
-    assert "12 runs over case, equation.direction" in serial._repr_html_()
+    assert "12 runs over case, attention.beta" in serial._repr_html_()
     assert "12 finished" in serial._repr_html_()

@@ -25,11 +25,6 @@ def sweep(
     shard: Annotated[options.Word, about("I/N: only the I-th of N parts.")] = None,
     retry_failed: Annotated[bool, about("Compute again what has failed.")] = False,
     list: Annotated[bool, about("List all runs; compute nothing.")] = False,
-    plot: Annotated[
-        options.Word, about("Draw atoms, energy_last, or the like.")
-    ] = None,
-    against: Annotated[options.Word, about("Draw it against this setting.")] = None,
-    figure: options.Figure = None,
     csv: options.Csv = None,
     quiet: options.Quiet = False,
 ) -> int:
@@ -45,7 +40,7 @@ def sweep(
     Started again, it skips what is done and goes on with what was interrupted.
     `python -c "help('mfpde.sweeps')"` says more, and how clusters are used.
 
-    Example: mfpde sweep sweep.toml --workers 8 --plot atoms
+    Example: mfpde sweep sweep.toml --workers 8 --csv atoms.csv
     """
     made = mfpde.Sweep(config, out, changes)
     if out is None and not made.folder.resolve().is_relative_to(Path.cwd().resolve()):
@@ -56,7 +51,6 @@ def sweep(
         )
     check_place(str(made.folder / "runs"), is_store=True)
     chosen = made.shard(shard)
-    _check_drawing(made, plot, against, figure)
     if list:
         states = {record.name: record.state for record in made.records}
         for run in chosen:
@@ -72,9 +66,6 @@ def sweep(
     say(made, quiet=quiet)
     if csv is not None:
         _write_table(made, csv)
-    if plot is not None:
-        place = figure or made.folder / f"{plot}.pdf"
-        save_picture(made.plot(plot, against), place, quiet=quiet)
     names = {run.name for run in chosen}
     ended = [r for r in made.records if r.name in names]
     has_failed = any(record.state == "failed" for record in ended)
@@ -83,23 +74,10 @@ def sweep(
     return NUMERICAL_FAILURE if has_failed else DONE
 
 
-def _check_drawing(
-    made: mfpde.Sweep, plot: str | None, against: str | None, figure: str | None
-) -> None:
-    for name, given in (("--figure", figure), ("--against", against)):
-        if given is not None and plot is None:
-            raise ValueError(f"{name} needs --plot QUANTITY")
-    if against is not None:
-        # The quantities are known when there are runs.
-        made.find_column(against)
-
-
 def _write_table(made: mfpde.Sweep, path: str) -> None:
-    """Write a line for each run: what varies, and the numbers with one value for each run."""
-    rows = made.rows
-    single = [name for name in rows if rows[name].dims == ("run",)]
+    """Write a line for each run: what varies, and its numbers."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    rows[single].to_dataframe().to_csv(path)
+    made.table.to_csv(path, index=False)
 
 
 def verify(

@@ -3,16 +3,11 @@
 A sweep file is a settings file with a table [sweep]:
 
     [sweep]
-    folder = "results/betas"            # where the runs and their summary are kept
-    base = "circle.toml"                # settings of all runs, beside the sweep file (optional)
+    folder = "results/betas"            # where the runs and their record are kept
 
     [sweep.product]                     # each value with each other
     attention.beta = [1, 5, 25]
-    perceptron.random.seed = { from = 1, to = 3, count = 3 }
-
-    [sweep.zip]                         # in step: lists of one length
-    geometry.cells = [256, 512]
-    solve.rtol = [1e-3, 1e-4]
+    perceptron.random.seed = [1, 2, 3]
 
     [[sweep.cases]]                     # a list of changes, with a name each
     name = "ascent"
@@ -23,14 +18,13 @@ A sweep file is a settings file with a table [sweep]:
     equation.direction = "descent"
     perceptron = "none"
 
-    [attention]                         # settings of all runs, laid over the base
+    [attention]                         # settings of all runs
     kernel = "shifted"
 
-Product, zip and cases are combined each with each other; there may be several [[sweep.zip]]. Here
-are 3 * 3 * 2 * 2 = 36 runs. Any setting can be spanned by its dotted name: seeds, matrices, whole
-sections (a list of tables, given as [sweep.product] perceptron = [{...}, {...}]), one head of
-several (attention.0.beta), one layer (layers.2.duration). Values are a list, or numbers
-{ from, to, count, spacing = "linear" or "log" }. The word "none" takes a setting or section away.
+Product and cases are combined each with each other: here are 3 * 3 * 2 = 18 runs.  Any setting
+can be spanned by its dotted name: seeds, matrices, whole sections (a list of tables, given as
+[sweep.product] perceptron = [{...}, {...}]), one head of several (attention.0.beta), one layer
+(layers.2.duration).  The word "none" takes a setting or section away.
 
 A run is known by a hash of its settings and of the version of mfpde; each is one store in the
 folder. Started again, a sweep skips what is done, goes on with what was interrupted, and leaves

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_RETRIES = 2
 """How often a run is given to a new executor after its worker was lost."""
 SECONDS_TO_CONNECT = 20
-PRELOADED = ["mfpde.sweeps.execution", "xarray", "zarr"]
+PRELOADED = ["mfpde.sweeps.execution"]
 """What is loaded once for all worker processes."""
 Work = Callable[["PlannedRun"], str]
 """Computes a run, and returns its state."""
@@ -121,7 +121,7 @@ def _open_processes(workers: int) -> Iterator[Executor]:
     context = start_server()
     theirs, ours = context.Pipe(duplex=False)
     executor = ProcessPoolExecutor(
-        workers, context, initializer=_begin_worker, initargs=(theirs, workers)
+        workers, context, initializer=_begin_worker, initargs=(theirs,)
     )
     try:
         yield executor
@@ -134,17 +134,12 @@ def _open_processes(workers: int) -> Iterator[Executor]:
         theirs.close()
 
 
-def _begin_worker(sweep: Connection, count: int) -> None:
-    """Let this process, one of several, end when the pipe of their sweep does."""
-    import numba
-
+def _begin_worker(sweep: Connection) -> None:
+    """Let this process end when the pipe of its sweep does."""
     # An interruption ends the process of the sweep, and that closes the pipe.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with, args=(sweep,), daemon=True).start()
-    # Its threads have not begun: to ask numba for fewer would begin them.
-    config: Any = numba.config
-    config.NUMBA_NUM_THREADS = max(config.NUMBA_NUM_THREADS // count, 1)
 
 
 def _end_with(sweep: Connection) -> None:

@@ -6,18 +6,17 @@ import copy
 import hashlib
 import itertools
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mfpde.settings.base import SettingsError, mark_lines
-from mfpde.settings.overrides import ABSENT, change, remove, value_of
+from mfpde.settings.overrides import ABSENT, change, remove
 from mfpde.settings.settings import Settings, settings_from_dict
-from mfpde.sweeps.variations import CASE, Change, list_parameters
+from mfpde.sweeps.variations import Axis
 from mfpde.version import __version__
 
-ASIDE = ("particles",)
-"""Sections that belong to a run of its own, not to one of a sweep."""
+ASIDE = "particles"
+"""A section that belongs to a run of its own, not to one of a sweep."""
 MOST_LINES = 10
 LONGEST_VALUE = 40
 _DIGITS = 16
@@ -33,9 +32,9 @@ class PlannedRun(NamedTuple):
     settings
         Its settings as JSON, for :func:`mfpde.settings.settings.settings_from_dict`.
     parameters
-        The values of what the sweep varies, by dotted name; None where a setting is not given.
+        The values of what the sweep varies, by dotted name; of cases their names.
     label
-        The values in words; the name of a case stands for what it changes.
+        The values in words.
     """
 
     name: str
@@ -49,30 +48,31 @@ class PlannedRun(NamedTuple):
 
 
 def plan_runs(
-    base: Mapping[str, Any], factors: Collection[Sequence[Change]]
+    base: Mapping[str, Any], axes: Mapping[str, Axis]
 ) -> tuple[PlannedRun, ...]:
-    """Return a run for each combination of changes of the base; the last factor varies fastest.
+    """Return a run for each combination of changes of the base; the last axis varies fastest.
 
     Raises
     ------
     SettingsError
         With a line for each error, which names the run.
     """
-    parameters = list_parameters(factors)
     found: dict[str, PlannedRun] = {}
     lines: list[str] = []
-    for changes in itertools.product(*factors):
-        label = ", ".join(map(_describe_change, changes)) or "the base"
+    for chosen in itertools.product(*axes.values()):
+        parameters = {
+            axis: value for axis, (value, _) in zip(axes, chosen, strict=True)
+        }
+        label = ", ".join(map(_describe_value, parameters.items())) or "the base"
+        data = {name: copy.deepcopy(one) for name, one in base.items() if name != ASIDE}
         try:
-            data = _change_settings(base, changes)
+            for _, changes in chosen:
+                _change_settings(data, changes)
             settings = settings_from_dict(data)
         except SettingsError as error:
             lines += mark_lines(error, f"run with {label}:")
             continue
-        values = {name: value_of(data, name) for name in parameters}
-        for one in changes:
-            values |= {n: None if v == ABSENT else v for n, v in one.items()}
-        run = PlannedRun(name_run(settings), settings.to_json(), values, label)
+        run = PlannedRun(name_run(settings), settings.to_json(), parameters, label)
         if run.name in found:
             lines.append(
                 f"the runs with {found[run.name].label} and with {label} have the same "
@@ -99,29 +99,20 @@ def _read_number(text: str) -> float:
     return int(value) if value.is_integer() else value
 
 
-def _change_settings(
-    base: Mapping[str, Any], changes: Iterable[Change]
-) -> dict[str, Any]:
-    data = copy.deepcopy(dict(base))
-    for name, value in chain.from_iterable(one.items() for one in changes):
+def _change_settings(data: dict[str, Any], changes: Mapping[str, Any]) -> None:
+    for name, value in changes.items():
         if value == ABSENT:
             remove(data, name)
-        elif name != CASE:
+        elif name.partition(".")[0] != ASIDE:
             change(data, name, copy.deepcopy(value), "[sweep]")
-    return {name: table for name, table in data.items() if name not in ASIDE}
 
 
-def _describe_change(change: Change) -> str:
-    """Return the values that a change gives in a few letters; of a case its name."""
-    told = {CASE: change[CASE]} if CASE in change else change
-    return ", ".join(
-        f"{name.rpartition('.')[2]} = {_describe_value(value)}"
-        for name, value in told.items()
-    )
-
-
-def _describe_value(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
+def _describe_value(parameter: tuple[str, Any]) -> str:
+    """Return the name and the value of what varies in a few letters."""
+    name, value = parameter
     text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
+    if isinstance(value, float):
+        text = f"{value:.6g}"
+    if len(text) > LONGEST_VALUE:
+        text = f"{text[: LONGEST_VALUE - 3]}..."
+    return f"{name.rpartition('.')[2]} = {text}"

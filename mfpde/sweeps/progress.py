@@ -20,40 +20,25 @@ MOST_SHOWN = 3
 
 
 class SweepProgress:
-    """How many runs have ended, and how, and which have been running for longest.
+    """How many runs of a sweep have ended, by their states, and which have run for longest.
 
-    Parameters
-    ----------
-    records
-        The records of the sweep.
-    labels
-        All runs in words, by their hashes.
-    ended
-        The number of runs that have ended before.
+    ``labels`` are the runs that are computed, in words, by their hashes.
     """
 
-    def __init__(
-        self, records: SweepRecords, labels: Mapping[str, str], ended: int
-    ) -> None:
-        self._records, self._labels, self._began = records, labels, time.time()
-        self.ended, self.total = ended, len(labels)
-        self._states = Counter[str]()
-
-    def count(self, states: Iterable[str]) -> Iterator[str]:
-        """Count states of runs that have ended as they go by."""
-        for state in states:
-            self._states[state] += 1
-            self.ended += 1
-            yield state
+    def __init__(self, records: SweepRecords, labels: Mapping[str, str]) -> None:
+        self.labels, self.counts = labels, Counter[str]()
+        self._records, self._began = records, time.time()
 
     def __str__(self) -> str:
-        told = {one: self._states[one] for one in ("stopped", "failed")}
-        counts = [f"{count} {state}" for state, count in told.items() if count]
-        words = ", ".join([f"{self.ended}/{self.total} runs", *counts])
+        ended = self.counts.total()
+        told = [
+            f"{self.counts[s]} {s}" for s in ("stopped", "failed") if self.counts[s]
+        ]
+        words = ", ".join([f"{ended}/{len(self.labels)} runs", *told])
         now, running = time.time(), []
         with suppress(StoreError):
             running = self._records.running(self._began)[:MOST_SHOWN]
-        lines = [f"{now - r.since:.0f} s: {self._labels.get(r.name)}" for r in running]
+        lines = [f"{now - r.since:.0f} s: {self.labels.get(r.name)}" for r in running]
         return printable("; ".join([words, *lines]))
 
 
@@ -67,19 +52,18 @@ def show_progress(
     from rich import progress as bars
     from rich.console import Console
 
-    states, console = progress.count(states), console or Console(stderr=True)
-    if not (console.is_terminal or console.is_jupyter):
-        write_line = occasional_lines(console, str)
-        for state in states:
-            write_line(progress)
-            yield state
-        return
+    console = console or Console(stderr=True)
     columns = (
         bars.BarColumn(bar_width=20),
         bars.TimeRemainingColumn(compact=True),
         bars.TextColumn("left  {task.fields[progress]}", markup=False),
     )
-    with progress_bar(*columns, console=console, refresh_per_second=2) as bar:
-        total, ended = progress.total, progress.ended
-        line = bar.add_task("", total=total, completed=ended, progress=progress)
-        yield from bar.track(states, task_id=line)
+    is_drawn = console.is_terminal or console.is_jupyter
+    write_line = occasional_lines(console, str)
+    with progress_bar(*columns, console=console, disable=not is_drawn) as bar:
+        line = bar.add_task("", total=len(progress.labels), progress=progress)
+        for state in bar.track(states, task_id=line):
+            progress.counts[state] += 1
+            if not is_drawn:
+                write_line(progress)
+            yield state

@@ -37,9 +37,8 @@ class RunRecord:
     name
         The hash of the run.
     state
-        ``"pending"`` until it has begun, then ``"running"`` until it has ended: ``"finished"``,
-        ``"stopped"`` by a limit before its end, or ``"failed"``.  A process that was killed
-        leaves ``"running"``.
+        ``"pending"`` until it has begun, then ``"running"``, also if its process was killed;
+        at last ``"finished"``, ``"stopped"`` by a limit before its end, or ``"failed"``.
     error
         The reason why it stopped or failed, else empty.
     since, process
@@ -49,8 +48,6 @@ class RunRecord:
         ``"read"`` where only its end was left to be recorded.
     summary
         The numbers of the run, empty if it failed.
-    notes
-        Warnings that came up while it was computed.
     """
 
     name: str
@@ -60,7 +57,6 @@ class RunRecord:
     process: int = 0
     attempts: Sequence[str] = ()
     summary: Mapping[str, Any] = field(default_factory=dict)
-    notes: Sequence[str] = ()
 
     def has_ended(self, *, retry_failed: bool = False) -> bool:
         """Whether there is nothing to compute: a run that a limit stopped goes on."""
@@ -118,6 +114,8 @@ class SweepRecords:
         try:
             table = sqlite3.connect(file, timeout=PATIENCE, isolation_level=None)
             with closing(table):
+                # What a power cut takes from it, the stores say too.
+                table.execute("PRAGMA synchronous = OFF")
                 table.execute(_CREATE)
                 rows = table.execute(statement, values).fetchall()
             return [RunRecord(**json.loads(text)) for (text,) in rows]

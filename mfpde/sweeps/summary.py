@@ -17,31 +17,6 @@ COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
 """The statistics of a run that are kept."""
 OF_ANY_END = ("stop_kind", "stop_message", "final_time", "steps", "wall_seconds")
 """What is known of a run that a limit has stopped, too: its other numbers are not final."""
-ATOM, EVENT = "atom", "event"
-LISTS = {
-    "atom_masses": ATOM,
-    "atom_arrived_masses": ATOM,
-    "atom_angles": ATOM,
-    "atom_longitudes": ATOM,
-    "event_times": EVENT,
-    "event_kinds": EVENT,
-    "event_masses": EVENT,
-}
-"""What a run has several of: its number of atoms (formed and forming), or of events."""
-MEANINGS = {
-    "atoms": "number of atoms (formed) at the end",
-    "forming": "number of atoms on their way (forming) at the end",
-    "clusters": "number of clusters (atoms, forming) at the end",
-    "atom_masses": "mass of the basin of each atom and forming one, heaviest first",
-    "atom_arrived_masses": "mass in the core of each of them",
-    "atom_angles": "angle on the circle, elsewhere the angle from the last axis, radians",
-    "atom_longitudes": "longitude on the sphere, radians",
-    "merges": "number of merges that were seen",
-    "wall_seconds": "time of the computation, seconds",
-    "final_time": "time that was reached",
-    "verdict": "what the last state is, by mfpde.concentration",
-    "convention": "convention of the kernel",
-}
 
 
 def summarize_run(run: Run) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mfpde.arrays import LARGEST_COUNT, choice, shown, whole_number
+from mfpde.arrays import LARGEST_COUNT, shown, whole_number
 from mfpde.notebook import Printed
 from mfpde.runs.run import Run
 from mfpde.settings.base import SettingsError
@@ -22,13 +22,11 @@ from mfpde.sweeps.executors import compute_runs
 from mfpde.sweeps.plan import PlannedRun, plan_runs
 from mfpde.sweeps.progress import SweepProgress, show_progress
 from mfpde.sweeps.records import RunRecord, SweepRecords
-from mfpde.sweeps.table import name_settings, spread_runs, tabulate_runs
-from mfpde.sweeps.variations import list_parameters, read_sweep_section
+from mfpde.sweeps.table import tabulate_runs
+from mfpde.sweeps.variations import read_sweep_section
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    import pandas as pd
 
 MOST_SHOWN = 5
 
@@ -50,8 +48,9 @@ class Sweep(Printed):
 
     Attributes
     ----------
-    folder, runs
-        The folder, and the runs, with ``name`` (their hash) and ``parameters``.
+    folder, varied, runs
+        The folder, the names of what varies, and the runs, with ``name`` (their hash) and
+        ``parameters``.
 
     Raises
     ------
@@ -61,8 +60,7 @@ class Sweep(Printed):
     Examples
     --------
     >>> sweep = mfpde.Sweep("betas.toml").run(workers=4)  # doctest: +SKIP
-    >>> sweep.summary["atoms"].to_pandas()  # doctest: +SKIP
-    >>> sweep.plot("atoms", against="beta")  # doctest: +SKIP
+    >>> sweep.table.groupby("attention.beta")["atoms"].mean()  # doctest: +SKIP
     """
 
     def __init__(
@@ -71,7 +69,14 @@ class Sweep(Printed):
         folder: str | Path | None = None,
         overrides: Iterable[str] = (),
     ) -> None:
-        data, beside = _read_source(source)
+        if isinstance(source, Mapping):
+            data = copy.deepcopy(dict(source))
+        elif isinstance(source, str | Path):
+            data = read_table(source)
+        else:
+            raise SettingsError(
+                f"source = {shown(source)} must be a sweep file or a table with [sweep]"
+            )
         for text in overrides:
             change_by_text(data, text)
         if "sweep" not in data:
@@ -83,11 +88,9 @@ class Sweep(Printed):
         if folder is not None and isinstance(table, Mapping):
             table = {**table, "folder": str(folder)}
         section = read_sweep_section(table)
-        if section.base is not None:
-            data = _merge_tables(read_table(beside / section.base), data)
-        self._axes = section.axes()
-        self._columns = name_settings(list_parameters(self._axes.values()))
-        self.runs: tuple[PlannedRun, ...] = plan_runs(data, self._axes.values())
+        axes = section.axes()
+        self.varied = tuple(axes)
+        self.runs: tuple[PlannedRun, ...] = plan_runs(data, axes)
         self.folder = Path(section.folder).absolute()
         self._records = SweepRecords(self.folder)
 
@@ -145,9 +148,8 @@ class Sweep(Printed):
         if scheduler is not None or workers > 1:
             states = compute_runs(work, pending, records, workers, scheduler)
         if progress:
-            labels = {run.name: run.label for run in chosen}
-            told = SweepProgress(records, labels, len(chosen) - len(pending))
-            states = show_progress(states, told)
+            labels = {run.name: run.label for run in pending}
+            states = show_progress(states, SweepProgress(records, labels))
         deque(states, maxlen=0)
         return self
 
@@ -176,19 +178,14 @@ class Sweep(Printed):
         return [there.get(run.name, RunRecord(run.name)) for run in self.runs]
 
     @property
-    def summary(self) -> xr.Dataset:
-        """The summaries of all runs, with one dimension for each setting that varies.
+    def table(self) -> pd.DataFrame:
+        """A line for each run: what varies, how the run ended, and its numbers.
 
-        Those are the settings of the product, the first one of each zip, and ``case``, each by
-        the last part of its name where that is clear: ``.sel(beta=5)`` and ``.mean("seed")``.
-        Numbers of a run that has not finished are NaN, and ``state`` says why.
+        The settings of the product have their names, as in
+        ``table.groupby("attention.beta")["atoms"].mean()``, and cases are in ``case``.  Numbers
+        of a run that has not finished are NaN, and ``state`` and ``error`` say why.
         """
-        return spread_runs(self.rows, self._axes, self._columns)
-
-    @property
-    def rows(self) -> xr.Dataset:
-        """The summaries of all runs along one dimension ``run``."""
-        return tabulate_runs(self.runs, self.records, self._columns)
+        return tabulate_runs(self.runs, self.records)
 
     @property
     def failed(self) -> dict[str, str]:
@@ -207,91 +204,18 @@ class Sweep(Printed):
         }
 
     def load(self, run: int | str) -> Run:
-        """Return one whole run, by its place or its hash.
-
-        Raises
-        ------
-        ValueError
-            If the sweep has no such run.
-        FileNotFoundError
-            If it has not begun.
-        """
-        names = [one.name for one in self.runs]
-        if not isinstance(run, str):
-            run = names[whole_number("run", run, at_least=0, at_most=len(names) - 1)]
-        if run not in names:
-            raise ValueError(f"run = {run!r} is none of this sweep's hashes")
-        return load(self._records.store(run))
-
-    def find_column(self, setting: str) -> str:
-        """Return the column of a setting that varies, given by its name or its column.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
-        """
-        name = self._columns.get(setting, setting)
-        return choice("against", name, self._columns.values())
-
-    def plot(
-        self, quantity: str, against: str | None = None, *, ax: Axes | None = None
-    ) -> Figure:
-        """Draw a quantity of the summary against a swept setting, of the runs that have finished.
-
-        ``quantity`` is a variable of the summary, as in ``"atoms"`` or ``"energy_last"``, and
-        ``against`` a swept setting, by default the first of numbers that are no seeds.  Seeds
-        are averaged: a line for the mean and a band from the least to the most.  Other
-        settings are told apart by colour.
-
-        Raises
-        ------
-        ValueError
-            If there is no such quantity or setting, or no run has finished.
-        """
-        from mfpde.plotting.sweep import plot_sweep
-
-        if not self._columns:
-            raise SettingsError("the sweep varies nothing that could be drawn against")
-        rows = self.rows
-        finished = rows.isel(run=(rows["state"] == "finished").values)
-        if not finished.sizes["run"]:
-            raise SettingsError(f"no run of {self.folder} has finished")
-        quantity = choice("quantity", quantity, map(str, finished.variables))
-        if against is not None:
-            against = self.find_column(against)
-        return plot_sweep(finished, quantity, against, ax=ax)
+        """Return one whole run, by its place or its hash."""
+        name = run if isinstance(run, str) else self.runs[run].name
+        return load(self._records.store(name))
 
     def __str__(self) -> str:
         states = Counter(record.state for record in self.records)
         counts = ", ".join(f"{count} {state}" for state, count in states.items())
-        over = ", ".join(self._columns) or "nothing"
+        over = ", ".join(self.varied) or "nothing"
         lines = [f"{len(self.runs)} runs over {over}: {counts}", f"in {self.folder}"]
         for state in ("stopped", "failed"):
             reasons = list(self._reasons(state).items())
             lines += [f"{state}: {name}: {why}" for name, why in reasons[:MOST_SHOWN]]
             if len(reasons) > MOST_SHOWN:
                 lines.append(f"... and {len(reasons) - MOST_SHOWN} more in .{state}")
-        noted = [record.notes[0] for record in self.records if record.notes]
-        if noted:
-            lines.append(f"{len(noted)} runs with a warning, the first: {noted[0]}")
         return "\n".join(lines)
-
-
-def _read_source(source: object) -> tuple[dict[str, Any], Path]:
-    """Return the table of a sweep, and the folder that its base is beside."""
-    if isinstance(source, Mapping):
-        return copy.deepcopy(dict(source)), Path()
-    if not isinstance(source, str | Path):
-        raise SettingsError(
-            f"source = {shown(source)} must be a sweep file or a table with [sweep]"
-        )
-    return read_table(source), Path(source).parent
-
-
-def _merge_tables(below: Any, above: Any) -> Any:
-    """Return ``below`` with the values of ``above``, table by table."""
-    if not (isinstance(below, Mapping) and isinstance(above, Mapping)):
-        return above
-    merged = {key: _merge_tables(below.get(key), one) for key, one in above.items()}
-    return {**below, **merged}

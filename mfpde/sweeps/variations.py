@@ -1,155 +1,105 @@
-"""The values that a sweep gives to settings: products, zips and cases."""
+"""The values that a sweep gives to settings: products and cases."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
-from mfpde.arrays import choice, real_number, whole_number
 from mfpde.settings.base import Section, SettingsError, check_path, mark_lines
 
-Change = dict[str, Any]
-"""Values by the dotted names of settings."""
+Axis = Sequence[tuple[Any, Mapping[str, Any]]]
+"""Values, each with the settings that it changes, by their dotted names."""
 CASE = "case"
-"""Name of the coordinate that tells the cases."""
+"""Name of the axis of the cases."""
 MOST_RUNS = 1_000_000
-
-
-def span_numbers(
-    first: float, to: float, count: int, spacing: str = "linear"
-) -> list[float]:
-    """Return numbers from one to another, ``{ from, to, count, spacing }``; whole ones stay so."""
-    choice("spacing", spacing, ("linear", "log"))
-    whole_number("count", count, at_least=1, at_most=MOST_RUNS)
-    above = 0.0 if spacing == "log" else -np.inf
-    real_number("from", first, above=above)
-    real_number("to", to, above=above)
-    make = np.linspace if spacing == "linear" else np.geomspace
-    found = make(first, to, count)
-    whole = isinstance(first, int) and isinstance(to, int)
-    if whole and (found == np.round(found)).all():
-        found = found.astype(int)
-    return list(found.tolist())
 
 
 @dataclass(frozen=True)
 class SweepSection:
-    """[sweep]: the folder, the base, and how settings vary."""
+    """[sweep]: the folder, and how settings vary."""
 
     folder: str
-    base: str | None = None
     product: Any = None
-    zip: Any = None
     cases: Any = None
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for what is no path."""
         check_path("folder", self.folder)
-        if self.base is not None:
-            check_path("base", self.base)
 
-    def axes(self) -> dict[str, list[Change]]:
-        """Return lists of changes, by the first name that each changes, to be combined.
+    def axes(self) -> dict[str, Axis]:
+        """Return what varies, by the name of each axis, to be combined each with each other.
 
         Raises
         ------
         SettingsError
-            If there are too many runs, or two lists change one setting.
+            If there are too many runs, or two axes change one setting.
         """
-        # Cases and zips come first, so that runs that differ little are beside each other.
-        cases = [] if self.cases is None else [_read_cases(self.cases)]
-        zips = self.zip if isinstance(self.zip, list) else [self.zip]
-        zipped = [_read_values("[sweep.zip]", table) for table in zips]
-        product = _read_values("[sweep.product]", self.product)
-        spans = [*zipped, *({name: span} for name, span in product.items())]
-        factors = [factor for factor in [*cases, *map(_zip_values, spans)] if factor]
-        count = math.prod(map(len, factors))
+        # Cases come first, so that runs that differ little are beside each other.
+        axes = {} if self.cases is None else {CASE: _read_cases(self.cases)}
+        for name, values in _read_values(self.product).items():
+            axes[name] = [(value, {name: value}) for value in values]
+        count = math.prod(map(len, axes.values()))
         if count > MOST_RUNS:
             raise SettingsError(f"[sweep] has {count} runs; at most {MOST_RUNS}")
-        names = list_parameters(factors)
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise SettingsError(f"[sweep] changes {twice[0]!r} in two ways: leave one")
-        return {next(iter(factor[0])): factor for factor in factors}
+        changed = Counter(
+            name
+            for axis in axes.values()
+            for name in {*chain.from_iterable(changes for _, changes in axis)}
+        )
+        for name in (name for name, times in changed.items() if times > 1):
+            raise SettingsError(f"[sweep] changes {name!r} in two ways: leave one")
+        return axes
 
 
-def list_parameters(factors: Iterable[Sequence[Change]]) -> list[str]:
-    """Return the names that lists of changes change, in order."""
-    return [name for one in factors for name in dict.fromkeys(chain.from_iterable(one))]
-
-
-_RANGE = Section(span_numbers, names={"from": "first"})
 _SWEEP = Section(SweepSection)
 
 
 def read_sweep_section(data: Any) -> SweepSection:
-    """Return the table [sweep].
-
-    Raises
-    ------
-    SettingsError
-        With one line for each error.
-    """
+    """Return the table [sweep]; raise ``SettingsError`` with one line for each error."""
     try:
         return _SWEEP.read(data)  # type: ignore[no-any-return]
     except ValueError as error:
         raise SettingsError("\n".join(mark_lines(error, "[sweep]"))) from error
 
 
-def _zip_values(values: Mapping[str, Sequence[Any]]) -> list[Change]:
-    """Return the changes that give settings their values in step."""
-    lengths = {name: len(span) for name, span in values.items()}
-    if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name}: {n}" for name, n in lengths.items())
-        raise SettingsError(f"[sweep.zip] needs lists of one length, not of {listed}")
-    rows = zip(*values.values(), strict=True)
-    return [dict(zip(values, row, strict=True)) for row in rows]
-
-
-def _read_cases(given: Any) -> list[Change]:
+def _read_cases(given: Any) -> Axis:
     is_list = isinstance(given, list) and all(isinstance(t, Mapping) for t in given)
     if not (is_list and given):
         raise SettingsError(
             f"[sweep] cases = {given!r} must be tables [[sweep.cases]], one or more"
         )
-    found: dict[str, Change] = {}
+    found: dict[str, dict[str, Any]] = {}
     for number, table in enumerate(given, start=1):
         changes = dict(_flatten(table))
         name = str(changes.pop("name", number))
         if name in found:
             raise SettingsError(f"[[sweep.cases]] name = {name!r} is there twice")
-        found[name] = {CASE: name, **changes}
-    return list(found.values())
+        found[name] = changes
+    return [*found.items()]
 
 
-def _read_values(where: str, table: Any) -> dict[str, Sequence[Any]]:
-    """Return the values of each setting, which a file gives as a list or as a range."""
+def _read_values(table: Any) -> dict[str, list[Any]]:
+    """Return the values of each setting."""
+    where = "[sweep.product]"
     if not isinstance(table, Mapping | None):
         raise SettingsError(f"{where} = {table!r} must be a table of settings")
-    found: dict[str, Sequence[Any]] = {}
-    for name, value in _flatten(table or {}):
-        is_range = isinstance(value, Mapping)
-        if not (is_range or (isinstance(value, list) and value)):
+    found = dict(_flatten(table or {}))
+    for name, values in found.items():
+        if not (isinstance(values, list) and values):
             raise SettingsError(
-                f"{where} {name} = {value!r} must be a list of values, one or more, or "
-                "{ from, to, count }"
+                f"{where} {name} = {values!r} must be a list of values, one or more"
             )
-        try:
-            found[name] = _RANGE.read(value) if is_range else value
-        except ValueError as error:
-            lines = "; ".join(str(error).splitlines())
-            raise SettingsError(f"{where} {name}: {lines}") from error
     return found
 
 
 def _flatten(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the dotted names of all values in nested tables, with the values or ranges."""
+    """Yield the dotted names of all values in nested tables, with the values."""
     for key, value in table.items():
-        if isinstance(value, Mapping) and value and "from" not in value:
+        if isinstance(value, Mapping) and value:
             yield from _flatten(value, f"{above}{key}.")
         else:
             yield f"{above}{key}", value
