@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import mfpde
 from mfpde.commands import DONE, NUMERICAL_FAILURE, options
-from mfpde.commands.answers import complain, save_picture, say
+from mfpde.commands.answers import complain, say
 from mfpde.commands.options import about, check_place
 
 
