@@ -20,14 +20,13 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import roots_legendre
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
+from mfpde.geometry.spherical_transform import SphericalTransform
 
 NARROWEST_GROUP = 0.5
 GROUPS_AROUND_POLE = 4
-_NEWTON_STEPS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,49 +46,16 @@ class Rings:
 @cache
 def rings(nlat: int, nlon: int) -> Rings:
     """Return the rings of a grid; ``nlon`` is a multiple of 4."""
-    half = nlat // 2
-    north, weights = _northern(nlat)
-    # The two halves are mirror images to the last digit.
-    colatitudes = np.concatenate([north, np.pi - north[::-1]])
-    weights = np.concatenate([weights, weights[::-1]])
-    weights *= 2 / weights.sum()
-    enclosed = np.concatenate([[0.0], np.cumsum(weights[:half])])
+    transform = SphericalTransform(nlat, nlon, 1)
+    enclosed = np.concatenate([[0.0], np.cumsum(transform.weights[: nlat // 2])])
     faces = 2 * np.arcsin(np.sqrt(np.minimum(enclosed, 1.0) / 2))
     faces[-1] = np.pi / 2
-    faces = np.concatenate([faces, np.pi - faces[-2::-1]])
     return Rings(
-        read_only(colatitudes),
-        read_only(weights),
-        read_only(faces),
-        read_only(_group_sizes(colatitudes, nlon)),
+        read_only(transform.colatitudes),
+        read_only(transform.weights),
+        read_only(np.concatenate([faces, np.pi - faces[-2::-1]])),
+        read_only(_group_sizes(transform.colatitudes, nlon)),
     )
-
-
-def _northern(nlat: int) -> tuple[FloatArray, FloatArray]:
-    """Colatitudes and weights 2 / (d_theta P_nlat)^2 (nlat / 2,) of the northern nodes.
-
-    Newton's method solves for the angle: near the poles 1 - z^2 is small, and weights from
-    the nodes z of scipy or numpy have 9 to 12 digits only.
-    """
-    theta = np.arccos(roots_legendre(nlat)[0][::-1][: nlat // 2])
-    for _ in range(_NEWTON_STEPS):
-        value, slope = _legendre(nlat, theta)
-        theta -= value / slope
-    return theta, 2 / _legendre(nlat, theta)[1] ** 2
-
-
-def _legendre(degree: int, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """P_degree(cos theta) and its derivative by theta, accurate to rounding also near 0.
-
-    With u = 1 - cos(theta) the differences D_l = P_l - P_(l-1) follow from
-    (l + 1) D_(l+1) = l D_l - (2 l + 1) u P_l.
-    """
-    u = 2 * np.sin(theta / 2) ** 2
-    value, difference = 1 - u, -u
-    for l in range(1, degree):
-        difference = (l * difference - (2 * l + 1) * u * value) / (l + 1)
-        value = value + difference
-    return value, degree * (difference - u * value) / np.sin(theta)
 
 
 def _group_sizes(colatitudes: FloatArray, nlon: int) -> IntArray:
@@ -182,15 +148,9 @@ def level_ring(ring: FloatArray, size: int) -> None:
 
 
 @compiled
-def level(masses: FloatArray, sizes: IntArray) -> None:
-    """Give the cells (nlat, nlon) of all groups equal shares, in place."""
-    for i in range(len(sizes)):
-        level_ring(masses[i], sizes[i])
-
-
-@compiled
 def group_means(values: FloatArray, sizes: IntArray) -> FloatArray:
     """Values (nlat, nlon) with each cell replaced by the mean of its group."""
     result = values.copy()
-    level(result, sizes)
+    for i in range(len(sizes)):
+        level_ring(result[i], sizes[i])
     return result

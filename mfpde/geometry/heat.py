@@ -28,68 +28,51 @@ _SAFETY = 0.9
 
 def two_point_heat_flow(masses: FloatArray, rings: Rings, time: float) -> FloatArray:
     """Masses (nlat, nlon) after ``time``: nonnegative, of the same sum."""
-    nlon = masses.shape[1]
-    dphi = 2 * np.pi / nlon
-    sines = np.sin(rings.colatitudes)
-    inner = rings.face_colatitudes[1:-1]
-    north_south = np.sin(inner) * dphi / np.diff(rings.colatitudes)
-    heights = np.diff(rings.face_colatitudes)
+    dphi = 2 * np.pi / masses.shape[1]
+    sizes, areas = rings.group_sizes, rings.weights * dphi
+    north_south = np.sin(rings.face_colatitudes) * dphi
+    north_south[1:-1] /= np.diff(rings.colatitudes)
+    north_south[[0, -1]] = 0.0
     # A group's exchange with its neighbour, per cell of the group.
-    sizes = rings.group_sizes
-    east_west = heights / (sines * dphi * sizes) / sizes
-    areas = rings.weights * dphi
-    rates = 2 * east_west / areas
-    rates[:-1] += north_south / areas[:-1]
-    rates[1:] += north_south / areas[1:]
-    count = max(1, int(np.ceil(time * rates.max() / _SAFETY)))
+    heights = np.diff(rings.face_colatitudes)
+    east_west = heights / (np.sin(rings.colatitudes) * dphi * sizes**2)
+    leaving = (2 * east_west + north_south[:-1] + north_south[1:]) / areas
+    count = max(1, int(np.ceil(time * leaving.max() / _SAFETY)))
     result = masses.copy()
     spread(result, sizes)
     for _ in range(count):
-        first = _heat_stage(result, areas, north_south, east_west, sizes, time / count)
-        second = _heat_stage(first, areas, north_south, east_west, sizes, time / count)
-        result = 0.5 * (result + second)
+        last = result
+        for _ in range(2):
+            rate = _heat_rate(last, areas, north_south, east_west, sizes)
+            last = last + time / count * rate
+            spread(last, sizes)
+        result = 0.5 * (result + last)
     return np.asarray(result)
 
 
-def _heat_stage(
+@compiled
+def _heat_rate(
     masses: FloatArray,
     areas: FloatArray,
     north_south: FloatArray,
     east_west: FloatArray,
     sizes: IntArray,
-    step: float,
 ) -> FloatArray:
-    density = masses / areas[:, np.newaxis]
-    means = group_means(density, sizes)
-    result = _exchange_heat(masses, density, means, north_south, east_west, sizes, step)
-    spread(result, sizes)
-    return result
-
-
-@compiled
-def _exchange_heat(
-    masses: FloatArray,
-    density: FloatArray,
-    means: FloatArray,
-    north_south: FloatArray,
-    east_west: FloatArray,
-    sizes: IntArray,
-    step: float,
-) -> FloatArray:
+    """Rates of change of the masses (nlat, nlon) by the conductances of the faces."""
     nlat, nlon = masses.shape
-    result = masses.copy()
+    density = masses / areas.reshape(-1, 1)
+    means = group_means(density, sizes)
+    rate = np.empty((nlat, nlon))
     for i in range(nlat):
-        size = sizes[i]
+        size, north, south = sizes[i], max(i - 1, 0), min(i + 1, nlat - 1)
         for j in range(nlon):
             west = means[i, j - size if j >= size else j - size + nlon]
             east = means[i, j + size if j + size < nlon else j + size - nlon]
             gain = east_west[i] * (west + east - 2.0 * means[i, j])
-            if i > 0:
-                gain += north_south[i - 1] * (density[i - 1, j] - density[i, j])
-            if i < nlat - 1:
-                gain += north_south[i] * (density[i + 1, j] - density[i, j])
-            result[i, j] += step * gain
-    return result
+            gain += north_south[i] * (density[north, j] - density[i, j])
+            gain += north_south[i + 1] * (density[south, j] - density[i, j])
+            rate[i, j] = gain
+    return rate
 
 
 @compiled

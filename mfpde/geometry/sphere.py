@@ -10,6 +10,7 @@ at the centres exact (analysis on this grid is the adjoint of synthesis).
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
@@ -25,7 +26,6 @@ from mfpde.geometry.spherical_transform import (
     SphericalTransform,
     degree_of,
     degrees_and_orders,
-    laplacian_eigenvalues,
     planned_transform,
     shtns_module,
 )
@@ -75,7 +75,7 @@ class Sphere(Geometry):
             named = f"nlon = {nlon}" + (" = 2 nlat" if self.nlon is None else "")
             raise ValueError(
                 f"{named} must be a multiple of 4 with no prime factor above 5, such "
-                f"as {next(n for n in range(nlon, 4 * nlon) if _is_usable(n))}"
+                f"as {_least_usable(nlon)}"
             )
         shtns_module()
         object.__setattr__(self, "nlat", nlat)
@@ -143,8 +143,11 @@ class Sphere(Geometry):
     @cached_property
     def tangents(self) -> FloatArray:
         """Unit tangents to the south and to the east, shape (2, nlat, nlon, 3)."""
-        pair = tangents_at(self.colatitudes[:, np.newaxis], self.longitudes)
-        return read_only(np.stack(pair))
+        south = points_at(self.colatitudes[:, np.newaxis] + np.pi / 2, self.longitudes)
+        east = points_at(
+            np.full((self.nlat, 1), np.pi / 2), self.longitudes + np.pi / 2
+        )
+        return read_only(np.stack([south, east]))
 
     @cached_property
     def half_edges(self) -> FloatArray:
@@ -164,23 +167,17 @@ class Sphere(Geometry):
 
     def cells_for_degree(self, degree: int) -> str:
         """Say which sphere represents ``degree``."""
-        least = max(MINIMUM_RINGS, degree + 1)
-        usable = next(n for n in range(least, 4 * least) if _is_usable(2 * n))
-        return f"nlat of at least {usable}"
+        return f"nlat of at least {_small_sphere(degree).nlat}"
 
     def degrees(self, degree: int) -> IntArray:
         """Degree l of each coefficient: by order m = 0..degree, then l = m..degree."""
         return degrees_and_orders(degree)[0]
 
     def _transform(self, degree: int) -> SphericalTransform:
-        return planned_transform(self.nlat, self.nlon, degree)
+        return planned_transform(self.nlat, self.nlon, degree, threading.get_ident())
 
     def _transform_of(self, coefficients: ComplexArray) -> SphericalTransform:
         return self._transform(degree_of(len(coefficients)))
-
-    @cached_property
-    def _inverse_probabilities(self) -> FloatArray:
-        return read_only(4 * np.pi / self.areas[:, :1])
 
     def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
         """Moments sum m conj Y_lm of cell masses, for m >= 0."""
@@ -220,10 +217,8 @@ class Sphere(Geometry):
         self, masses: FloatArray, velocity: FloatArray, degree: int
     ) -> ComplexArray:
         """Rates of change of the moments, l (l + 1) times the potential part of v dmu."""
-        transform = planned_transform(self.nlat, self.nlon, degree)
-        rates = transform.potential_part(masses * velocity)
-        rates *= self.heat_symbol(degree)
-        return rates
+        rates = self._transform(degree).potential_part(masses * velocity)
+        return np.asarray(rates * self.heat_symbol(degree))
 
     def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
         """Moments of x dmu, y dmu and z dmu to one degree less, shape (3, ...).
@@ -252,7 +247,8 @@ class Sphere(Geometry):
 
     def heat_symbol(self, degree: int) -> FloatArray:
         """Eigenvalues l (l + 1), one for each coefficient of the moments."""
-        return laplacian_eigenvalues(degree)
+        l = self.degrees(degree)
+        return np.asarray(l * (l + 1.0))
 
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Spectral heat flow where it stays positive, else the two-point Laplacian's.
@@ -266,7 +262,7 @@ class Sphere(Geometry):
         decay = np.exp(-time * self.heat_symbol(self.max_degree))
         coefficients = transform.moments(masses)
         smooth = transform.synthesis((decay - decay.min()) * coefficients)
-        smooth += decay.min() * masses * self._inverse_probabilities
+        smooth += decay.min() * masses * (4 * np.pi / self.areas)
         if smooth.min() < -_ROUNDING * smooth.max():
             return two_point_heat_flow(masses, self.rings, time)
         flowed = np.maximum(smooth, 0.0) * self.areas
@@ -292,8 +288,7 @@ class Sphere(Geometry):
 
 @cache
 def _small_sphere(degree: int) -> Sphere:
-    nlat = max(MINIMUM_RINGS, degree + 1)
-    return Sphere(next(n for n in range(nlat, 4 * nlat) if _is_usable(2 * n)))
+    return Sphere(_least_usable(2 * max(MINIMUM_RINGS, degree + 1)) // 2)
 
 
 def points_at(colatitudes: FloatArray, longitudes: FloatArray) -> FloatArray:
@@ -303,16 +298,6 @@ def points_at(colatitudes: FloatArray, longitudes: FloatArray) -> FloatArray:
     return np.stack([sine * np.cos(phi), sine * np.sin(phi), np.cos(theta)], axis=-1)
 
 
-def tangents_at(
-    colatitudes: FloatArray, longitudes: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return unit tangents (..., 3) to the south and to the east."""
-    theta, phi = np.broadcast_arrays(colatitudes, longitudes)
-    south = points_at(theta + np.pi / 2, phi)
-    east = np.stack([-np.sin(phi), np.cos(phi), np.zeros(phi.shape)], axis=-1)
-    return south, east
-
-
 def _is_usable(count: int) -> bool:
     if count % 4:
         return False
@@ -320,3 +305,8 @@ def _is_usable(count: int) -> bool:
         while count % prime == 0:
             count //= prime
     return count == 1
+
+
+def _least_usable(count: int) -> int:
+    """Least number of cells in a ring from ``count`` on."""
+    return next(n for n in range(count, 4 * count) if _is_usable(n))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import threading
 import warnings
 from functools import cache
 from types import ModuleType
@@ -17,7 +16,6 @@ from types import ModuleType
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
-from mfpde.geometry.gauss_legendre import rings
 
 
 @cache
@@ -40,7 +38,7 @@ def shtns_module() -> ModuleType:
 
 
 class SphericalTransform:
-    """Analysis and synthesis up to ``degree`` on a Gauss-Legendre grid.
+    """Analysis and synthesis up to ``degree`` on a Gauss-Legendre grid, of cells with ``areas``.
 
     It is not planned by timing, and runs on one thread, so that a run gives the same digits
     every time.
@@ -50,15 +48,19 @@ class SphericalTransform:
         module = shtns_module()
         self.shape = (nlat, nlon)
         self.plan = module.sht(degree, degree, norm=module.sht_fourpi, nthreads=1)
-        self.plan.set_grid(
-            nlat,
-            nlon,
-            flags=module.sht_quick_init | module.SHT_PHI_CONTIGUOUS,
-            polar_opt=0.0,
-        )
+        flags = module.sht_quick_init | module.SHT_PHI_CONTIGUOUS
+        self.plan.set_grid(nlat, nlon, flags=flags, polar_opt=0.0)
         self.size = int(self.plan.nlm)
-        areas = rings(nlat, nlon).weights[:, np.newaxis] * (2 * np.pi / nlon)
-        self._inverse_probabilities = 4 * np.pi / areas
+        self.weights = np.concatenate(
+            [self.plan.gauss_wts(), self.plan.gauss_wts()[::-1]]
+        )
+        self._inverse_probabilities = 2 * nlon / self.weights[:, np.newaxis]
+
+    @property
+    def colatitudes(self) -> FloatArray:
+        """Angles (nlat,) of the rings from the north pole, mirrored to the last digit."""
+        north = np.arccos(self.plan.cos_theta[: self.shape[0] // 2])
+        return np.concatenate([north, np.pi - north[::-1]])
 
     def moments(self, masses: FloatArray) -> ComplexArray:
         """Moments sum m conj Y_lm of cell masses (nlat, nlon), for m >= 0."""
@@ -100,23 +102,14 @@ def degrees_and_orders(degree: int) -> tuple[IntArray, IntArray]:
 
 
 @cache
-def laplacian_eigenvalues(degree: int) -> FloatArray:
-    """Eigenvalue l (l + 1) of each coefficient up to ``degree``, of minus the Laplacian."""
-    l, _ = degrees_and_orders(degree)
-    return read_only(l * (l + 1.0))
-
-
-@cache
 def degree_of(size: int) -> int:
     """Degree L from the number (L + 1)(L + 2) / 2 of coefficients."""
     return round((float(np.sqrt(8 * size + 1)) - 3) / 2)
 
 
-def planned_transform(nlat: int, nlon: int, degree: int) -> SphericalTransform:
-    """Return the transform of this thread for a grid and degree, which is planned once."""
-    return _planned(nlat, nlon, degree, threading.get_ident())
-
-
 @cache
-def _planned(nlat: int, nlon: int, degree: int, thread: int) -> SphericalTransform:
+def planned_transform(
+    nlat: int, nlon: int, degree: int, thread: int
+) -> SphericalTransform:
+    """Return the transform for a grid and degree that the ``thread`` of this number may use."""
     return SphericalTransform(nlat, nlon, degree)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry.gauss_legendre import level, spread
+from mfpde.geometry.gauss_legendre import group_means, spread
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.runge_kutta import SSPRK42
@@ -77,8 +77,7 @@ class DonorBlendedSphere(DrainingTransport):
         nothing about the error in time.
         """
         missed = super().defect(old, new, first_rate, last_rate, step)
-        level(missed, self._faces.sizes)
-        return missed
+        return group_means(missed, self._faces.sizes)
 
     def grid_error(self, state: State, flow: Flow) -> ComplexArray:
         r"""Rates of the moments by the fluxes less \int conj(grad Y_k).v dmu by quadrature."""
