@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 import mfpde
-from mfpde.geometry.circle import _planned
+from mfpde.geometry.circle import planned_transform
 from mfpde.transport import State, scheme_for
 
 
@@ -39,7 +39,7 @@ def main() -> None:
     )
     for num_cells in (1024, 4096, 16384):
         circle = mfpde.Circle(num_cells)
-        transform = _planned(num_cells, -1)
+        transform = planned_transform(num_cells, -1)
 
         def pair(transform: object = transform) -> None:
             transform.forward.execute()  # type: ignore[attr-defined]

@@ -53,7 +53,7 @@ def test_moments_and_fields_are_those_of_the_turned_centres():
         turned.faces.synthesis(moments), faces.values, atol=1e-11
     )
     for cell in (0, 17, 63):
-        near = turned.cells_within(turned.points[cell], 0.6 * turned.spacing)
+        near = turned.cells_about(turned.points[[cell]], 0.6 * turned.spacing).cells
         assert near.tolist() == [cell]
 
 

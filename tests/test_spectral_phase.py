@@ -235,7 +235,9 @@ def test_the_flow_commutes_with_rotations_to_the_accuracy_of_the_grid():
         run = solve(equation, start, t_end=0.8, save_at=[0.8])
         finals.append((run.final.density, matrix))
     values = [
-        d.geometry.synthesis_at(d.geometry.moments(d.masses, 24), sphere.points @ m.T)
+        d.geometry.field_at(
+            d.geometry.moments(d.masses, 24), sphere.points @ m.T
+        ).values
         for d, m in finals
     ]
     assert np.abs(values[0] - values[1]).max() <= 1e-5 * values[0].max()

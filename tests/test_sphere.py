@@ -84,11 +84,11 @@ def test_fields_at_points_are_those_on_the_grid():
     values = GRID.synthesis(moments)
     scale = np.abs(values).max()
     np.testing.assert_allclose(
-        GRID.synthesis_at(moments, GRID.points), values, atol=1e-13 * scale
+        GRID.field_at(moments, GRID.points).values, values, atol=1e-13 * scale
     )
     gradient = np.einsum("a...,a...i->...i", GRID.gradient(moments), GRID.tangents)
     np.testing.assert_allclose(
-        GRID.gradient_at(moments, GRID.points),
+        GRID.field_at(moments, GRID.points).gradients,
         gradient,
         atol=1e-12 * np.abs(gradient).max(),
     )
@@ -122,10 +122,12 @@ def test_gradient_is_the_slope_along_great_circles_at_the_poles_too():
     heading /= np.linalg.norm(heading, axis=1, keepdims=True)
     step = 1e-5
     ahead, behind = (
-        GRID.synthesis_at(moments, np.cos(s) * atoms.points + np.sin(s) * heading)
+        GRID.field_at(moments, np.cos(s) * atoms.points + np.sin(s) * heading).values
         for s in (step, -step)
     )
-    slope = np.einsum("ni,ni->n", GRID.gradient_at(moments, atoms.points), heading)
+    slope = np.einsum(
+        "ni,ni->n", GRID.field_at(moments, atoms.points).gradients, heading
+    )
     np.testing.assert_allclose(
         slope, (ahead - behind) / (2 * step), rtol=1e-6, atol=1e-5
     )

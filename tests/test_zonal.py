@@ -139,11 +139,11 @@ class TestGeometry:
         grid = Zonal(5, 64)
         coefficients = np.array([0.3, 1.0, -0.4, 0.2, 0.7], dtype=complex)
         step = 1e-5
-        ahead = grid.synthesis_at(coefficients, grid.points_at(grid.angles + step))
-        behind = grid.synthesis_at(coefficients, grid.points_at(grid.angles - step))
+        ahead = grid.field_at(coefficients, grid.points_at(grid.angles + step)).values
+        behind = grid.field_at(coefficients, grid.points_at(grid.angles - step)).values
         slopes = grid.gradient(coefficients)[0]
         np.testing.assert_allclose(slopes, (ahead - behind) / (2 * step), atol=1e-8)
-        vectors = grid.gradient_at(coefficients, grid.points)
+        vectors = grid.field_at(coefficients, grid.points).gradients
         along = np.einsum("ni,ni->n", vectors, grid.tangents[0])
         np.testing.assert_allclose(along, slopes, atol=1e-14)
 

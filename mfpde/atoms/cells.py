@@ -114,7 +114,7 @@ class Cells:
             rcond=_ROUNDING_OF_COVARIANCES,
             hermitian=True,
         )
-        cells = self.geometry.cells_within(position, reach)
+        cells = self.geometry.cells_about(position[np.newaxis], reach).cells
         points, areas = self.points[cells], self.geometry.areas.ravel()[cells]
         centre = position
         for _ in range(_SHIFTS):

@@ -14,9 +14,9 @@ probability) acts as ``symbol = lambda``.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
@@ -34,13 +34,6 @@ class CellsNear(NamedTuple):
 
     cells: IntArray
     counts: IntArray
-
-    @classmethod
-    def of(cls, near: Iterable[IntArray]) -> CellsNear:
-        """The cells near each of some points, which ``near`` gives point by point."""
-        lists = [np.empty(0, dtype=np.int64), *near]
-        counts = np.array([len(cells) for cells in lists[1:]], dtype=np.int64)
-        return cls(np.concatenate(lists), counts)
 
 
 class FieldAtPoints(NamedTuple):
@@ -66,12 +59,6 @@ class Fields(Protocol):
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Gradient of a spectral field, (directions, ...)."""
-
-
-def components_along(tangents: FloatArray, vectors: Sequence[FloatArray]) -> FloatArray:
-    """Components along ``tangents`` (directions, ..., d) of vectors given by d entries (...)."""
-    products = (tangents[..., i] * entries for i, entries in enumerate(vectors))
-    return np.asarray(sum(products))
 
 
 Kind = TypeVar("Kind", bound="Geometry")
@@ -149,10 +136,6 @@ class Geometry(ABC):
     def cells_for_degree(self, degree: int) -> str:
         """Say, for an error message, which grid represents ``degree``."""
 
-    def cells_within(self, point: FloatArray, radius: float) -> IntArray:
-        """Flat numbers of the cells that :meth:`cells_about` finds for one ``point`` (d,)."""
-        return self.cells_about(point[np.newaxis], radius).cells
-
     def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
         """Cells with centres within ``radius`` of each of ``points`` (n, d).
 
@@ -164,7 +147,8 @@ class Geometry(ABC):
 
     @cached_property
     def _rows_of_groups(self) -> FloatArray:
-        return self.group_centres.reshape(self.shape[0], -1, self.dimension).copy()
+        centres = self.group_centres
+        return centres.reshape(self.shape[0], -1, centres.shape[-1]).copy()
 
     @property
     def group_centres(self) -> FloatArray:
@@ -183,15 +167,10 @@ class Geometry(ABC):
         """
         return read_only(np.ones(math.prod(self.shape), dtype=np.int64))
 
-    def __getstate__(self) -> dict[str, object]:
-        """What the grid was made of; what is computed from it is computed again."""
-        computed = {
-            name
-            for kind in type(self).__mro__
-            for name, value in vars(kind).items()
-            if isinstance(value, cached_property)
-        }
-        return {name: v for name, v in vars(self).items() if name not in computed}
+    def __reduce__(self) -> tuple[type[Geometry], tuple[object, ...]]:
+        # What is computed from the fields is computed again in another process.
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return type(self), tuple(getattr(self, field.name) for field in fields)
 
     @property
     def axis(self) -> FloatArray | None:
@@ -233,66 +212,33 @@ class Geometry(ABC):
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., d) of a field at ``points`` (..., d)."""
 
-    def synthesis_at(
-        self, coefficients: ComplexArray, points: FloatArray
-    ) -> FloatArray:
-        """Values of a spectral field at ``points`` (..., d), shape (...)."""
-        return self.field_at(coefficients, points).values
-
-    def gradient_at(self, coefficients: ComplexArray, points: FloatArray) -> FloatArray:
-        """Tangential gradient of a spectral field at ``points``, shape (..., d)."""
-        return self.field_at(coefficients, points).gradients
-
     def drift_moments(
         self, masses: FloatArray, velocity: FloatArray, degree: int
     ) -> ComplexArray:
-        r"""Rates \int conj(grad Y_k).v dmu at which a velocity changes the moments of mu.
+        r"""Rates \int conj(grad Y_k).v dmu at which v changes the moments of mu to ``degree``.
 
-        Parameters
-        ----------
-        masses
-            Cell masses of mu, shape ``shape``.
-        velocity
-            Components of v along ``tangents`` at the centres, (directions, *shape).
-        degree
-            Degree up to which moments are wanted.
-
-        Raises
-        ------
-        ValueError
-            On a grid that does not know them, which has no spectral transport then.
+        ``masses`` are those of the cells, ``velocity`` (directions, *shape) the components of v
+        along ``tangents`` at the centres.  ``ValueError`` on a grid that does not know them.
         """
-        raise ValueError(
-            f"{self!r} does not give the moments of a flux, which spectral transport needs"
-        )
+        raise self._lacks("the moments of a flux, which spectral transport needs")
 
     def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
         """Moments of the measures x_k dmu, k = 1..d, to one degree less, shape (d, ...).
 
-        ``moments`` are those of mu.
-
-        Raises
-        ------
-        ValueError
-            On a grid that does not know them, which heads of attention then cannot use.
+        ``moments`` are those of mu.  ``ValueError`` on a grid that does not know them.
         """
-        raise ValueError(
-            f"{self!r} does not give the moments of coordinates times a measure, which "
-            "attention with matrices needs"
+        raise self._lacks(
+            "the moments of coordinates times a measure, which attention with matrices needs"
         )
 
     def with_degree(self, degree: int) -> Geometry:
-        """A small grid of this kind that represents ``degree``.
-
-        Raises
-        ------
-        ValueError
-            On a grid that has no such companion, which heads of attention then cannot use.
-        """
-        raise ValueError(
-            f"{self!r} names no grid of its kind for degree {degree}, which attention with "
-            "matrices needs"
+        """A small grid of this kind that represents ``degree``; ``ValueError`` without one."""
+        raise self._lacks(
+            f"a grid of its kind for degree {degree}, which attention with matrices needs"
         )
+
+    def _lacks(self, what: str) -> ValueError:
+        return ValueError(f"{self!r} does not give {what}")
 
     @abstractmethod
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:

@@ -48,7 +48,7 @@ def tangents_at(angles: FloatArray) -> FloatArray:
     return np.stack([-np.sin(angles), np.cos(angles)], axis=-1)
 
 
-class _Transform:
+class FourierTransform:
     """A planned pair of real FFTs with its buffers; the way back is not normalised.
 
     FFTW chooses the plan by estimate, not by timing, so that a run gives the same
@@ -67,8 +67,36 @@ class _Transform:
 
 
 @cache
-def _planned(length: int, thread: int) -> _Transform:
-    return _Transform(length)
+def planned_transform(length: int, thread: int) -> FourierTransform:
+    """Return the transform of a ``length`` that the ``thread`` of this number may use."""
+    return FourierTransform(length)
+
+
+class FourierFields:
+    """Spectral fields c_0 + 2 Re sum_k c_k e^{ik theta} at equally spaced ``angles`` (n,)."""
+
+    def __init__(self, angles: FloatArray) -> None:
+        waves = np.arange(len(angles) // 2 + 1)
+        self.points = read_only(points_at(angles))
+        self.tangents = read_only(tangents_at(angles)[np.newaxis])
+        self.phases = read_only(np.exp(1j * angles[0] * waves))
+        self._slopes = 1j * waves * self.phases
+
+    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Values of the field, shape (n,)."""
+        return self._sum(coefficients, self.phases)
+
+    def gradient(self, coefficients: ComplexArray) -> FloatArray:
+        """Slope of the field by the angle, shape (1, n)."""
+        return self._sum(coefficients, self._slopes)[np.newaxis]
+
+    def _sum(self, coefficients: ComplexArray, symbol: ComplexArray) -> FloatArray:
+        transform = planned_transform(len(self.points), threading.get_ident())
+        size = len(coefficients)
+        np.multiply(coefficients, symbol[:size], out=transform.complex[:size])
+        transform.complex[size:] = 0.0
+        transform.backward.execute()
+        return np.array(transform.real)
 
 
 @dataclass(frozen=True)
@@ -128,20 +156,20 @@ class Circle(Geometry):
         faces = (np.arange(self.num_cells) + 1.0) * self.spacing
         return read_only(faces + self.first_face)
 
-    @cached_property
+    @property
     def points(self) -> FloatArray:
         """Cell centres, shape (n, 2)."""
-        return read_only(points_at(self.angles))
+        return self.centres.points
 
     @cached_property
     def areas(self) -> FloatArray:
         """Arc lengths of the cells, shape (n,)."""
         return read_only(np.full(self.num_cells, self.spacing))
 
-    @cached_property
+    @property
     def tangents(self) -> FloatArray:
         """Unit tangents at the centres, shape (1, n, 2)."""
-        return read_only(tangents_at(self.angles)[np.newaxis])
+        return self.centres.tangents
 
     @property
     def max_degree(self) -> int:
@@ -157,37 +185,25 @@ class Circle(Geometry):
         return np.arange(degree + 1)
 
     @cached_property
-    def phases(self) -> ComplexArray:
-        """Factors e^{-ik theta_0}, where theta_0 is the first centre."""
-        wave_numbers = np.arange(self.num_cells // 2 + 1)
-        return read_only(np.exp(-1j * self.angles[0] * wave_numbers))
+    def centres(self) -> FourierFields:
+        """Spectral fields at the cell centres."""
+        return FourierFields(self.angles)
 
     @cached_property
-    def inverse_phases(self) -> ComplexArray:
-        """Factors e^{ik theta_0}."""
-        return read_only(self.phases.conj())
+    def faces(self) -> FourierFields:
+        """Spectral fields at the upper faces of the cells."""
+        return FourierFields(self.face_angles)
 
-    @cached_property
-    def gradient_symbol(self) -> ComplexArray:
-        """Factors i k e^{ik theta_0} of a field's slope."""
-        symbol: ComplexArray = (
-            1j * np.arange(self.num_cells // 2 + 1) * self.inverse_phases
-        )
-        return read_only(symbol)
-
-    def transform(self) -> _Transform:
-        """The planned transforms of this thread."""
-        return _planned(self.num_cells, threading.get_ident())
+    def _transform_masses(self, masses: FloatArray) -> FourierTransform:
+        transform = planned_transform(self.num_cells, threading.get_ident())
+        transform.real[:] = masses
+        transform.forward.execute()
+        return transform
 
     def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
         """Fourier moments sum m e^{-ik theta} of cell masses, k = 0..degree."""
-        transform = self.transform()
-        transform.real[:] = masses
-        transform.forward.execute()
-        moments: ComplexArray = (
-            transform.complex[: degree + 1] * self.phases[: degree + 1]
-        )
-        return moments
+        waves = self._transform_masses(masses).complex[: degree + 1]
+        return np.asarray(waves * self.centres.phases[: degree + 1].conj())
 
     def atom_moments(
         self, points: FloatArray, masses: FloatArray, degree: int
@@ -196,27 +212,13 @@ class Circle(Geometry):
         flat = np.ascontiguousarray(points)
         return moments_of_atoms(flat, np.ascontiguousarray(masses), degree)
 
-    def inverse(self, coefficients: ComplexArray, symbol: ComplexArray) -> FloatArray:
-        """Return 2 Re sum_k symbol_k c_k e^{2 pi i k j / n} over all cells j; c_0 counts once."""
-        transform = self.transform()
-        size = len(coefficients)
-        np.multiply(coefficients, symbol[:size], out=transform.complex[:size])
-        transform.complex[size:] = 0.0
-        transform.backward.execute()
-        return np.array(transform.real)
-
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
-        """Values c_0 + 2 Re sum_k c_k e^{ik theta} at the centres, shape (n,)."""
-        return self.inverse(coefficients, self.inverse_phases)
+        """Values of the field at the centres, shape (n,)."""
+        return self.centres.synthesis(coefficients)
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Slope of the field by the angle at the centres, shape (1, n)."""
-        return self.inverse(coefficients, self.gradient_symbol)[np.newaxis]
-
-    @cached_property
-    def faces(self) -> CircleFaces:
-        """Spectral fields at the upper faces of the cells."""
-        return CircleFaces(self)
+        return self.centres.gradient(coefficients)
 
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., 2) of the field at ``points``."""
@@ -257,9 +259,7 @@ class Circle(Geometry):
 
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Flow of the two-point Laplacian: a random walk, hence positive and conservative."""
-        transform = self.transform()
-        transform.real[:] = masses
-        transform.forward.execute()
+        transform = self._transform_masses(masses)
         transform.complex[:] *= np.exp(-time * self.heat_symbol(self.num_cells // 2))
         transform.backward.execute()
         # The exact flow is positive; the FFT leaves errors of 1e-17 in empty regions.
@@ -273,24 +273,3 @@ class Circle(Geometry):
         turn = (circle.first_face - self.first_face) / self.spacing
         feet = np.linspace(0.0, self.num_cells, circle.num_cells + 1) + turn
         return remapped(writable(masses), edge_densities(around), feet)
-
-
-class CircleFaces:
-    """Spectral fields at the upper face of every cell of a circle, (n,)."""
-
-    def __init__(self, circle: Circle) -> None:
-        self._circle = circle
-        waves = np.arange(circle.num_cells // 2 + 1)
-        self._phases = np.exp(1j * circle.face_angles[0] * waves)
-        self.points = read_only(points_at(circle.face_angles))
-        self.tangents = read_only(tangents_at(circle.face_angles)[np.newaxis])
-        self._gradient_symbol = 1j * waves * self._phases
-
-    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
-        """Values of the field, shape (n,)."""
-        return self._circle.inverse(coefficients, self._phases)
-
-    def gradient(self, coefficients: ComplexArray) -> FloatArray:
-        """Slope of the field by the angle, shape (1, n)."""
-        slopes = self._circle.inverse(coefficients, self._gradient_symbol)
-        return slopes[np.newaxis]

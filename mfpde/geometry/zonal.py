@@ -23,6 +23,7 @@ from mfpde.geometry.zonal_fields import (
     ZonalFields,
     log_band_areas,
     moment_table,
+    zonal_derivatives,
     zonal_harmonics,
 )
 
@@ -109,12 +110,15 @@ class Zonal(Geometry):
         """Polar angles (n + 1,) of the faces, from 0 to pi."""
         return read_only(np.arange(self.num_cells + 1) * self.spacing)
 
+    @property
+    def group_centres(self) -> FloatArray:
+        """Places (n, 2) of the cells in a half-plane: along the axis, and away from it."""
+        return self.centres.points
+
     def cells_about(self, points: FloatArray, radius: float) -> CellsNear:
         """Cells with polar angles within ``radius`` of that of each of ``points`` (n, d)."""
-        angles = np.arctan2(np.linalg.norm(points[:, :-1], axis=1), points[:, -1])
-        return CellsNear.of(
-            np.flatnonzero(np.abs(self.angles - angle) <= radius) for angle in angles
-        )
+        away = np.linalg.norm(points[:, :-1], axis=1)
+        return super().cells_about(np.stack([points[:, -1], away], axis=-1), radius)
 
     @cached_property
     def axis(self) -> FloatArray:
@@ -231,17 +235,12 @@ class Zonal(Geometry):
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient f'(z) (e - z x), (..., d), at ``points``."""
         cosines = points[..., -1]
-        d = self.dimension
-        flat = cosines.ravel()
-        values = coefficients.real @ zonal_harmonics(d, len(coefficients) - 1, flat)
-        slopes = np.zeros(cosines.size)
-        if len(coefficients) > 1:
-            l = np.arange(1, len(coefficients))
-            factors = l * (l + d - 2) / (d - 1) * coefficients.real[1:]
-            slopes = factors @ zonal_harmonics(d + 2, len(l) - 1, flat)
+        args = self.dimension, len(coefficients) - 1, cosines.ravel()
+        values = coefficients.real @ zonal_harmonics(*args)
+        slopes = coefficients.real @ zonal_derivatives(*args)
         towards = self.axis - cosines[..., np.newaxis] * points
-        gradient = slopes.reshape(cosines.shape)[..., np.newaxis] * towards
-        return FieldAtPoints(values.reshape(cosines.shape), np.asarray(gradient))
+        gradients = slopes.reshape(cosines.shape)[..., np.newaxis] * towards
+        return FieldAtPoints(values.reshape(cosines.shape), np.asarray(gradients))
 
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
         """Integral of the field against the measure, sum_l c_l M_l."""

@@ -26,7 +26,7 @@ multiplies them in the reproducing kernel, is not representable for large d.
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cache, partial
 
 import numpy as np
 from scipy.special import roots_legendre
@@ -46,14 +46,13 @@ def zonal_harmonics(dimension: int, degree: int, cosines: FloatArray) -> FloatAr
     return result
 
 
-def zonal_slopes(dimension: int, degree: int, angles: FloatArray) -> FloatArray:
-    """Slopes d/dtheta P_l(cos theta) at ``angles`` (n,), l = 0..degree, (degree + 1, n)."""
-    result = np.zeros((degree + 1, len(angles)))
+def zonal_derivatives(dimension: int, degree: int, cosines: FloatArray) -> FloatArray:
+    """Derivatives P_l'(z) at ``cosines`` z (n,), l = 0..degree, shape (degree + 1, n)."""
+    result = np.zeros((degree + 1, len(cosines)))
     if degree > 0:
         l = np.arange(1, degree + 1)[:, np.newaxis]
-        factors = l * (l + dimension - 2) / (dimension - 1)
-        inner = zonal_harmonics(dimension + 2, degree - 1, np.cos(angles))
-        result[1:] = -factors * np.sin(angles) * inner
+        inner = zonal_harmonics(dimension + 2, degree - 1, cosines)
+        result[1:] = l * (l + dimension - 2) / (dimension - 1) * inner
     return result
 
 
@@ -73,32 +72,15 @@ class ZonalFields:
     """Spectral fields sum_l c_l P_l(cos theta) and their slopes at fixed angles (n,)."""
 
     def __init__(self, dimension: int, angles: FloatArray) -> None:
-        self.dimension = dimension
-        self.angles = angles
-        self._values = cache(self._value_table)
-        self._slopes = cache(self._slope_table)
-
-    def __reduce__(self) -> tuple[type[ZonalFields], tuple[int, FloatArray]]:
-        # Caches of methods are sent to no other process.
-        return type(self), (self.dimension, self.angles)
-
-    @cached_property
-    def points(self) -> FloatArray:
-        """The points (n, 2) in the plane: along the axis, and away from it."""
-        return np.stack([np.cos(self.angles), np.sin(self.angles)], axis=-1)
-
-    @cached_property
-    def tangents(self) -> FloatArray:
+        cosines, sines = np.cos(angles), np.sin(angles)
+        self.points = np.stack([cosines, sines], axis=-1)
+        """The points (n, 2) in a half-plane: along the axis, and away from it."""
+        self.tangents = np.stack([-sines, cosines], axis=-1)[np.newaxis]
         """Unit vectors of growing theta, (1, n, 2): along the axis, and away from it."""
-        return np.stack([-np.sin(self.angles), np.cos(self.angles)], axis=-1)[
-            np.newaxis
-        ]
-
-    def _value_table(self, degree: int) -> FloatArray:
-        return zonal_harmonics(self.dimension, degree, np.cos(self.angles))
-
-    def _slope_table(self, degree: int) -> FloatArray:
-        return zonal_slopes(self.dimension, degree, self.angles)
+        self._values = cache(partial(zonal_harmonics, dimension, cosines=cosines))
+        self._slopes = cache(
+            lambda l: -sines * zonal_derivatives(dimension, l, cosines)
+        )
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values of the field, shape (n,)."""
@@ -123,7 +105,8 @@ def moment_table(dimension: int, degree: int, *, uniform: FloatArray) -> FloatAr
     faces = len(uniform)
     spacing = np.pi / (faces + 1)
     angles = np.asarray(spacing * np.arange(1.0, faces + 1.0))
-    slopes = spacing * zonal_slopes(dimension, degree, angles)
+    slopes = zonal_derivatives(dimension, degree, np.cos(angles))
+    slopes *= -spacing * np.sin(angles)
     # A cell's mass is part of C at every face above it.
     above = np.zeros((degree + 1, faces + 1))
     above[:, :-1] = np.cumsum(slopes[:, ::-1], axis=1)[:, ::-1]

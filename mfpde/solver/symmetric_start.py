@@ -230,7 +230,7 @@ def _find_growth(
         density.masses, min(grid.max_degree, geometry.max_degree)
     )
     points = np.ascontiguousarray(grid.points @ symmetry.frame)
-    values = np.maximum(geometry.synthesis_at(moments, points), 0.0)
+    values = np.maximum(geometry.field_at(moments, points).values, 0.0)
     unperturbed = Density(grid, values).normalized()
     moments = grid.moments(unperturbed.masses, WATCHED_DEGREE)
     if symmetry.measure_breaking(moments, grid) > SAME:

@@ -80,7 +80,7 @@ def start_on(start: StudyStart, grid: Geometry) -> Density:
         return start.interpolated(grid)
     degree = min(given.max_degree, grid.max_degree)
     moments = given.moments(np.array(start.masses), degree)
-    values = given.synthesis_at(moments, grid.points) / given.areas.sum()
+    values = given.field_at(moments, grid.points).values / given.areas.sum()
     missing = float((np.minimum(values, 0.0) * grid.areas).sum())
     if -missing > NEGATIVE_MASS:
         raise ValueError(

@@ -14,7 +14,7 @@ import numpy as np
 
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray
 from mfpde.geometry import Geometry
-from mfpde.geometry.base import Fields, components_along
+from mfpde.geometry.base import Fields
 from mfpde.terms.external import beyond_grids
 from mfpde.terms.head import Head
 from mfpde.terms.interaction import RESOLVED_TOLERANCE
@@ -99,7 +99,9 @@ class HeadOnGrid(InteractionOnGrid):
             rows = np.concatenate([rows, used[self._kept][np.newaxis]])
         coefficients = self._transfer.apply(rows)
         entries = [where.synthesis(row) for row in coefficients]
-        drift = components_along(where.tangents, entries[: head.dimension])
+        drift: FloatArray = np.einsum(
+            "a...i,i...->a...", where.tangents, np.asarray(entries[: head.dimension])
+        )
         if self.softmax is None:
             return head.amplitude * drift
         z = self.normalisation(entries[-1], where, moments, coefficients[-1])

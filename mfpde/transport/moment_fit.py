@@ -131,7 +131,7 @@ def _at_nodes(masses: FloatArray, sphere: Sphere) -> FloatArray:
     """Masses (n,) at the nodes with the moments up to twice the degree of ``masses``."""
     moments = sphere.moments(masses, 2 * KEPT_DEGREE)
     nodes = _nodes(KEPT_DEGREE)
-    return np.asarray(nodes.shares * sphere.synthesis_at(moments, nodes.points))
+    return np.asarray(nodes.shares * sphere.field_at(moments, nodes.points).values)
 
 
 @compiled_sum
@@ -216,6 +216,6 @@ def _nodes(degree: int) -> Nodes:
     shares = np.repeat(weights / (2 * len(angles)), len(angles))
     grid = Sphere(MINIMUM_RINGS)
     units = np.eye(len(_parts(degree).places))
-    fields = [grid.synthesis_at(_field(unit, degree), points) for unit in units]
+    fields = [grid.field_at(_field(unit, degree), points).values for unit in units]
     # Writable, as other points are: kernels are compiled for each kind of array.
     return Nodes(points, shares, np.stack(fields))

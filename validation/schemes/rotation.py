@@ -117,7 +117,7 @@ def sphere_difference(nlat: int, scheme: str, activation: str) -> float:
         )
         moments = sphere.moments(run.final.density.masses, 16)
         smoothing = np.exp(-(sphere.degrees(16) ** 2) / 80.0)
-        fields.append(sphere.synthesis_at(moments * smoothing, probes @ turn.T))
+        fields.append(sphere.field_at(moments * smoothing, probes @ turn.T).values)
     return float(np.linalg.norm(fields[0] - fields[1]) / np.linalg.norm(fields[0]))
 
 
