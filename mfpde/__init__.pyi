@@ -21,7 +21,7 @@ from .measures.measure import (
 )
 from .measures.sampling import quantized as quantized, sampled as sampled
 from .measures.starts import (
-    bumps as bumps, perturbed_uniform as perturbed_uniform, von_mises_fisher as von_mises_fisher,
+    bumps as bumps, perturbed_uniform as perturbed_uniform,
 )
 from .measures.wasserstein import (
     WassersteinReport as WassersteinReport,

@@ -171,7 +171,10 @@ def starts(draw: st.DrawFn, geometry: mfpde.geometry.Geometry) -> mfpde.Measure:
         density = mfpde.perturbed_uniform(geometry, draw(st.floats(0.0, 0.99)), seed=1)
     elif kind == "mixture" and geometry.axis is None:
         centres = [draw(unit_vectors(geometry.dimension)) for _ in range(2)]
-        density = mfpde.von_mises_fisher(geometry, centres, [0.5, 6.0], [1.0, 3.0])
+        density = mfpde.Density.from_function(
+            geometry,
+            lambda x: np.exp(0.5 * (x @ centres[0])) + np.exp(6.0 * (x @ centres[1])),
+        )
     else:
         rough = generator.exponential(size=geometry.shape)
         rough *= generator.random(geometry.shape) > 0.5

@@ -169,8 +169,8 @@ def test_bumps_on_the_sphere_are_found_wherever_they_are() -> None:
     sphere = mfpde.Sphere(48)
     shares, centres = [0.5, 0.3, 0.2], np.eye(3)
     for turn in (np.eye(3), ortho_group.rvs(3, random_state=3)):
-        density = mfpde.von_mises_fisher(
-            sphere, centres @ turn, concentrations=60.0, weights=shares
+        density = mfpde.bumps(
+            sphere, centres=centres @ turn, widths=60.0**-0.5, masses=shares
         )
         found = mfpde.clusters(density)
         assert found.count == 3

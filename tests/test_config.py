@@ -384,7 +384,7 @@ def with_bumps(text, start):
     [
         (TEXT, "angles = [1.0, 4.0]\nwidths = [0.2, 0.3]\nmasses = [1, 2]"),
         (on_sphere(), "centres = [[0, 0, 1], [1, 0, 0]]\nwidths = [0.2, 0.3]"),
-        (on_sphere(), "centres = [[0.5, 0.1]]\nwidths = [0.2]\nbackground = 0.5"),
+        (on_sphere(), "centres = [[0.0, 0.6, 0.8]]\nwidths = [0.2]\nbackground = 0.5"),
         (on_zonal(), "angles = [1.0]\nwidths = [0.05]"),
     ],
 )

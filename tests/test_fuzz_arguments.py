@@ -159,15 +159,6 @@ CALLS: dict[str, Call] = {
         {"geometry": ZONAL, "widths": [0.3, 0.3], "angles": [1.5, 1.0]},
         needed=("angles",),
     ),
-    "von_mises_fisher": Call(
-        mfpde.von_mises_fisher,
-        {
-            "geometry": CIRCLE,
-            "centres": PAIR.points,
-            "concentrations": [1.0, 2.0],
-            "weights": [0.4, 0.6],
-        },
-    ),
     "quantized": Call(mfpde.quantized, {"measure": START, "n": 5}),
     "sampled": Call(mfpde.sampled, {"measure": START, "n": 5, "seed": 1}),
     "wasserstein": Call(

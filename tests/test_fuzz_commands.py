@@ -65,9 +65,9 @@ OTHERS: list[dict[str, Any]] = [
         "attention": {"beta": 0.5, "normalized": True},
         "equation": {"direction": "ascent"},
         "start": {
-            "kind": "von_mises_fisher",
+            "kind": "bumps",
             "centres": [[0.0, 0.6, 0.8]],
-            "concentrations": [4.0],
+            "widths": 0.5,
         },
         "particles": {"count": 20, "method": "direct"},
         "solve": {"steady_state": 1e-8, "atoms": "exact"},

@@ -96,10 +96,10 @@ beta = 2.0
 [equation]
 direction = "ascent"
 [start]
-kind = "von_mises_fisher"
+kind = "bumps"
 centres = [[1.0, 0.0, 0.0], [-0.6, 0.8, 0.0]]
-concentrations = [12.0, 12.0]
-weights = [0.6, 0.4]
+widths = 0.2887
+masses = [0.6, 0.4]
 [solve]
 t_end = 0.8
 save_every = 0.2

@@ -25,46 +25,22 @@ def unit(values):
     return np.asarray(values) / np.linalg.norm(values, axis=-1, keepdims=True)
 
 
-@pytest.mark.parametrize("concentration", [0.0, 1.0, 30.0, 200.0])
-def test_von_mises_fisher_has_the_mean_of_its_formula(concentration):
+@pytest.mark.parametrize("concentration", [1.0, 30.0, 200.0])
+def test_bumps_have_the_mean_of_von_mises_and_fisher(concentration):
     for grid in GRIDS:
         d = grid.dimension
         centre = np.eye(d)[-1] if grid.axis is not None else unit(np.arange(1.0, d + 1))
-        density = mfpde.von_mises_fisher(grid, [centre], concentration)
+        places = {"centres": [centre]}
+        if d == 2 or grid.axis is not None:
+            angle = np.arctan2(2.0, 1.0) if d == 2 else 0.0
+            places = {"angles": [angle]}
+        density = mfpde.bumps(grid, widths=1 / np.sqrt(concentration), **places)
         assert density.total_mass == pytest.approx(1.0, abs=1e-14)
         mean = density.masses.ravel() @ (grid.points.reshape(-1, d) @ centre)
-        expected = 0.0
-        if concentration:
-            expected = ive(d / 2, concentration) / ive(d / 2 - 1, concentration)
+        expected = ive(d / 2, concentration) / ive(d / 2 - 1, concentration)
         assert mean == pytest.approx(
             expected, abs=2e-4 if grid.axis is not None else 1e-11
         )
-
-
-def test_mixtures_have_their_weights():
-    circle = Circle(512)
-    centres, weights = unit([[1.0, 0.2], [-1.0, 1.0]]), [1.0, 3.0]
-    density = mfpde.von_mises_fisher(circle, centres, [400.0, 100.0], weights)
-    near = circle.points @ centres[0] > 0.5
-    assert density.masses[near].sum() == pytest.approx(0.25, abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("grid", "arguments", "words"),
-    [
-        (Circle(64), ([[1.0, 0.0]], 1e6), r"at least 6284 cells"),
-        (Sphere(32), ([[1.0, 0.0, 0.0]], 1e4), r"at least 315 rings"),
-        (Circle(64), ([[1.0, 0.0, 0.0]], 1.0), r"must be \(components, 2\)"),
-        (Circle(64), ([[1.0, 0.0]], -1.0), r"concentrations\[0\] = -1"),
-        (Circle(64), ([[1.0, 0.0]], 1.0, [0.0]), r"weights\[0\] = 0"),
-        (Circle(64), ([[1.0, 0.0]], [1.0, 2.0]), "shape"),
-        (Zonal(3, 64), ([[1.0, 0.0, 0.0]], 1.0), "axis of the zonal grid"),
-        (Circle(64), ([[2.0, 0.0]], 1.0), "length 2"),
-    ],
-)
-def test_wrong_mixtures(grid, arguments, words):
-    with pytest.raises(ValueError, match=words):
-        mfpde.von_mises_fisher(grid, *arguments)
 
 
 @settings(max_examples=20, deadline=None)
@@ -105,7 +81,7 @@ def test_samples_turn_with_their_points():
 
 def test_the_default_bandwidth_narrows_with_the_number_of_samples():
     circle = Circle(512)
-    start = mfpde.von_mises_fisher(circle, [[1.0, 0.0]], 20.0)
+    start = mfpde.bumps(circle, angles=[0.0], widths=20**-0.5)
     errors = []
     for count in (100, 10_000):
         points = mfpde.sampled(start, count, 1).points
@@ -162,12 +138,14 @@ def test_starts_in_settings(tmp_path):
         ),
         (
             {
-                "kind": "von_mises_fisher",
-                "centres": [[1.0, 0.0], [0.0, 1.0]],
-                "concentrations": [5.0, 8.0],
-                "weights": [1.0, 2.0],
+                "kind": "bumps",
+                "angles": [0.0, 1.5],
+                "widths": [0.5, 0.4],
+                "masses": [1.0, 2.0],
             },
-            mfpde.von_mises_fisher(circle, np.eye(2), [5.0, 8.0], [1.0, 2.0]),
+            mfpde.bumps(
+                circle, angles=[0.0, 1.5], widths=[0.5, 0.4], masses=[1.0, 2.0]
+            ),
         ),
     ):
         found = settings_from_dict(SETTINGS | {"start": table})
@@ -182,11 +160,7 @@ def test_wrong_starts_in_settings_are_named():
         ({"kind": "samples", "points": "none.npy"}, "there is no file"),
         ({"kind": "samples"}, "needs the setting 'points'"),
         (
-            {
-                "kind": "von_mises_fisher",
-                "centres": [[1.0, 0.0]],
-                "concentrations": [1e9],
-            },
+            {"kind": "bumps", "angles": [1.0], "widths": 1e-5},
             "cells",
         ),
     ):
@@ -197,7 +171,7 @@ def test_wrong_starts_in_settings_are_named():
 
 def test_a_run_goes_on_from_a_stored_one(tmp_path):
     equation = mfpde.MeanFieldEquation(mfpde.Attention(3.0), direction="ascent")
-    start = mfpde.von_mises_fisher(Circle(128), [[1.0, 0.0]], 4.0)
+    start = mfpde.bumps(Circle(128), angles=[0.0], widths=0.5)
     run = mfpde.solve(equation, start, t_end=0.5)
     mfpde.save(run, tmp_path / "run.zarr")
     loaded = mfpde.load(tmp_path / "run.zarr")

@@ -1,4 +1,4 @@
-r"""Start densities on every geometry: the uniform one perturbed, mixtures, bumps on a background.
+r"""Start densities on every geometry: the uniform one perturbed, bumps on a background.
 
     rho = b / area + (1 - b) sum_j m_j f_j,   sum_j m_j = 1,   each f_j of mass 1,
 
@@ -21,7 +21,6 @@ so that a ring is no wider than the uniform density would be there.  At the pole
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import cast
 
 import numpy as np
@@ -36,7 +35,7 @@ from mfpde.arrays import (
     unit_vectors,
     whole_number,
 )
-from mfpde.geometry import Geometry, Zonal, circle, sphere
+from mfpde.geometry import Geometry, Zonal, circle
 from mfpde.measures.measure import Density, uniform
 
 PERTURBED_DEGREE = 8
@@ -44,7 +43,7 @@ _AT_POLE = 1e-9
 _WIDEST = 1e12
 """Bumps that are wider are as uniform."""
 _NARROWEST = 1e-9
-"""Of no grid: the number of cells that it would need is not worth saying."""
+"""No grid holds a bump that is narrower."""
 
 
 def bumps(
@@ -65,13 +64,13 @@ def bumps(
     geometry
         The grid: a Circle, Sphere or Zonal.
     widths
-        Widths w_j in radians, shape (bumps,) or one for all; at least one cell.
+        Widths w_j in radians, shape (bumps,) or one for all; at least one cell.  A von
+        Mises-Fisher density of concentration k has the width 1 / sqrt k.
     angles
         On a circle the angles theta_j of the centres, on a zonal grid the polar angles
         of the rings, from 0 to pi; in radians, shape (bumps,).
     centres
-        On a sphere the centres c_j: unit vectors, shape (bumps, 3), or rows
-        [colatitude, longitude] in radians, shape (bumps, 2).
+        On a sphere the centres c_j: unit vectors, shape (bumps, 3).
     masses
         Relative masses m_j, shape (bumps,); they are scaled to 1 - background together.
         Equal by default.
@@ -87,65 +86,17 @@ def bumps(
     """
     places = _places(geometry, angles, centres)
     sizes = _one_for_each("widths", widths, len(places))
-    shares = _relative_masses("masses", masses, len(places))
-    _check_widths("widths", sizes, sizes, geometry)
+    _check_widths(sizes, geometry)
+    shares = _one_for_each("masses", 1.0 if masses is None else masses, len(places))
+    check_entries("masses", shares, shares > 0, "must be above 0")
     rest = real_number("background", background, at_least=0.0, at_most=1.0)
-    heights = [
-        _log_masses(geometry, place, float(width), number=k)
-        for k, (place, width) in enumerate(zip(places, sizes, strict=True))
-    ]
-    return _mixture(geometry, heights, shares, rest)
-
-
-def von_mises_fisher(
-    geometry: Geometry,
-    centres: ArrayLike,
-    concentrations: ArrayLike,
-    weights: ArrayLike | None = None,
-) -> Density:
-    """A mixture of densities proportional to exp(k_j x.c_j), of total mass 1.
-
-    Begin with ``von_mises_fisher(Circle(512), [[1, 0], [0, 1]], concentrations=20)``.
-
-    Parameters
-    ----------
-    geometry
-        The grid.
-    centres
-        Unit vectors c_j, shape (components, d); on a zonal grid the axis or its opposite.
-    concentrations
-        k_j, at least 0 (uniform), shape (components,) or one for all.
-    weights
-        Relative masses, above 0, shape (components,); equal by default.
-
-    Raises
-    ------
-    ValueError
-        For arguments that do not fit, or a component narrower than a cell (the message
-        names a grid that holds it).
-    """
-    places = unit_vectors("centres", centres)
-    if places.ndim != 2 or places.shape[1] != geometry.dimension or not len(places):
-        raise ValueError(
-            f"centres of shape {places.shape} must be (components, {geometry.dimension}) "
-            f"on {geometry!r}"
-        )
-    if geometry.axis is not None:
-        is_along = np.abs(np.abs(places @ geometry.axis) - 1) <= _AT_POLE
-        words = f"must be the axis of the zonal grid, {geometry.axis.tolist()}, or its opposite"
-        check_entries("centres", places, is_along, words)
-    sizes = _one_for_each("concentrations", concentrations, len(places))
-    check_entries("concentrations", sizes, sizes >= 0, "must be at least 0")
-    widths = 1 / np.sqrt(np.maximum(sizes, 1e-12))
-    _check_widths("concentrations", sizes, widths, geometry)
-    shares = _relative_masses("weights", weights, len(places))
-    with np.errstate(divide="ignore"):
-        areas = np.log(uniform(geometry).masses)
-    heights = (
-        areas + size * (geometry.points @ place - 1)
-        for place, size in zip(places, sizes, strict=True)
-    )
-    return _mixture(geometry, heights, shares)
+    total = rest * uniform(geometry).masses
+    for number, (place, width) in enumerate(zip(places, sizes, strict=True)):
+        heights = _log_masses(geometry, place, float(width), number=number)
+        shape = np.exp(heights - heights.max())
+        share = (1 - rest) * shares[number] / shares.sum()
+        total = total + share * shape / shape.sum()
+    return Density(geometry, total / geometry.areas).normalized()
 
 
 def perturbed_uniform(
@@ -181,23 +132,6 @@ def perturbed_uniform(
     field_values = geometry.synthesis(coefficients)
     relative = 1 + amplitude * field_values / np.abs(field_values).max()
     return Density(geometry, relative).normalized()
-
-
-def _mixture(
-    geometry: Geometry,
-    heights: Iterable[FloatArray],
-    shares: FloatArray,
-    background: float = 0.0,
-) -> Density:
-    """Mix components by their ``shares``; each has its mass on the grid exactly.
-
-    ``heights`` are logarithms of the components' cell masses, up to a constant of each.
-    """
-    total = background * uniform(geometry).masses
-    for share, height in zip(shares, heights, strict=True):
-        shape = np.exp(height - height.max())
-        total = total + (1 - background) * share * shape / shape.sum()
-    return Density(geometry, total / geometry.areas).normalized()
 
 
 def _log_masses(
@@ -239,10 +173,11 @@ def _places(
         mistake = "" if other is None else f", not {wrong}"
         raise ValueError(f"bumps on {geometry!r} take {name}{mistake}")
     array = np.atleast_1d(real_array(name, given))
+    if array.shape[1:] != ((3,) if on_sphere else ()) or array.size == 0:
+        what = "unit vectors [x, y, z]" if on_sphere else "angles"
+        raise ValueError(f"{name} = {shown(given)} must be a nonempty list of {what}")
     if on_sphere:
-        return _unit_centres(array)
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"angles = {angles!r} must be a nonempty list of angles")
+        return unit_vectors(name, array)
     if geometry.axis is None:
         return circle.points_at(array)
     if not 0 <= array.min() <= array.max() <= np.pi:
@@ -250,20 +185,6 @@ def _places(
             f"angles = {angles!r} must lie between 0 and pi (polar angles)"
         )
     return array
-
-
-def _unit_centres(centres: FloatArray) -> FloatArray:
-    if centres.ndim != 2 or centres.shape[1] not in (2, 3) or not len(centres):
-        raise ValueError(
-            f"centres of shape {centres.shape} must be a nonempty list of unit vectors "
-            "[x, y, z], or of [colatitude, longitude] in radians"
-        )
-    if centres.shape[1] == 3:
-        return unit_vectors("centres", centres)
-    polar = centres[:, 0]
-    words = "is [colatitude, longitude]: the first must lie between 0 and pi"
-    check_entries("centres", centres, (polar >= 0) & (polar <= np.pi), words)
-    return sphere.points_at(centres[:, 0], centres[:, 1])
 
 
 def _one_for_each(name: str, values: ArrayLike, count: int) -> FloatArray:
@@ -276,30 +197,15 @@ def _one_for_each(name: str, values: ArrayLike, count: int) -> FloatArray:
     return np.broadcast_to(array, (count,))
 
 
-def _relative_masses(name: str, values: ArrayLike | None, count: int) -> FloatArray:
-    """Return ``count`` masses above 0 of sum 1; equal ones for None."""
-    masses = _one_for_each(name, 1.0 if values is None else values, count)
-    check_entries(name, masses, masses > 0, "must be above 0")
-    return np.asarray(masses / masses.sum())
-
-
-def _check_widths(
-    name: str, given: FloatArray, widths: FloatArray, geometry: Geometry
-) -> None:
-    """Raise ``ValueError`` for widths, which follow from what is ``given``, below a cell's."""
-    narrow = widths < geometry.spacing
-    if not narrow.any():
-        return
-    where = int(np.argmax(narrow))
+def _check_widths(widths: FloatArray, geometry: Geometry) -> None:
+    """Raise ``ValueError`` for the first width below a cell's."""
     whole = 2 * np.pi if geometry.dimension == 2 else np.pi
     what = "rings" if len(geometry.shape) == 2 else "cells"
-    remedy = (
-        f"use at least {int(np.ceil(whole / widths[where]))} {what}"
-        if widths[where] > _NARROWEST
-        else "a width is above 0"
-    )
-    follows = "" if given is widths else f", a width of {widths[where]:.4g},"
-    raise ValueError(
-        f"{name}[{where}] = {shown(float(given[where]))}{follows} must be at least the cell "
-        f"width {geometry.spacing:.4g} of {geometry!r}; {remedy}"
+    needed = np.ceil(whole / np.maximum(widths.min(), _NARROWEST))
+    check_entries(
+        "widths",
+        widths,
+        widths >= geometry.spacing,
+        f"must be at least the cell width {geometry.spacing:.4g} of {geometry!r}; use at "
+        f"least {needed:.0f} {what}",
     )

@@ -18,7 +18,7 @@ from mfpde.arrays import real_array, real_number, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.measure import Density, Measure, uniform
-from mfpde.measures.starts import bumps, perturbed_uniform, von_mises_fisher
+from mfpde.measures.starts import bumps, perturbed_uniform
 from mfpde.runs.layers import MOST_LAYERS
 from mfpde.runs.stopping import (
     SteadyState,
@@ -121,7 +121,6 @@ STARTS: dict[str, Callable[..., Density | Measure]] = {
     "uniform": uniform,
     "perturbed_uniform": perturbed_uniform,
     "bumps": bumps,
-    "von_mises_fisher": von_mises_fisher,
     "samples": Density.from_samples,
     "array": array_density,
     "run": stored_state,
