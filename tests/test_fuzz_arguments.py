@@ -150,7 +150,7 @@ CALLS: dict[str, Call] = {
         {
             "geometry": SPHERE,
             "widths": [0.5, 0.6],
-            "centres": [[0.5, 3.0], [1.0, 2.0]],
+            "centres": [[0.6, 0.0, 0.8], [0.0, 0.0, 1.0]],
         },
         needed=("centres",),
     ),

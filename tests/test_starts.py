@@ -132,7 +132,7 @@ def test_a_bump_at_the_pole_is_that_of_the_sphere():
         (SPHERE, {}, "bumps on Sphere(nlat=48, nlon=96) take centres"),
         (SPHERE, {"centres": []}, "must be a nonempty list of unit vectors"),
         (SPHERE, {"centres": [[1, 1, 1]]}, "centres[0] has length 1.73205"),
-        (SPHERE, {"centres": [[4.0, 0.0]]}, "centres[0] has length 4"),
+        (SPHERE, {"centres": [[4.0, 0.0]]}, "list of unit vectors [x, y, z]"),
         (SPHERE, {"centres": [[0, 0, 1]], "widths": 0.05}, "use at least 63 rings"),
         (Zonal(5, 64), {"angles": [4.0]}, "must lie between 0 and pi"),
         (Zonal(64, 256), {"angles": [1.0]}, "must be at most 0.09"),

@@ -11,16 +11,23 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 
-from mfpde.arrays import FloatArray, real_array, real_number, unit_vectors
+from mfpde.arrays import (
+    FloatArray,
+    check_entries,
+    real_array,
+    real_number,
+    unit_vectors,
+)
 from mfpde.geometry import Geometry
 from mfpde.geometry.zonal_fields import harmonic_counts
 
 RESOLVED = 1e-10
 """Size of the last degree, as a share of the largest, at which a grid holds the kernel."""
 
-WIDEST = 1e3
-"""Bandwidth from which on nothing but the mean is left, to the smallest number."""
+NARROWEST, WIDEST = 1e-6, 1e3
+"""Bandwidths that no grid holds; that leave nothing but the mean, to the smallest number."""
 
 
 def kernel_density(
@@ -29,38 +36,37 @@ def kernel_density(
     weights: ArrayLike | None,
     bandwidth: float | None,
 ) -> FloatArray:
-    """Values of :meth:`mfpde.Density.from_samples`, relative to the uniform density.
-
-    Raises
-    ------
-    ValueError
-        As there.
-    """
+    """Values of :meth:`mfpde.Density.from_samples`, relative to the uniform density."""
     places = unit_vectors("points", points)
     if places.ndim != 2 or places.shape[1] != geometry.dimension or not len(places):
         raise ValueError(
             f"points of shape {places.shape} must be (n, {geometry.dimension}), n at least 1, "
             f"on {geometry!r}"
         )
-    given = np.ones(len(places)) if weights is None else real_array("weights", weights)
-    if given.shape != (len(places),):
+    shares = np.ones(len(places)) if weights is None else real_array("weights", weights)
+    if shares.shape != (len(places),):
         raise ValueError(
-            f"weights of shape {given.shape} must be {len(places)} numbers above 0"
+            f"weights of shape {shares.shape} must be {len(places)} numbers"
         )
-    if (given <= 0).any():
-        where = int(np.argmax(given <= 0))
-        raise ValueError(f"weights[{where}] = {given[where]:g} must be above 0")
-    shares = given / given.sum()
+    check_entries("weights", shares, shares > 0, "must be above 0")
+    shares = shares / shares.sum()
+    least = least_bandwidth(geometry)
     if bandwidth is None:
-        width = max(rule_of_thumb(places, shares), least_bandwidth(geometry))
+        width = max(rule_of_thumb(places, shares), least)
+    elif real_number("bandwidth", bandwidth, above=0.0) < least:
+        needed = int(geometry.max_degree * least / max(bandwidth, NARROWEST))
+        raise ValueError(
+            f"bandwidth = {bandwidth:g} is too small for {geometry!r}: it needs "
+            f"{geometry.cells_for_degree(needed)}, or a bandwidth of at least {least:.3g}"
+        )
     else:
-        width = real_number("bandwidth", bandwidth, above=0.0)
-        _check(width, geometry)
-    degree = min(_degree(width, geometry.dimension), geometry.max_degree)
+        width = min(bandwidth, WIDEST)
+    dimension, degree = geometry.dimension, geometry.max_degree
     moments = geometry.atom_moments(places, shares, degree)
-    symbol = _decay(width, geometry.dimension, degree)
+    l = np.arange(degree + 1)
+    symbol = np.exp(-(width**2) / 2 * l * (l + dimension - 2.0))
     if geometry.symbols_count_harmonics:
-        symbol = symbol * harmonic_counts(geometry.dimension, degree + 1)
+        symbol *= harmonic_counts(dimension, degree + 1)
     relative = geometry.synthesis(symbol[geometry.degrees(degree)] * moments)
     return np.maximum(relative, 0.0)
 
@@ -78,36 +84,15 @@ def rule_of_thumb(points: FloatArray, shares: FloatArray) -> float:
 
 
 def least_bandwidth(geometry: Geometry) -> float:
-    """The smallest bandwidth whose heat kernel ``geometry`` holds."""
-    width = 1.0
-    while _degree(width / 1.05, geometry.dimension) <= geometry.max_degree:
-        width /= 1.05
-    return width
+    """The smallest bandwidth whose heat kernel ``geometry`` holds.
 
+    The last degree's D_l e^(-t l (l + d - 2)) is 1e-10 of the largest.
+    """
+    l = np.arange(geometry.max_degree + 1)
+    heights = np.log(harmonic_counts(geometry.dimension, len(l)))
 
-def _check(width: float, geometry: Geometry) -> None:
-    needed = _degree(width, geometry.dimension)
-    if needed > geometry.max_degree:
-        raise ValueError(
-            f"bandwidth = {width:g} is too small for {geometry!r}: it needs "
-            f"{geometry.cells_for_degree(needed)}, or a bandwidth of at least "
-            f"{least_bandwidth(geometry):.3g}"
-        )
+    def excess(width: float) -> float:
+        sizes = heights - width**2 / 2 * l * (l + geometry.dimension - 2)
+        return float(sizes[-1] - sizes.max() - np.log(RESOLVED))
 
-
-def _decay(width: float, dimension: int, degree: int) -> FloatArray:
-    l = np.arange(degree + 1)
-    return np.asarray(
-        np.exp(-(min(width, WIDEST) ** 2) / 2 * l * (l + dimension - 2.0))
-    )
-
-
-def _degree(width: float, dimension: int) -> int:
-    """Degree beyond which D_l e^(-t l (l + d - 2)) is below 1e-10 of the largest."""
-    size = 64
-    while True:
-        sizes = _decay(width, dimension, size) * harmonic_counts(dimension, size + 1)
-        above = np.nonzero(sizes > RESOLVED * sizes.max())[0]
-        if above[-1] < size or size > 2**16:
-            return max(1, int(above[-1]))
-        size *= 2
+    return float(brentq(excess, 0.0, WIDEST))
