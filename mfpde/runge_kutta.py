@@ -73,10 +73,9 @@ class EulerStages(NamedTuple):
     shares: tuple[float, ...]
 
 
-HEUN = EulerStages(1.0, (0.5,))
-"""Heun's method SSPRK(2,2): u1 = E(u), u <- (u + E(u1)) / 2; Shu & Osher (1988)."""
-SSPRK3 = EulerStages(1.0, (0.25, 2.0 / 3.0))
-"""SSPRK(3,3): u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3; Shu & Osher (1988)."""
+SSPRK43 = EulerStages(1.0 / 2.0, (1.0, 1.0 / 3.0, 1.0))
+"""SSPRK(4,3): u2 = E(E(u)), u <- E((2u + E(u2))/3); Kraaijevanger (1991).  Its steps are twice
+those of SSPRK(3,3), for four stages in place of three."""
 SSPRK42 = EulerStages(1.0 / 3.0, (1.0, 1.0, 0.75))
 """SSPRK(4,2): three stages of a third of the step, u <- (u_0 + 3 E(u3))/4; Spiteri & Ruuth
 (2002).  Its steps are three times those of Heun's method, for twice the stages."""

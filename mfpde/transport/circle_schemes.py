@@ -9,7 +9,6 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.grid_equation import GridEquation
-from mfpde.runge_kutta import SSPRK3
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import DEFAULT_RTOL, geometry_of
 from mfpde.transport.circle import cell_means, centre_values
@@ -57,7 +56,6 @@ class DonorBlendedCircle(CircleTransport):
     """Donor blending with the fifth-order upwind difference in smooth regions."""
 
     tolerance_share = 1.0
-    method_in_time = SSPRK3
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray

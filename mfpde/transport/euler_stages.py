@@ -12,7 +12,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
-from mfpde.runge_kutta import HEUN
+from mfpde.runge_kutta import SSPRK43
 from mfpde.transport.draining import (
     IGNORED_SHARE,
     draining_times,
@@ -33,8 +33,8 @@ class DrainingTransport(FluxTransport):
         Share of the draining time that a stage may last.
     """
 
-    method_in_time = HEUN
-    draining_share = 0.8
+    method_in_time = SSPRK43
+    draining_share = 1.0
 
     @abstractmethod
     def drained(
@@ -101,4 +101,5 @@ def _combined(
 def mix_in(values: FloatArray, others: FloatArray, share: float) -> None:
     """Replace ``values`` by share times them plus (1 - share) times ``others``."""
     for i in range(len(values)):
-        values[i] = values[i] * share + others[i] * (1.0 - share)
+        # Rounded shares need not add up to 1, and the mass would drift.
+        values[i] = others[i] + share * (values[i] - others[i])

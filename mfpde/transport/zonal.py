@@ -13,7 +13,6 @@ from mfpde.compiled import compiled
 from mfpde.geometry.remap import GHOSTS, edge_densities
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
-from mfpde.runge_kutta import SSPRK3
 from mfpde.transport.base import DEFAULT_RTOL, geometry_of
 from mfpde.transport.circle_schemes import LineTransport
 from mfpde.transport.kinks import withheld_velocity
@@ -109,7 +108,6 @@ class DonorBlendedZonal(ZonalTransport):
     """Donor blending with limited sixth-order edge values in smooth regions."""
 
     tolerance_share = 1.0
-    method_in_time = SSPRK3
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
