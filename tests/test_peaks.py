@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.atoms.peaks import peaks
+from mfpde.atoms.peaks import find_peaks
 
 
 @pytest.mark.parametrize("pole", [1.0, -1.0])
@@ -18,7 +18,7 @@ def test_a_bump_symmetric_about_a_pole_has_one_peak(pole: float) -> None:
     )
     # Equal to the last digit, as symmetric flows leave it.
     values = np.repeat(bump.values[:, :1], sphere.nlon, axis=1)
-    found = peaks(sphere, (values * sphere.areas).ravel(), 1e-4)
+    found = find_peaks(sphere, (values * sphere.areas).ravel(), 1e-4)
     assert len(found) == 1
     assert found[0] // sphere.nlon == (0 if pole > 0 else 31)
 
@@ -28,10 +28,10 @@ def test_a_bump_symmetric_about_a_centre_or_a_face_has_one_peak(turn: float) -> 
     circle = mfpde.Circle(64)
     away = np.arange(64) + turn - 32
     masses = np.exp(-0.5 * (away / 1.5) ** 2)
-    assert len(peaks(circle, masses / masses.sum(), 1e-4)) == 1
+    assert len(find_peaks(circle, masses / masses.sum(), 1e-4)) == 1
 
 
 def test_a_uniform_density_has_none() -> None:
     for geometry in (mfpde.Circle(64), mfpde.Sphere(32)):
         masses = mfpde.uniform(geometry).masses.ravel()
-        assert len(peaks(geometry, masses, 1e-4)) == 0
+        assert len(find_peaks(geometry, masses, 1e-4)) == 0

@@ -107,7 +107,7 @@ def test_an_atom_forms_at_the_top_beside_the_pole(cells):
 def test_a_released_atom_has_its_mass_and_place_however_narrow(narrow):
     """Rounding along the radius, here 1.5e-15 of the largest eigenvalue, must not count."""
     sphere = Sphere(32)
-    cells = Cells.of(sphere, np.zeros(sphere.shape), velocities=None)
+    cells = Cells(sphere, np.zeros(sphere.areas.size), velocity_at=None)
     spacing = sphere.spacing
     generator = np.random.default_rng(5)
     for _ in range(20):

@@ -168,14 +168,13 @@ def _impatient_run(
 @contextmanager
 def _no_merges() -> Iterator[None]:
     """Within the block exact atoms pass each other."""
-    until = motions.AtomMotion._until_meeting
 
-    def never(motion: motions.AtomMotion, *args: Any, **times: float) -> Any:
-        return until(replace(motion, meeting_distance=-1.0), *args, **times)
+    def find_none(_: np.ndarray) -> tuple[float, int, int]:
+        return np.inf, 0, 0
 
     with (
-        patch.object(hand_off, "_merge", lambda exchange: None),
-        patch.object(motions.AtomMotion, "_until_meeting", never),
+        patch.object(hand_off, "nearest_pair", find_none),
+        patch.object(motions, "nearest_pair", find_none),
     ):
         yield
 

@@ -2,59 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import FloatArray
 from mfpde.atoms.clusters import Clusters
 from mfpde.geometry import CellsNear, Geometry
 from mfpde.geometry.arcs import logarithms, moved_to
 from mfpde.measures.clouds import Cluster, moments_about
-from mfpde.transport import Flow, Transport
 
 _SHIFTS = 4
-# Share of the largest speed by which two ways to compute a velocity may differ.
 _ROUNDING = 1e-12
 # What covariances have along the radius, of the largest eigenvalue.  Its inverse must not count.
 _ROUNDING_OF_COVARIANCES = 1e-10
 
 
-@dataclass(frozen=True, eq=False)
-class Velocities:
-    """The velocity of a flow, anywhere and at the centres of cells."""
-
-    transport: Transport
-    flow: Flow
-
-    def at(self, points: FloatArray) -> FloatArray:
-        """Velocities (n, d) at points (n, d)."""
-        return self.transport.grid.velocity_at(self.flow.moments, points)
-
-    def in_cells(self, numbers: IntArray) -> FloatArray:
-        """Velocities (n, d) at the centres of cells with these flat numbers (n,)."""
-        return self.transport.velocity_in_cells(self.flow, numbers)
-
-
 @dataclass
 class Cells:
-    """Flat masses (cells,) of a density's cells, and the velocity field that moves them.
+    """Flat masses (cells,) of a density's cells, and the velocities that move them.
 
-    ``points`` (cells, d) are the centres.
+    ``velocity_at`` gives velocities (n, d) at points (n, d).
     """
 
     geometry: Geometry
-    points: FloatArray
     masses: FloatArray
-    velocities: Velocities
+    velocity_at: Callable[[FloatArray], FloatArray]
 
-    @classmethod
-    def of(
-        cls, geometry: Geometry, masses: FloatArray, velocities: Velocities
-    ) -> Cells:
-        """The cells of ``geometry`` with a copy of ``masses``."""
-        points = geometry.points.reshape(-1, geometry.dimension)
-        return cls(geometry, points, masses.ravel().copy(), velocities)
+    @property
+    def points(self) -> FloatArray:
+        """The centres (cells, d)."""
+        return self.geometry.points.reshape(-1, self.geometry.dimension)
 
     def within(self, centres: FloatArray, radius: float) -> Clusters:
         """Masses, means and covariances of the cells within ``radius`` of each centre."""
@@ -68,21 +47,26 @@ class Cells:
         or never.  Cells that move together are decided together, by the middle one.  A cell near
         several centres goes to the first.
         """
-        sizes = self.geometry.group_sizes
+        every, sizes = np.arange(len(self.masses)), self.geometry.group_sizes
+        middle_of = every - every % sizes + sizes // 2
         numbers, counts = self.geometry.cells_about(centres, radius)
-        is_middle = numbers % sizes[numbers] == sizes[numbers] // 2
-        has_mass = is_middle & (self.masses[numbers] > 0.0)
-        middles = numbers[has_mass]
-        owners = np.repeat(np.arange(len(counts)), counts)[has_mass]
+        owners = np.repeat(np.arange(len(counts)), counts)
+        has_mass = (numbers == middle_of[numbers]) & (self.masses[numbers] > 0.0)
+        middles, owners = numbers[has_mass], owners[has_mass]
         outwards = self.points[middles] - centres[owners]
         distances = np.linalg.norm(outwards, axis=1, keepdims=True)
         outwards = outwards / np.maximum(distances, 1e-300)
         back = np.minimum(0.5 * self.geometry.spacing, distances)
-        inner = self.velocities.at(self.points[middles] - back * outwards)
-        rises = self.velocities.in_cells(middles) - inner
-        rises = np.einsum("ni,ni->n", rises, outwards)
-        chosen = rises <= _ROUNDING * np.abs(inner).max(initial=0.0)
-        return _list_groups(middles[chosen], owners[chosen], sizes, len(centres))
+        ends = np.stack([self.points[middles], self.points[middles] - back * outwards])
+        speeds = self.velocity_at(ends.reshape(-1, ends.shape[2])).reshape(ends.shape)
+        rises = np.einsum("ni,ni->n", speeds[0] - speeds[1], outwards)
+        comes = rises <= _ROUNDING * np.abs(speeds).max(initial=0.0)
+        owner_of = np.full(len(self.masses), len(counts))
+        np.minimum.at(owner_of, middles[comes], owners[comes])
+        owner_of = owner_of[middle_of]
+        cells = np.argsort(owner_of, kind="stable")
+        counts = np.bincount(owner_of, minlength=len(counts) + 1)[:-1]
+        return CellsNear(cells[: counts.sum()], counts)
 
     def taken(self, centres: FloatArray, near: CellsNear) -> Clusters:
         """Empty the cells ``near`` each centre; return their masses, means and covariances."""
@@ -128,17 +112,3 @@ class Cells:
         result = np.zeros(len(self.points))
         result[cells] = weights
         return result
-
-
-def _list_groups(
-    middles: IntArray, owners: IntArray, sizes: IntArray, count: int
-) -> CellsNear:
-    """All cells of the groups with these middle cells, each near one of ``count`` centres."""
-    firsts = middles - sizes[middles] // 2
-    # A group near several centres is the first one's.
-    kept = np.sort(np.unique(firsts, return_index=True)[1])
-    firsts, owners, length = firsts[kept], owners[kept], sizes[middles[kept]]
-    ends = np.cumsum(length)
-    within = np.arange(length.sum()) - np.repeat(ends - length, length)
-    counts = np.bincount(owners, weights=length, minlength=count).astype(np.int64)
-    return CellsNear(np.repeat(firsts, length) + within, counts)

@@ -76,11 +76,32 @@ class Clusters(NamedTuple):
         pairs = zip(self, others, strict=True)
         return Clusters(*(np.concatenate(pair) for pair in pairs))
 
+    def merged(self, first: int, second: int) -> Clusters:
+        """These atoms with the ``second`` united with the ``first``."""
+        united = Clusters.of(
+            [joined(self.one(first), self.one(second))], self.positions.shape[1]
+        )
+        others = np.arange(len(self.masses)) != second
+        parts = [part.copy() for part in self]
+        for part, new in zip(parts, united, strict=True):
+            part[first] = new[0]
+        return Clusters(*parts).chosen(others)
+
     def joined(self, others: Clusters) -> Clusters:
         """Each atom united with the one of the same index in ``others`` where that has mass."""
         pairs = zip(zip(*self, strict=True), zip(*others, strict=True), strict=True)
         united = [joined(one, two) if two[0] > 0.0 else one for one, two in pairs]
         return Clusters.of(united, self.positions.shape[1])
+
+
+def nearest_pair(points: FloatArray) -> tuple[float, int, int]:
+    """Smallest distance, straight through the sphere, of two ``points`` (n, d), and which."""
+    if len(points) < 2:
+        return np.inf, 0, 0
+    apart = np.linalg.norm(points[:, np.newaxis] - points, axis=2)
+    np.fill_diagonal(apart, np.inf)
+    first, second = map(int, np.unravel_index(np.argmin(apart), apart.shape))
+    return float(apart[first, second]), first, second
 
 
 def state_of(masses: FloatArray, atoms: Atoms) -> State:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from mfpde.arrays import choice
@@ -12,7 +10,6 @@ from mfpde.atoms.hand_off import MEETING_DISTANCE, HandOff
 from mfpde.atoms.motion import AtomMotion
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.geometry.arcs import logarithms, moved_to
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Atoms
 from mfpde.transport import Flow, State, Transport
@@ -73,13 +70,6 @@ NARROW_CELLS = 1e-3
 """Width, in cells, below which an atom may go on as a point."""
 
 
-class Exchange(NamedTuple):
-    """A state after atoms have done something, and the events: births, merges, fissions."""
-
-    state: State
-    events: tuple[Event, ...]
-
-
 class ExactAtoms:
     """Exact atoms of a run: mass exchanged between density and atoms, and atoms moved alone."""
 
@@ -88,9 +78,11 @@ class ExactAtoms:
         self.hand_off = HandOff(transport)
         self.motion = AtomMotion(equation, MEETING_DISTANCE)
 
-    def exchange(self, state: State, flow: Flow, time: float) -> Exchange:
+    def exchange(
+        self, state: State, flow: Flow, time: float
+    ) -> tuple[State, tuple[Event, ...]]:
         """Let mass pass; the very same state is returned if nothing was to do."""
-        return Exchange(*self.hand_off.apply(state, flow, time))
+        return self.hand_off.apply(state, flow, time)
 
     def are_alone(self, state: State, flow: Flow) -> bool:
         """Whether the density is negligible and the atoms act as points."""
@@ -100,14 +92,15 @@ class ExactAtoms:
             return False
         return self.hand_off.act_as_points(state, flow, NARROW_CELLS)
 
-    def move_alone(self, state: State, *, start: float, end: float) -> Exchange:
+    def move_alone(
+        self, state: State, *, start: float, end: float
+    ) -> tuple[State, tuple[Event, ...]]:
         """Move the atoms alone; the density left over joins them first."""
         atoms = _with_remains(state, self.transport)
         points, masses, events = self.motion.advanced(
             atoms.points, atoms.masses, start=start, end=end
         )
-        moved = state_of(np.zeros_like(state.masses), Atoms(points, masses))
-        return Exchange(moved, events)
+        return state_of(np.zeros_like(state.masses), Atoms(points, masses)), events
 
 
 def _with_remains(state: State, transport: Transport) -> Atoms:
@@ -117,15 +110,9 @@ def _with_remains(state: State, transport: Transport) -> Atoms:
         return atoms
     geometry = transport.grid.geometry
     centres = geometry.points.reshape(-1, geometry.dimension)
-    masses = state.masses.ravel()
+    masses, weights = state.masses.ravel(), atoms.masses.copy()
+    sums = atoms.masses[:, np.newaxis] * atoms.points
     nearest = np.argmax(centres @ atoms.points.T, axis=1)
-    positions, weights = atoms.points.copy(), atoms.masses.copy()
-    for index in range(len(atoms)):
-        own = (nearest == index) & (masses > 0)
-        mass = float(masses[own].sum())
-        if mass == 0:
-            continue
-        shift = masses[own] @ logarithms(positions[index], centres[own]) / mass
-        weights[index] += mass
-        positions[index] = moved_to(positions[index], mass / weights[index] * shift)
-    return Atoms(positions, weights)
+    np.add.at(weights, nearest, masses)
+    np.add.at(sums, nearest, masses[:, np.newaxis] * centres)
+    return Atoms(sums / np.linalg.norm(sums, axis=1, keepdims=True), weights)

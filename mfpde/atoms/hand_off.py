@@ -17,16 +17,17 @@ ascent and in descent:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms.cells import Cells, Velocities
-from mfpde.atoms.clusters import Clusters, contraction_rates
-from mfpde.atoms.peaks import peaks
-from mfpde.geometry.arcs import smallest_distance
-from mfpde.measures.clouds import POINT_WIDTH, joined, largest_widths
+from mfpde.atoms.cells import Cells
+from mfpde.atoms.clusters import Clusters, contraction_rates, nearest_pair
+from mfpde.atoms.peaks import find_peaks
+from mfpde.measures.clouds import POINT_WIDTH, largest_widths
 from mfpde.measures.events import Event, EventKind
 from mfpde.transport import Flow, State, Transport
 
@@ -78,7 +79,7 @@ class HandOff:
 
         The very same state is returned if nothing was to do.
         """
-        cells = Cells.of(self.geometry, state.masses, Velocities(self.transport, flow))
+        cells = Cells(self.geometry, state.masses.flatten(), self._velocity_at(flow))
         exchange = _Exchange(Clusters.of_state(state), cells, time)
         _merge(exchange)
         self._release(exchange)
@@ -97,7 +98,10 @@ class HandOff:
         if (widths > widest_cells * self.spacing).any():
             return False
         wide = atoms.positions[widths > POINT_WIDTH]
-        return bool((self._fastest(wide, Velocities(self.transport, flow)) < 0).all())
+        return bool((self._fastest(wide, self._velocity_at(flow)) < 0).all())
+
+    def _velocity_at(self, flow: Flow) -> Callable[[FloatArray], FloatArray]:
+        return partial(self.transport.grid.velocity_at, flow.moments)
 
     def _release(self, exchange: _Exchange) -> None:
         """Return wide atoms to the cells where the flow expands."""
@@ -105,7 +109,7 @@ class HandOff:
         widths = largest_widths(atoms.covariances)
         is_released = widths > RELEASED_CELLS * self.spacing
         wide = atoms.positions[is_released]
-        is_released[is_released] = self._fastest(wide, cells.velocities) > 0
+        is_released[is_released] = self._fastest(wide, cells.velocity_at) > 0
         smoothing = (RELEASE_SMOOTHING * self.spacing) ** 2
         for index in map(int, np.flatnonzero(is_released)):
             at_centres = cells.as_gaussian(
@@ -120,6 +124,8 @@ class HandOff:
     def _absorb(self, exchange: _Exchange) -> bool:
         """Let atoms take the mass that the flow contracts to them; return if any was taken."""
         atoms, cells = exchange.atoms, exchange.cells
+        if len(atoms.masses) == 0:
+            return False
         near = cells.contracted(atoms.positions, ABSORBED_CELLS * self.spacing)
         taken = cells.taken(atoms.positions, near)
         exchange.atoms = atoms.joined(taken)
@@ -131,9 +137,12 @@ class HandOff:
         Atoms are created one at a time, since each changes the cells that the others find.
         """
         cells, reach = exchange.cells, ALONE_CELLS * self.spacing
-        found = peaks(self.geometry, cells.masses, SMALLEST_MASS)
+        found = find_peaks(self.geometry, cells.masses, SMALLEST_MASS)
         # Around atoms that have emptied their cells there are many.
         starts = _alone(cells.points[found], exchange.atoms.positions, reach)
+        # Peaks in the window of a denser one lead to the same mass.
+        close = starts @ starts.T > np.cos(ABSORBED_CELLS * self.spacing)
+        starts = starts[~np.triu(close, 1).any(axis=0)]
         centres = self._centres_of_narrow_mass(cells, starts)
         for centre in _alone(centres, exchange.atoms.positions, reach):
             born = self._atom_at(cells, centre[np.newaxis])
@@ -145,7 +154,7 @@ class HandOff:
 
     def _atom_at(self, cells: Cells, centre: FloatArray) -> Clusters | None:
         """A new atom from the mass about ``centre`` (1, d), if the flow contracts it."""
-        if self._fastest(centre, cells.velocities)[0] >= 0:
+        if self._fastest(centre, cells.velocity_at)[0] >= 0:
             return None
         near = cells.contracted(centre, SWALLOWED_CELLS * self.spacing)
         if cells.masses[near[0]].sum() < SMALLEST_MASS:
@@ -154,10 +163,10 @@ class HandOff:
 
     def _centres_of_narrow_mass(self, cells: Cells, starts: FloatArray) -> FloatArray:
         """Means of the mass in windows about ``starts`` that is neither light nor wide."""
-        if len(starts) == 0:
-            return starts
         centres = starts
         for step in range(_WINDOW_STEPS):
+            if len(centres) == 0:
+                return centres
             _, centres, covariances = cells.within(centres, WINDOW_CELLS * self.spacing)
             widths = largest_widths(covariances) / self.spacing
             is_last = step == _WINDOW_STEPS - 1
@@ -167,28 +176,19 @@ class HandOff:
         masses = cells.within(centres, SWALLOWED_CELLS * self.spacing).masses
         return centres[masses >= SMALLEST_MASS]
 
-    def _fastest(self, centres: FloatArray, velocities: Velocities) -> FloatArray:
+    def _fastest(
+        self, centres: FloatArray, velocity_at: Callable[[FloatArray], FloatArray]
+    ) -> FloatArray:
         """Largest rate of expansion (n,) at each of ``centres`` (n, d)."""
-        reach = REACH_CELLS * self.spacing
-        rates = contraction_rates(velocities.at, centres, reach)
+        rates = contraction_rates(velocity_at, centres, REACH_CELLS * self.spacing)
         return np.asarray(rates.max(axis=1, initial=-np.inf))
 
 
 def _merge(exchange: _Exchange) -> None:
     """Join atoms that have met."""
-    atoms = exchange.atoms
-    if smallest_distance(atoms.positions) >= MEETING_DISTANCE:
-        return
-    held, dimension = [atoms.one(0)], atoms.positions.shape[1]
-    for atom in map(atoms.one, range(1, len(atoms.masses))):
-        for index, other in enumerate(held):
-            if np.linalg.norm(atom[1] - other[1]) < MEETING_DISTANCE:
-                exchange.record("merge", Clusters.of([other, atom], dimension))
-                held[index] = joined(other, atom)
-                break
-        else:
-            held.append(atom)
-    exchange.atoms = Clusters.of(held, dimension)
+    while (near := nearest_pair(exchange.atoms.positions))[0] < MEETING_DISTANCE:
+        exchange.record("merge", exchange.atoms.chosen([*near[1:]]))
+        exchange.atoms = exchange.atoms.merged(*near[1:])
 
 
 def _alone(points: FloatArray, positions: FloatArray, reach: float) -> FloatArray:

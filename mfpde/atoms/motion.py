@@ -16,9 +16,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from mfpde.arrays import FloatArray
+from mfpde.atoms.clusters import nearest_pair
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry.arcs import smallest_distance
-from mfpde.measures.clouds import joined
 from mfpde.measures.events import Event
 from mfpde.terms import PointMasses
 
@@ -26,6 +25,10 @@ RELATIVE_TOLERANCE = 1e-10
 ABSOLUTE_TOLERANCE = 1e-13
 MOST_EVALUATIONS = 30_000
 """Evaluations of the atoms' velocities between two meetings; long runs take some thousands."""
+
+
+_MET = 1 + 1e-6
+"""Factor of the distance at which atoms meet, which the integrator finds to rounding."""
 
 
 class AtomsTooFastError(FloatingPointError):
@@ -55,24 +58,25 @@ class AtomMotion:
         """
         events: list[Event] = []
         while start < end and len(masses) > 0:
-            points, start, met = self._until_meeting(
-                points, masses, start=start, end=end
-            )
-            while met is not None:
-                events.append(
-                    Event("merge", start, points[list(met)], masses[list(met)])
-                )
-                points, masses = _merged(points, masses, *met)
-                met = _nearest_pair(points, self.meeting_distance)
+            points, start = self._until_meeting(points, masses, start=start, end=end)
+            while (near := nearest_pair(points))[0] <= self.meeting_distance * _MET:
+                first, second = near[1:]
+                met = [first, second]
+                events.append(Event("merge", start, points[met], masses[met]))
+                points[first] = masses[met] @ points[met]
+                points = _unit(np.delete(points, second, axis=0))
+                masses = masses.copy()
+                masses[first] += masses[second]
+                masses = np.delete(masses, second)
         return points, masses, tuple(events)
 
     def _until_meeting(
         self, points: FloatArray, masses: FloatArray, *, start: float, end: float
-    ) -> tuple[FloatArray, float, tuple[int, int] | None]:
+    ) -> tuple[FloatArray, float]:
         shape = points.shape
 
         def meeting(_: float, flat: FloatArray) -> float:
-            return smallest_distance(_unit(flat.reshape(shape))) - self.meeting_distance
+            return nearest_pair(_unit(flat.reshape(shape)))[0] - self.meeting_distance
 
         meeting.terminal = True  # type: ignore[attr-defined]
         rate = self._rate(masses, shape)
@@ -80,10 +84,7 @@ class AtomMotion:
             rate, points.ravel(), end - start, meeting if len(masses) > 1 else None
         )
         last = _unit(found.y[:, -1].reshape(shape))
-        if found.status == 0:
-            return last, end, None
-        at = start + float(found.t[-1])
-        return last, at, _nearest_pair(last, np.inf)
+        return last, end if found.status == 0 else start + float(found.t[-1])
 
     def _rate(
         self, masses: FloatArray, shape: tuple[int, ...]
@@ -158,27 +159,3 @@ def _within_reason(
 
 def _unit(points: FloatArray) -> FloatArray:
     return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
-
-
-def _nearest_pair(points: FloatArray, reach: float) -> tuple[int, int] | None:
-    """Indices of the closest two atoms if they are closer than ``reach``, else None."""
-    if len(points) < 2:
-        return None
-    apart = np.linalg.norm(points[:, np.newaxis] - points, axis=2)
-    apart[np.tril_indices(len(points))] = np.inf
-    first, second = np.unravel_index(np.argmin(apart), apart.shape)
-    return (int(first), int(second)) if apart[first, second] < reach else None
-
-
-def _merged(
-    points: FloatArray, masses: FloatArray, first: int, second: int
-) -> tuple[FloatArray, FloatArray]:
-    nothing = np.zeros((points.shape[1], points.shape[1]))
-    mass, position, _ = joined(
-        (masses[first], points[first], nothing),
-        (masses[second], points[second], nothing),
-    )
-    kept = np.arange(len(masses)) != second
-    new_points, new_masses = points.copy(), masses.copy()
-    new_points[first], new_masses[first] = position, mass
-    return new_points[kept], new_masses[kept]

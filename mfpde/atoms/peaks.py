@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
@@ -17,15 +15,9 @@ HIGHEST_AWAY = 0.8
 LEAST_SHARE = 1e-2
 
 
-class RingMasses(NamedTuple):
-    """Masses (nlat, nlon), cell areas (nlat,), and cells of a group (nlat,), by ring."""
-
-    masses: FloatArray
-    areas: FloatArray
-    sizes: IntArray
-
-
-def peaks(geometry: Geometry, masses: FloatArray, smallest_mass: float) -> IntArray:
+def find_peaks(
+    geometry: Geometry, masses: FloatArray, smallest_mass: float
+) -> IntArray:
     """Cells (flat numbers) where the density is largest among neighbours, densest first.
 
     Peaks are left out that do not stand out from their surroundings, or that cannot hold
@@ -34,106 +26,66 @@ def peaks(geometry: Geometry, masses: FloatArray, smallest_mass: float) -> IntAr
     Parameters
     ----------
     geometry
-        A Circle or a Sphere.
+        A Circle or a Sphere, whose cells move in groups beside the poles.
     masses
         Cell masses, flat.
     smallest_mass
         Least mass of an atom.
     """
-    least = LEAST_SHARE * smallest_mass
-    if geometry.axis is not None:
-        raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
-    rings = masses.reshape(-1, geometry.shape[-1])
-    sizes = geometry.group_sizes.reshape(rings.shape)[:, 0]
-    # All cells of a circle are alike.
-    is_line = len(rings) == 1
-    areas = np.ones(1) if is_line else geometry.areas.reshape(rings.shape)[:, 0]
-    widest = float(areas.max())
-    found = _peaks(RingMasses(rings, areas, sizes), least / widest)
-    densities = masses[found] / areas[found // rings.shape[1]]
-    return np.asarray(found[np.argsort(-densities, kind="stable")])
+    rings = (-1, geometry.shape[-1])
+    sizes = geometry.group_sizes.reshape(rings)[:, 0]
+    densities = masses / geometry.areas.ravel()
+    least = LEAST_SHARE * smallest_mass / geometry.areas.max()
+    found = _find_peaks(densities.reshape(rings), sizes, least)
+    return np.asarray(found[np.argsort(-densities[found], kind="stable")])
 
 
 @compiled
-def _peaks(rings: RingMasses, least: float) -> IntArray:
-    masses, areas, sizes = rings
-    nlat, nlon = masses.shape
+def _find_peaks(densities: FloatArray, sizes: IntArray, least: float) -> IntArray:
+    nlat, nlon = densities.shape
     found = []
     for i in range(nlat):
-        row, size = masses[i], sizes[i]
-        lightest = least * areas[i]
-        far = min(AWAY_CELLS * size, nlon // 4)
+        row, size = densities[i], sizes[i]
         west, here = row[nlon - size], row[0]
         for j in range(0, nlon, size):
             east = row[j + size if j + size < nlon else 0]
             # Most cells are no peak along their ring: a quick look, without branches.
-            is_candidate = (here >= lightest) & (here >= west) & (here >= east)
+            is_candidate = (here >= least) & (here >= west) & (here >= east)
             west, here = here, east
-            if not is_candidate:
-                continue
-            around = _mean_of_four(rings, i, j, down=AWAY_CELLS, right=far)
-            stands_out = around <= HIGHEST_AWAY * row[j] / areas[i]
-            if stands_out and _is_highest(rings, i, j, size):
+            if is_candidate and _is_peak(densities, i, j, size):
                 found.append(i * nlon + j)
     return np.array(found, dtype=np.int64)
 
 
 @compiled
-def _is_highest(rings: RingMasses, i: int, j: int, size: int) -> bool:
-    """Whether a cell is as dense as all around it (next groups of ``size``).
+def _is_peak(densities: FloatArray, i: int, j: int, size: int) -> bool:
+    """Whether a cell is denser than all around it (next groups of ``size``), and stands out.
 
     Of equally dense cells the first counts, since mass symmetric about a pole peaks in a whole
     ring.  Diagonal neighbours count too, so that a slanting ridge has few peaks, not one in
     each of its steps.
     """
-    across = 1 if len(rings.areas) > 1 else 0
+    here, own = _look(densities, i, j)
+    # A circle has no rings beside its own.
+    across = 1 if len(densities) > 1 else 0
     for down in range(-across, across + 1):
         for right in range(-size, size + 1, size):
-            is_other = down != 0 or right != 0
-            if is_other and _is_above(rings, i + down, j + right, i, j):
+            there, number = _look(densities, i + down, j + right)
+            if there > here or (there == here and number < own):
                 return False
-    return True
+    far = min(AWAY_CELLS * size, densities.shape[1] // 4)
+    around = _look(densities, i, j - far)[0] + _look(densities, i, j + far)[0]
+    if across:
+        around += _look(densities, i - AWAY_CELLS, j)[0]
+        around += _look(densities, i + AWAY_CELLS, j)[0]
+    return bool(around <= (2 + 2 * across) * HIGHEST_AWAY * here)
 
 
 @compiled
-def _is_above(rings: RingMasses, i: int, j: int, ring: int, index: int) -> bool:
-    """Whether cell (i, j) is denser than (``ring``, ``index``), or as dense and before it."""
-    nlon = rings.masses.shape[1]
-    first, second = _on_grid(rings, i, j), _on_grid(rings, ring, index)
-    here, there = _density(rings, i, j), _density(rings, ring, index)
-    if here == there:
-        return bool(first[0] * nlon + first[1] < second[0] * nlon + second[1])
-    return bool(here > there)
-
-
-@compiled
-def _mean_of_four(rings: RingMasses, i: int, j: int, down: int, right: int) -> float:
-    """Mean density of the cells ``down`` rings and ``right`` cells away; of two on a circle."""
-    along = 0.5 * (_density(rings, i, j - right) + _density(rings, i, j + right))
-    if len(rings.areas) == 1:
-        return along
-    across = 0.5 * (_density(rings, i - down, j) + _density(rings, i + down, j))
-    return 0.5 * (along + across)
-
-
-@compiled
-def _density(rings: RingMasses, i: int, j: int) -> float:
-    """Density at a cell whose numbers may run over the poles or around the ring."""
-    ring, index = _on_grid(rings, i, j)
-    return float(rings.masses[ring, index] / rings.areas[ring])
-
-
-@compiled
-def _on_grid(rings: RingMasses, i: int, j: int) -> tuple[int, int]:
-    """Ring and index in it of a cell whose numbers may run over the poles or around the ring."""
-    nlat, nlon = rings.masses.shape
-    if i < 0:
-        i, j = -1 - i, j + nlon // 2
-    elif i >= nlat:
-        i, j = 2 * nlat - 1 - i, j + nlon // 2
-    # No cell is asked for from farther than a whole turn.
-    if j < 0:
-        j += nlon
-    elif j >= nlon:
-        j -= nlon
-    return i, j
+def _look(densities: FloatArray, i: int, j: int) -> tuple[float, int]:
+    """Density and flat number of a cell whose ring may lie beyond a pole, or place beyond 0."""
+    nlat, nlon = densities.shape
+    if i < 0 or i >= nlat:
+        i, j = (-1 - i if i < 0 else 2 * nlat - 1 - i), j + nlon // 2
+    j %= nlon
+    return densities[i, j], i * nlon + j

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.spatial.distance import pdist
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
@@ -98,11 +97,6 @@ def inverse_differential(
         stretch = 1 / np.sinc(lengths / np.pi)
     # Where u = 0 there is no direction: everything is across, and stretched by 1.
     return np.asarray(along * directions + stretch * (vectors - along * radial))
-
-
-def smallest_distance(points: FloatArray) -> float:
-    """Smallest distance, straight through the sphere, between two of ``points`` (n, d)."""
-    return float(pdist(points).min(initial=np.inf))
 
 
 def tangent_frames(points: FloatArray) -> FloatArray:
