@@ -6,6 +6,7 @@ References are particles from the same start, and stationary atoms found by Newt
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -119,6 +120,7 @@ def particle_reference(
     """
     # Labels on the circle are as accurate as they are asked to be, particles are not.
     are_labels = start.dimension == 2
+    tight: Any = {"rtol": 1e-8, "atol": 1e-10} if are_labels else {}
     run = solve_particles(
         equation,
         start,
@@ -126,8 +128,7 @@ def particle_reference(
         save_at=saves,
         method="labels" if are_labels else "auto",
         count=count,
-        rtol=1e-8 if are_labels else None,
-        atol=1e-10 if are_labels else None,
+        **tight,
     )
     if len(saves) > 1:
         run = run.tracked(Concentration(smallest_mass=smallest_mass))

@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray, IntArray
-from mfpde.compiled import compiled, compiled_sum
+from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.compiled import compiled_sum
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
 from mfpde.terms import PointMasses
@@ -156,16 +156,6 @@ class Transport(ABC):
         """Return the velocity where the scheme needs it, at the centres: (directions, *shape)."""
         return self.grid.velocity(moments)
 
-    def velocity_in_cells(self, flow: Flow, numbers: IntArray) -> FloatArray:
-        """Return velocities (n, d) at the centres of cells with flat ``numbers`` (n,)."""
-        tangents = self.grid.geometry.tangents
-        directions, dimension = len(tangents), tangents.shape[-1]
-        return _vectors(
-            flow.velocity.reshape(directions, -1),
-            tangents.reshape(directions, -1, dimension),
-            numbers,
-        )
-
     def size_of(self, moments: ComplexArray) -> float:
         """Return the norm of moments in which errors are measured: degrees l count as 1 / l."""
         return weighted_norm(self._weights, moments)
@@ -194,17 +184,3 @@ def weighted_norm(weights: FloatArray, moments: ComplexArray) -> float:
         real, imag = moments[k].real, moments[k].imag
         total += weights[k] * weights[k] * (real * real + imag * imag)
     return float(np.sqrt(total))
-
-
-@compiled
-def _vectors(
-    components: FloatArray, tangents: FloatArray, numbers: IntArray
-) -> FloatArray:
-    """Vectors (n, d) with ``components`` (a, cells) along ``tangents`` (a, cells, d)."""
-    vectors = np.zeros((len(numbers), tangents.shape[2]))
-    for n in range(len(numbers)):
-        for a in range(len(components)):
-            for i in range(tangents.shape[2]):
-                along = components[a, numbers[n]]
-                vectors[n, i] += along * tangents[a, numbers[n], i]
-    return vectors

@@ -10,7 +10,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import FloatArray
 from mfpde.terms import PointMasses
 from mfpde.transport.base import LARGEST_ERROR, Step, Transport
 from mfpde.transport.state import Flow, State
@@ -105,7 +105,3 @@ class Phases(Transport):
     def flow(self, state: State) -> Flow:
         """Return moments and velocities of ``state`` in its phase."""
         return self._at(state).flow(state)
-
-    def velocity_in_cells(self, flow: Flow, numbers: IntArray) -> FloatArray:
-        """Return velocities (n, d) at the centres of cells, in the second phase."""
-        return self._rough.velocity_in_cells(flow, numbers)

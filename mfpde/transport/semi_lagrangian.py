@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
 from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
 from mfpde.grid_equation import GridEquation
@@ -73,12 +73,6 @@ class SemiLagrangian(FluxTransport):
     ) -> tuple[FloatArray, float]:
         """The face velocity, and the unresolved mass."""
         return velocity, self.unresolved_mass(masses)
-
-    def velocity_in_cells(self, flow: Flow, numbers: IntArray) -> FloatArray:
-        """Velocity (n, d) at the centres of cells, from the moments of ``flow``."""
-        geometry = self.grid.geometry
-        points = geometry.points.reshape(-1, geometry.dimension)[numbers]
-        return self.grid.velocity_at(flow.moments, points)
 
     def advanced(self, state: State, flow: Flow, step: float) -> Advance:
         """State after a step of the method, and the flow of its last stage.
