@@ -32,12 +32,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import LARGEST_COUNT, FloatArray, whole_number
+from mfpde.arrays import LARGEST_COUNT, FloatArray, IntArray, whole_number
 from mfpde.geometry import Sphere, circle
 from mfpde.geometry.arcs import normalised
 from mfpde.geometry.base import as_kind
 from mfpde.measures.distributions import TURN, AngularDistribution
-from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
+from mfpde.measures.measure import AnyMeasure, Atoms, Density
 from mfpde.measures.normal_points import spread_atoms
 
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
@@ -117,59 +117,52 @@ def _place(
     measure: AnyMeasure, count: int, generator: np.random.Generator | None
 ) -> Atoms:
     """Place ``count`` atoms of equal mass, at random or, without generator, evenly."""
-    known = measure if isinstance(measure, Atoms) else as_measure(measure)
-    total = known.total_mass
+    measure = spread_atoms(measure)
+    total, dimension = measure.total_mass, measure.dimension
     if total <= 0:
         raise ValueError(
             f"total mass = {total:g} must be above 0 to have points to choose"
         )
-    measure, levels = spread_atoms(measure), _levels(count, generator)
-    if measure.dimension == 2:
-        distribution = AngularDistribution.of(measure)
-        angles = distribution.quantile(distribution.total_mass * levels)
-        return _with_equal_masses(circle.points_at(angles), distribution.total_mass)
-    if isinstance(measure, Atoms):
-        return _with_equal_masses(_choose_atoms(measure, total * levels), total)
-    whole = as_measure(measure)
-    if whole.geometry.axis is not None:
-        angles = AngularDistribution.of_polar(whole).normalized().quantile(levels)
-        across = normalised(_directions(count, whole.dimension - 1, generator))
-        across *= np.sin(angles)[:, np.newaxis]
-        points = np.column_stack([across, np.cos(angles)])
-        return _with_equal_masses(points, total)
-    on_atoms = total * levels <= whole.atoms.total_mass
-    if whole.density.total_mass == 0:
-        on_atoms[:] = True
-    points = np.empty((count, whole.dimension))
-    points[on_atoms] = _choose_atoms(whole.atoms, total * levels[on_atoms])
-    points[~on_atoms] = _points_of_density(
-        whole.density, int((~on_atoms).sum()), generator
-    )
-    return _with_equal_masses(points, total)
+    first, second = _lattice(count, generator)
+    if dimension == 2:
+        angles = AngularDistribution.of(measure).normalized().quantile(first)
+        points = circle.points_at(angles)
+    elif isinstance(measure, Atoms):
+        points = _choose_atoms(measure, total * first)
+    elif measure.geometry.axis is not None:
+        angles = AngularDistribution.of_polar(measure).normalized().quantile(first)
+        around = circle.points_at(TURN * second)
+        if dimension > 3:
+            around = normalised(_directions(count, dimension - 1, generator))
+        sines = np.sin(angles)[:, np.newaxis]
+        points = np.column_stack([sines * around, np.cos(angles)])
+    else:
+        on_atoms = total * first <= measure.atoms.total_mass
+        if measure.density.total_mass == 0:
+            on_atoms[:] = True
+        points = np.empty((count, dimension))
+        points[on_atoms] = _choose_atoms(measure.atoms, total * first[on_atoms])
+        lattice = _lattice(int((~on_atoms).sum()), generator)
+        points[~on_atoms] = _points_of_density(measure.density, *lattice)
+    return Atoms(points, np.full(count, total / count))
 
 
-def _levels(count: int, generator: np.random.Generator | None) -> FloatArray:
-    """Shares of the mass: uniform, or (i + 1/2) / count."""
+def _lattice(
+    count: int, generator: np.random.Generator | None
+) -> tuple[FloatArray, FloatArray]:
+    """Pairs of numbers in [0, 1): uniform, or ((i + 1/2) / count, frac(i g))."""
     if generator is not None:
-        return generator.random(count)
-    return np.asarray((np.arange(count) + 0.5) / count)
-
-
-def _fractions(count: int, generator: np.random.Generator | None) -> FloatArray:
-    """Numbers in [0, 1): uniform, or fractions of the multiples of the golden ratio."""
-    if generator is not None:
-        return generator.random(count)
-    return np.asarray(np.mod(GOLDEN * np.arange(count), 1.0))
+        return generator.random(count), generator.random(count)
+    numbers = np.arange(count)
+    return (numbers + 0.5) / count, np.mod(GOLDEN * numbers, 1.0)
 
 
 def _directions(
     count: int, dimension: int, generator: np.random.Generator | None
 ) -> FloatArray:
-    """Vectors (count, dimension): normal, or golden angles, or seeded in opposite pairs."""
+    """Normal vectors (count, dimension), or seeded ones in opposite pairs."""
     if generator is not None:
         return generator.standard_normal((count, dimension))
-    if dimension == 2:
-        return np.asarray(circle.points_at(TURN * _fractions(count, None)))
     seeded = np.random.default_rng(DIRECTION_SEED)
     half = seeded.standard_normal(((count + 1) // 2, dimension))
     return np.stack([half, -half], axis=1).reshape(-1, dimension)[:count]
@@ -177,8 +170,6 @@ def _directions(
 
 def _choose_atoms(atoms: Atoms, levels: FloatArray) -> FloatArray:
     """Points of the atoms in whose parts of the cumulated mass, from above, ``levels`` fall."""
-    if not len(levels):
-        return np.empty((0, atoms.dimension))
     order = np.argsort(-atoms.points[:, -1], kind="stable")
     owners = np.searchsorted(np.cumsum(atoms.masses[order]), levels)
     # A level beyond all atoms is due to rounding.
@@ -186,40 +177,32 @@ def _choose_atoms(atoms: Atoms, levels: FloatArray) -> FloatArray:
 
 
 def _points_of_density(
-    density: Density, count: int, generator: np.random.Generator | None
+    density: Density, first: FloatArray, second: FloatArray
 ) -> FloatArray:
-    """Points (count, 3) of a density on a :class:`Sphere`, by the map of Rosenblatt."""
+    """Points (n, 3) of a density on a :class:`Sphere`, by the map of Rosenblatt."""
     sphere = as_kind("geometry", density.geometry, Sphere)
-    rings, shares = _find_levels(density.masses.sum(axis=1), _levels(count, generator))
+    cells = np.append(0.0, np.cumsum(density.masses))
+    below = cells[:: sphere.nlon]
     heights = np.cos(sphere.rings.face_colatitudes)
+    rings, shares = _find_levels(below, first * below[-1])
     z = heights[rings] + shares * np.diff(heights)[rings]
-    fractions, longitudes = _fractions(count, generator), np.empty(count)
-    # Cell 0 is centred at longitude 0, which cuts it in halves.
-    faces = np.concatenate([[0.0], np.arange(sphere.nlon) + 0.5, [sphere.nlon]])
-    for ring in np.unique(rings):
-        masses, chosen = density.masses[ring], rings == ring
-        pieces = np.concatenate([masses[:1] / 2, masses[1:], masses[:1] / 2])
-        cells, shares = _find_levels(pieces, fractions[chosen])
-        places = faces[cells] + shares * np.diff(faces)[cells]
-        longitudes[chosen] = places * sphere.longitude_step
-    sines = np.sqrt(np.maximum((1.0 - z) * (1.0 + z), 0.0))
+    # Cell 0 is centred at longitude 0, from which on the mass of a ring is counted.
+    sums, half = np.diff(below)[rings], density.masses[rings, 0] / 2
+    levels = below[rings] + np.mod(second * sums + half, sums)
+    found, shares = _find_levels(cells, levels)
+    longitudes = (found % sphere.nlon + shares - 0.5) * sphere.longitude_step
     around = circle.points_at(longitudes)
+    sines = np.sqrt(np.maximum((1.0 - z) * (1.0 + z), 0.0))
     return np.column_stack([sines[:, np.newaxis] * around, z])
 
 
 def _find_levels(
-    masses: FloatArray, shares: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Which of the ``masses`` holds each of these ``shares`` of their sum, and its part below."""
-    levels = np.concatenate([[0.0], np.cumsum(masses)])
-    given = shares * levels[-1]
-    found = np.searchsorted(levels, given, side="right") - 1
+    cumulated: FloatArray, levels: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Intervals of the ``cumulated`` masses in which levels lie, and their parts below."""
+    found = np.searchsorted(cumulated, levels, side="right") - 1
     # A level that rounding puts at the very end belongs to the last interval with mass.
-    last = int(np.searchsorted(levels, levels[-1], side="left")) - 1
+    last = int(np.searchsorted(cumulated, cumulated[-1], side="left")) - 1
     intervals = np.minimum(found, last)
-    parts = (given - levels[intervals]) / masses[intervals]
+    parts = (levels - cumulated[intervals]) / np.diff(cumulated)[intervals]
     return intervals, np.clip(parts, 0.0, 1.0)
-
-
-def _with_equal_masses(points: FloatArray, total: float) -> Atoms:
-    return Atoms(points, np.full(len(points), total / len(points)))
