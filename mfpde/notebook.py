@@ -31,7 +31,7 @@ def call_above(what: str, result: object, *places: object, **options: Any) -> An
 
 
 class Shown:
-    """A result that a notebook shows as a small picture beside a table.
+    """A result that a prompt shows in a line, a notebook as a small picture beside a table.
 
     A class brings ``facts``, the rows of the table; a picture is registered for it with
     ``mfpde.plotting.pictures.picture_of``.
@@ -41,6 +41,10 @@ class Shown:
     def facts(self) -> dict[str, str]:
         """What a notebook says of the result in a table, by name; nothing by default."""
         return {}
+
+    def __repr__(self) -> str:
+        words = ", ".join(f"{name} {value}" for name, value in self.facts.items())
+        return f"<{type(self).__name__}: {words}>"
 
     def _repr_html_(self) -> str:
         title, png = type(self).__name__, call_above(PICTURE, self)

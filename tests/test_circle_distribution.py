@@ -177,5 +177,3 @@ def test_errors_name_the_value_and_the_way_out():
         empty.normalized()
     with pytest.raises(ValueError, match=r"radius = -1.0 must be .* at least 0"):
         empty.ball_mass(0.0, -1.0)
-    with pytest.raises(ValueError, match=r"d = 3 .*needs a Circle or atoms with d = 2"):
-        AngularDistribution.of(Atoms(np.eye(3)))

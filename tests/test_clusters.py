@@ -264,7 +264,7 @@ def test_very_many_points_are_taken_together(rng) -> None:
         ({"points_or_measure": np.ones((3, 1))}, "d must be at least 2"),
         ({"points_or_measure": np.empty((0, 3))}, "add up to 0"),
         ({"masses": [0.5, 0.5]}, r"masses of shape \(2,\) do not match"),
-        ({"masses": [0.5, 0.0, 1.0]}, r"masses\[1\] = 0.0 must be above 0"),
+        ({"masses": [0.5, 0.0, 1.0]}, r"masses\[1\] = 0 must be above 0"),
         ({"masses": [1.0, np.nan, 1.0]}, r"masses\[1\] = nan must be finite"),
         ({"angle": 0.0}, "angle = 0.0 must be a finite number, above 0"),
         ({"angle": 3.2}, "angle = 3.2 .* at most 3.14159"),

@@ -16,8 +16,8 @@ import mfpde
 from mfpde.commands.answers import save_picture, say
 from mfpde.measures.angular_transport import angular_distance
 from mfpde.measures.distributions import AngularDistribution
-from mfpde.measures.measure import AnyMeasure
-from mfpde.measures.wasserstein import is_zonal, wasserstein_report
+from mfpde.measures.measure import AnyMeasure, as_measure
+from mfpde.measures.wasserstein import wasserstein_report
 from mfpde.notebook import format_table
 from mfpde.runs.run import Run, spread_indices
 from mfpde.settings import Settings
@@ -72,7 +72,7 @@ def compare_with_particles(run: Run, particles: Run) -> str:
     and large measures coarsened.  Without the package that finds it there is a line in its place.
     """
     head = f"against {particles.statistics['particles']} particles ({particles.reason})"
-    by_angles, rows = is_zonal(run.final), []
+    by_angles, rows = as_measure(run.final).geometry.axis is not None, []
     times = np.intersect1d(run.times, particles.times)
     try:
         for time in times[spread_indices(len(times))] if len(times) else ():
@@ -91,5 +91,5 @@ def compare_with_particles(run: Run, particles: Run) -> str:
 
 def zonal_distance(a: AnyMeasure, b: AnyMeasure) -> float:
     """W1 between the polar angles of two measures, in radians."""
-    first, second = (AngularDistribution.of_polar(m).normalized() for m in (a, b))
+    first, second = (AngularDistribution.of(m).normalized() for m in (a, b))
     return angular_distance(first, second, 1)

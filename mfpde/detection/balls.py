@@ -19,8 +19,12 @@ from mfpde.compiled import compiled
 from mfpde.detection.field import unknown_grid
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
-from mfpde.measures.distributions import ANGLE_ROUNDING, AngularDistribution
-from mfpde.measures.measure import Atoms, Measure
+from mfpde.measures.distributions import (
+    ANGLE_ROUNDING,
+    AngularDistribution,
+    polar_angles,
+)
+from mfpde.measures.measure import Measure
 
 LARGEST_RADIUS = np.pi / 6
 LEAST_CORE_CELLS = 4.0
@@ -124,17 +128,11 @@ def _largest_arc(masses: FloatArray, width: float) -> float:
 def _(zonal: Zonal, measure: Measure, radius: float) -> float:
     cumulated = np.concatenate([[0.0], np.cumsum(measure.density.masses)])
     below, above = np.interp([radius, np.pi - radius], zonal.face_angles, cumulated)
-    angles = polar_angles(measure.atoms)
+    angles = polar_angles(measure.atoms.points)
     reach = radius + ANGLE_ROUNDING
     north = measure.atoms.masses[angles <= reach].sum()
     south = measure.atoms.masses[angles >= np.pi - reach].sum()
     return float(max(below + north, cumulated[-1] - above + south))
-
-
-def polar_angles(atoms: Atoms) -> FloatArray:
-    """Angles (n,) of the atoms from the last axis, accurate at the poles too."""
-    across = np.linalg.norm(atoms.points[:, :-1], axis=1)
-    return np.asarray(np.arctan2(across, atoms.points[:, -1]))
 
 
 @_largest_ball.register(Sphere)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray
-from mfpde.detection.balls import ball_radius, polar_angles
+from mfpde.detection.balls import ball_radius
 from mfpde.detection.decision import LEAST_SHARE
 from mfpde.detection.field import VelocityField, coarse_differences, coarsened
 from mfpde.detection.jumps import REACH_OF_JUMPS, holds_mass, jump_faces
@@ -19,6 +19,7 @@ from mfpde.detection.line_basins import REACH, AngleInterval, Gaps, Line, LineCo
 from mfpde.detection.report import REST, ConcentrationReport
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Zonal
+from mfpde.measures.distributions import polar_angles
 from mfpde.measures.measure import Density, Measure
 
 _CORE_STEPS = 20
@@ -56,7 +57,7 @@ class _ZonalLine(Line):
         self.directions = zonal.dimension - 1
         self.core_radius = ball_radius(equation)
         self.total = measure.total_mass
-        density, rings = measure.density, polar_angles(measure.atoms)
+        density, rings = measure.density, polar_angles(measure.atoms.points)
         self.ring_angles = np.concatenate([zonal.angles, rings])
         # An atom of the measure is one also where it rests.
         moving = [density.masses * ~self.frozen, measure.atoms.masses]

@@ -45,53 +45,26 @@ class AngularDistribution:
 
     @classmethod
     def of(cls, measure: AnyMeasure) -> AngularDistribution:
-        """Distribution of a density on a Circle, of atoms in the plane, or of both.
+        """Distribution of the angle on S^1, in higher dimensions of the polar angle.
 
-        Raises
-        ------
-        ValueError
-            If the measure does not live on a circle.
+        There a density lies on a :class:`Zonal` grid, or else is refused (``ValueError``), and
+        an atom stands for its ring about the last axis.
         """
-        if measure.dimension != 2:
-            place = (
-                "atoms" if isinstance(measure, Atoms) else as_measure(measure).geometry
-            )
-            raise ValueError(
-                f"the measure lives in dimension d = {measure.dimension} ({place}); a "
-                "circular distribution needs a Circle or atoms with d = 2"
-            )
-        atoms = atoms_of(measure)
-        faces, below = np.array([0.0, TURN]), np.zeros(2)
+        atoms, on_circle = atoms_of(measure), measure.dimension == 2
+        end = TURN if on_circle else np.pi
+        positions = angles_of(atoms.points) if on_circle else polar_angles(atoms.points)
+        faces, below = np.array([0.0, end]), np.zeros(2)
         if not isinstance(measure, Atoms):
             density = as_measure(measure).density
-            circle = as_kind("geometry", density.geometry, Circle)
-            masses = density.masses
-            # Angle 0 may cut the last cell.
-            faces = np.append(-circle.spacing, np.linspace(0.0, TURN, len(masses) + 1))
-            faces += circle.first_face
-            below = np.concatenate([[-masses[-1], 0.0], np.cumsum(masses)])
-        return cls._with_jumps(faces, below, atoms, angles_of(atoms.points))
-
-    @classmethod
-    def of_polar(cls, measure: AnyMeasure) -> AngularDistribution:
-        """Distribution of the polar angle on a Zonal grid, or of atoms as rings."""
-        atoms = atoms_of(measure)
-        across = np.linalg.norm(atoms.points[..., :-1], axis=-1)
-        positions = np.arctan2(across, atoms.points[..., -1])
-        faces, below = np.array([0.0, np.pi]), np.zeros(2)
-        if not isinstance(measure, Atoms):
-            density = as_measure(measure).density
-            faces = as_kind("geometry", density.geometry, Zonal).face_angles
             below = np.append(0.0, np.cumsum(density.masses))
-        return cls._with_jumps(faces, below, atoms, positions)
-
-    @classmethod
-    def _with_jumps(
-        cls, faces: FloatArray, below: FloatArray, atoms: Atoms, positions: FloatArray
-    ) -> AngularDistribution:
-        """The mass of cells ``below`` their ``faces``, and atoms at ``positions``."""
-        # A turned circle's last face lies beyond the turn.
-        end = TURN if faces[-1] > np.pi else np.pi
+            if on_circle:
+                circle = as_kind("geometry", density.geometry, Circle)
+                turn = np.linspace(0.0, TURN, len(below))
+                # Angle 0 may cut the last cell.
+                faces = np.append(-circle.spacing, turn) + circle.first_face
+                below = np.append(-density.masses[-1], below)
+            else:
+                faces = as_kind("geometry", density.geometry, Zonal).face_angles
         nodes = np.union1d(np.clip(faces, 0.0, end), positions)
         spread = np.interp(nodes, faces, below)
         places = np.searchsorted(nodes, positions)
@@ -138,22 +111,8 @@ class AngularDistribution:
         """Quantiles Q(u) = min {x : F(x) >= u}, with Q(u + total mass) = Q(u) + 2 pi.
 
         For a smooth density, known at the centres of cells of width h, the error is
-        O(h^2) where the density is positive.
-
-        Parameters
-        ----------
-        levels
-            Any real masses, of any shape; those in (0, total mass] give angles in
-            [0, 2 pi].
-
-        Returns
-        -------
-        Angles of the same shape.
-
-        Raises
-        ------
-        ValueError
-            If the total mass is zero.
+        O(h^2) where the density is positive.  ``levels`` are any real masses, of any shape;
+        ``ValueError`` if the total mass is zero.
         """
         self._check_mass()
         given = real_array("levels", levels)
@@ -164,21 +123,8 @@ class AngularDistribution:
     def ball_mass(self, angles: ArrayLike, radius: float) -> FloatArray:
         """Masses mu([x - r, x + r]) of closed arcs.
 
-        Parameters
-        ----------
-        angles
-            Centres x, of any shape.
-        radius
-            r >= 0 in radians; from pi on, the arc is the whole circle.
-
-        Returns
-        -------
-        Masses of the same shape.
-
-        Raises
-        ------
-        ValueError
-            If the radius is negative.
+        ``angles`` x of any shape, ``radius`` r >= 0 in radians: from pi on, the arc is the
+        whole circle.
         """
         centres = real_array("angles", angles)
         reach = real_number("radius", radius, at_least=0.0) + ANGLE_ROUNDING
@@ -202,6 +148,12 @@ class AngularDistribution:
             raise ValueError(
                 f"total mass = {self.total_mass:g} must be above 0 to have quantiles"
             )
+
+
+def polar_angles(points: FloatArray) -> FloatArray:
+    """Angles (n,) of points (n, d) from the last axis, accurate at the poles too."""
+    across = np.linalg.norm(points[:, :-1], axis=1)
+    return np.asarray(np.arctan2(across, points[:, -1]))
 
 
 def _from_left(x: FloatArray, nodes: FloatArray, values: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from mfpde.arrays import (
     LARGEST_DIMENSION,
     FloatArray,
+    check_entries,
     check_kind,
     no_measure,
     read_only,
@@ -68,9 +69,7 @@ class Atoms(Shown):
                 f"points of shape {unit.shape} and masses of shape {weights.shape} do not "
                 "match: they must be (n, d) and (n,)"
             )
-        if (weights <= 0).any():
-            where = int(np.argmax(weights <= 0))
-            raise ValueError(f"masses[{where}] = {weights[where]} must be above 0")
+        check_entries("masses", weights, weights > 0, "must be above 0")
         widths = None if covariances is None else real_array("covariances", covariances)
         if widths is not None and widths.shape != (*unit.shape, unit.shape[-1]):
             raise ValueError(
@@ -91,13 +90,6 @@ class Atoms(Shown):
 
     def __len__(self) -> int:
         return len(self.masses)
-
-    def __repr__(self) -> str:
-        heaviest = "" if not len(self) else f", heaviest {self.masses.max():.6g}"
-        return (
-            f"<Atoms: {len(self)} on S^{self.dimension - 1}, total mass "
-            f"{self.total_mass:.6g}{heaviest}>"
-        )
 
     @property
     def facts(self) -> dict[str, str]:
@@ -173,19 +165,8 @@ class Density(Shown):
                 f"values of shape {values.shape} do not fit {self.geometry!r}, which has "
                 f"cells of shape {self.geometry.shape}"
             )
-        if (values < 0).any():
-            where = tuple(int(i) for i in np.argwhere(values < 0)[0])
-            raise ValueError(
-                f"values{list(where)} = {values[where]} must not be negative"
-            )
+        check_entries("values", values, values >= 0, "must not be negative")
         object.__setattr__(self, "values", read_only(values))
-
-    def __repr__(self) -> str:
-        low, high = self.values.min(), self.values.max()
-        return (
-            f"<Density on {self.geometry!r}: total mass {self.total_mass:.6g}, values "
-            f"{low:.3g} to {high:.3g}>"
-        )
 
     def __array__(
         self, dtype: DTypeLike | None = None, copy: bool | None = None
@@ -313,9 +294,6 @@ class Measure(Shown):
             )
         object.__setattr__(self, "density", density)
         object.__setattr__(self, "atoms", held)
-
-    def __repr__(self) -> str:
-        return f"<Measure of {self.density!r} and {self.atoms!r}>"
 
     @property
     def facts(self) -> dict[str, str]:

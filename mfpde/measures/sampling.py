@@ -130,7 +130,7 @@ def _place(
     elif isinstance(measure, Atoms):
         points = _choose_atoms(measure, total * first)
     elif measure.geometry.axis is not None:
-        angles = AngularDistribution.of_polar(measure).normalized().quantile(first)
+        angles = AngularDistribution.of(measure).normalized().quantile(first)
         around = circle.points_at(TURN * second)
         if dimension > 3:
             around = normalised(_directions(count, dimension - 1, generator))

@@ -129,14 +129,14 @@ def wasserstein_report(
         support = whole_number("support", support, at_least=2)
     _check_measures(a, b)
     a, b = spread_atoms(a), spread_atoms(b)
-    if a.dimension == 2:
-        angles = AngularDistribution.of(a), AngularDistribution.of(b)
-        return _between_angles("circle", *angles, order)
-    if is_zonal(a) or is_zonal(b):
-        _check_zonal("a", a)
-        _check_zonal("b", b)
-        angles = AngularDistribution.of_polar(a), AngularDistribution.of_polar(b)
-        return _between_angles("polar angle", *angles, order)
+    zonal = [_is_zonal(measure) for measure in (a, b)]
+    if a.dimension == 2 or any(zonal):
+        if a.dimension > 2 and not all(zonal):
+            _check_at_poles(*(("a", a) if zonal[1] else ("b", b)))
+        f, g = (AngularDistribution.of(measure).normalized() for measure in (a, b))
+        method = "circle" if a.dimension == 2 else "polar angle"
+        sizes, value = (len(f.angles), len(g.angles)), angular_distance(f, g, order)
+        return WassersteinReport(value, order, method, sizes, ROUNDING[order])
     network_simplex()
     return _between_points(a, b, order, support)
 
@@ -145,18 +145,17 @@ def _check_measures(a: AnyMeasure, b: AnyMeasure) -> None:
     for name, measure in (("a", a), ("b", b)):
         if not isinstance(measure, Density | Atoms | Measure):
             raise no_measure(name, measure)
+        if measure.total_mass <= 0:
+            raise ValueError(
+                f"{name} has total mass {measure.total_mass:g}; a Wasserstein distance "
+                "needs masses above 0"
+            )
     if a.dimension != b.dimension:
         raise ValueError(
             f"a lives in dimension d = {a.dimension} and b in d = {b.dimension}; both "
             "must lie on the same sphere"
         )
     first, second = a.total_mass, b.total_mass
-    for name, mass in (("a", first), ("b", second)):
-        if mass <= 0:
-            raise ValueError(
-                f"{name} has total mass {mass:g}; a Wasserstein distance needs masses "
-                "above 0"
-            )
     if abs(first - second) > MASS_TOLERANCE * max(first, second):
         raise ValueError(
             f"a has total mass {first:.12g} and b {second:.12g}; they must agree to "
@@ -164,32 +163,20 @@ def _check_measures(a: AnyMeasure, b: AnyMeasure) -> None:
         )
 
 
-def is_zonal(measure: AnyMeasure) -> bool:
-    """Whether ``measure`` lives on a zonal grid."""
-    return (
-        not isinstance(measure, Atoms) and as_measure(measure).geometry.axis is not None
-    )
+def _is_zonal(measure: AnyMeasure) -> bool:
+    is_density = not isinstance(measure, Atoms)
+    return is_density and as_measure(measure).geometry.axis is not None
 
 
-def _check_zonal(name: str, measure: AnyMeasure) -> None:
-    """Raise ``ValueError`` unless the measure lies on a zonal grid, or is atoms at the poles."""
-    is_polar = isinstance(measure, Atoms) and bool(
-        (np.linalg.norm(measure.points[:, :-1], axis=1) < ON_AXIS).all()
-    )
-    if not (is_polar or is_zonal(measure)):
+def _check_at_poles(name: str, measure: AnyMeasure) -> None:
+    """Raise ``ValueError`` unless the measure is atoms at the poles, and so zonal too."""
+    points = measure.points if isinstance(measure, Atoms) else np.ones((1, 3))
+    if (np.linalg.norm(points[:, :-1], axis=1) >= ON_AXIS).any():
         raise ValueError(
             f"{name} is no zonal measure, but the other one is: compare atoms with "
             "mfpde.quantized(zonal_measure, n), or rings of atoms as a Measure on a "
             "Zonal grid"
         )
-
-
-def _between_angles(
-    method: str, f: AngularDistribution, g: AngularDistribution, order: int
-) -> WassersteinReport:
-    value = angular_distance(f.normalized(), g.normalized(), order)
-    sizes = len(f.angles), len(g.angles)
-    return WassersteinReport(value, order, method, sizes, ROUNDING[order])
 
 
 def _between_points(
