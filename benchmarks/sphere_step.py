@@ -16,7 +16,7 @@ import numpy as np
 from results_table import in_turns
 
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Sphere
-from mfpde.geometry.spherical_transform import SphericalTransform
+from mfpde.geometry.spherical_transform import planned_transform
 from mfpde.transport import State, scheme_for
 
 GRIDS = ((128, 256, 5.0), (256, 512, 3.5))
@@ -32,9 +32,8 @@ def equation() -> MeanFieldEquation:
 
 def bare_pair(sphere: Sphere) -> Callable[[], object]:
     """Return one full-degree analysis and synthesis."""
-    transform = SphericalTransform(sphere.nlat, sphere.nlon, sphere.max_degree)
     values = np.random.default_rng(0).random(sphere.shape)
-    plan = transform.plan
+    plan = planned_transform(sphere.nlat, sphere.nlon, sphere.max_degree, 0)
     coefficients = plan.analys(values)
 
     def work() -> object:

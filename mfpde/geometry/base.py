@@ -212,16 +212,6 @@ class Geometry(ABC):
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., d) of a field at ``points`` (..., d)."""
 
-    def drift_moments(
-        self, masses: FloatArray, velocity: FloatArray, degree: int
-    ) -> ComplexArray:
-        r"""Rates \int conj(grad Y_k).v dmu at which v changes the moments of mu to ``degree``.
-
-        ``masses`` are those of the cells, ``velocity`` (directions, *shape) the components of v
-        along ``tangents`` at the centres.  ``ValueError`` on a grid that does not know them.
-        """
-        raise self._lacks("the moments of a flux, which spectral transport needs")
-
     def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
         """Moments of the measures x_k dmu, k = 1..d, to one degree less, shape (d, ...).
 

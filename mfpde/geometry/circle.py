@@ -228,14 +228,6 @@ class Circle(Geometry):
             values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
         )
 
-    def drift_moments(
-        self, masses: FloatArray, velocity: FloatArray, degree: int
-    ) -> ComplexArray:
-        """Rates of change -i k int e^{-ik theta} v dmu of the moments, k = 0..degree."""
-        rates = self.moments(masses * velocity[0], degree)
-        rates *= -1j * np.arange(degree + 1)
-        return rates
-
     def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
         """Moments of x dmu and y dmu, k = 0..degree - 1, from those of mu, shape (2, degree)."""
         ahead = moments[1:]

@@ -16,6 +16,7 @@ follow a limited linear profile (a constant one costs an order).
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,7 +24,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
-from mfpde.geometry.spherical_transform import SphericalTransform
+from mfpde.geometry.spherical_transform import planned_transform
 
 NARROWEST_GROUP = 0.5
 GROUPS_AROUND_POLE = 4
@@ -46,15 +47,18 @@ class Rings:
 @cache
 def rings(nlat: int, nlon: int) -> Rings:
     """Return the rings of a grid; ``nlon`` is a multiple of 4."""
-    transform = SphericalTransform(nlat, nlon, 1)
-    enclosed = np.concatenate([[0.0], np.cumsum(transform.weights[: nlat // 2])])
-    faces = 2 * np.arcsin(np.sqrt(np.minimum(enclosed, 1.0) / 2))
+    plan = planned_transform(nlat, nlon, 1, threading.get_ident())
+    north, weights = np.arccos(plan.cos_theta[: nlat // 2]), plan.gauss_wts()
+    faces = 2 * np.arcsin(np.sqrt(np.minimum(np.cumsum(weights), 1.0) / 2))
     faces[-1] = np.pi / 2
+    # The two halves are mirror images to the last digit.
+    colatitudes = np.concatenate([north, np.pi - north[::-1]])
+    faces = np.concatenate([[0.0], faces, np.pi - faces[-2::-1], [np.pi]])
     return Rings(
-        read_only(transform.colatitudes),
-        read_only(transform.weights),
-        read_only(np.concatenate([faces, np.pi - faces[-2::-1]])),
-        read_only(_group_sizes(transform.colatitudes, nlon)),
+        read_only(colatitudes),
+        read_only(np.concatenate([weights, weights[::-1]])),
+        read_only(faces),
+        read_only(_group_sizes(colatitudes, nlon)),
     )
 
 

@@ -64,13 +64,13 @@ def _heat_rate(
     means = group_means(density, sizes)
     rate = np.empty((nlat, nlon))
     for i in range(nlat):
-        size, north, south = sizes[i], max(i - 1, 0), min(i + 1, nlat - 1)
+        size = sizes[i]
+        north, south = density[max(i - 1, 0)], density[min(i + 1, nlat - 1)]
         for j in range(nlon):
-            west = means[i, j - size if j >= size else j - size + nlon]
-            east = means[i, j + size if j + size < nlon else j + size - nlon]
+            west, east = means[i, j - size], means[i, (j + size) % nlon]
             gain = east_west[i] * (west + east - 2.0 * means[i, j])
-            gain += north_south[i] * (density[north, j] - density[i, j])
-            gain += north_south[i + 1] * (density[south, j] - density[i, j])
+            gain += north_south[i] * (north[j] - density[i, j])
+            gain += north_south[i + 1] * (south[j] - density[i, j])
             rate[i, j] = gain
     return rate
 

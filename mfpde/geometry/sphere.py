@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurren
 from mfpde.geometry.heat import two_point_heat_flow
 from mfpde.geometry.remap import masses_between
 from mfpde.geometry.spherical_transform import (
-    SphericalTransform,
     degree_of,
     degrees_and_orders,
     planned_transform,
@@ -173,15 +173,19 @@ class Sphere(Geometry):
         """Degree l of each coefficient: by order m = 0..degree, then l = m..degree."""
         return degrees_and_orders(degree)[0]
 
-    def _transform(self, degree: int) -> SphericalTransform:
+    def _plan(self, degree: int) -> Any:
         return planned_transform(self.nlat, self.nlon, degree, threading.get_ident())
-
-    def _transform_of(self, coefficients: ComplexArray) -> SphericalTransform:
-        return self._transform(degree_of(len(coefficients)))
 
     def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
         """Moments sum m conj Y_lm of cell masses, for m >= 0."""
-        return self._transform(degree).moments(masses)
+        plan, density = self._plan(degree), masses * self._inverse_probabilities
+        result = np.empty(plan.nlm, dtype=np.complex128)
+        plan.spat_to_SH(density, result)
+        return result
+
+    @cached_property
+    def _inverse_probabilities(self) -> FloatArray:
+        return read_only(4 * np.pi / self.areas[:, :1])
 
     def atom_moments(
         self, points: FloatArray, masses: FloatArray, degree: int
@@ -196,11 +200,17 @@ class Sphere(Geometry):
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values of the field at the centres, shape (nlat, nlon)."""
-        return self._transform_of(coefficients).synthesis(coefficients)
+        values = np.empty(self.shape)
+        self._plan(degree_of(len(coefficients))).SH_to_spat(coefficients, values)
+        return values
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Components of the gradient to the south and to the east, (2, nlat, nlon)."""
-        return self._transform_of(coefficients).gradient(coefficients)
+        south, east = slopes = np.empty((2, *self.shape))
+        self._plan(degree_of(len(coefficients))).SHsph_to_spat(
+            coefficients, south, east
+        )
+        return slopes
 
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., 3) of the field at ``points``."""
@@ -217,8 +227,11 @@ class Sphere(Geometry):
         self, masses: FloatArray, velocity: FloatArray, degree: int
     ) -> ComplexArray:
         """Rates of change of the moments, l (l + 1) times the potential part of v dmu."""
-        rates = self._transform(degree).potential_part(masses * velocity)
-        return np.asarray(rates * self.heat_symbol(degree))
+        plan = self._plan(degree)
+        potential, rotation = np.empty((2, plan.nlm), dtype=np.complex128)
+        south, east = masses * velocity * self._inverse_probabilities
+        plan.spat_to_SHsphtor(south, east, potential, rotation)
+        return np.asarray(potential * self.heat_symbol(degree))
 
     def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
         """Moments of x dmu, y dmu and z dmu to one degree less, shape (3, ...).
@@ -258,11 +271,10 @@ class Sphere(Geometry):
         decays at the rate of that degree, so that short times change little.  The flow of
         the two-point Laplacian is a random walk.  Both keep mass and positivity.
         """
-        transform = self._transform(self.max_degree)
         decay = np.exp(-time * self.heat_symbol(self.max_degree))
-        coefficients = transform.moments(masses)
-        smooth = transform.synthesis((decay - decay.min()) * coefficients)
-        smooth += decay.min() * masses * (4 * np.pi / self.areas)
+        moments = self.moments(masses, self.max_degree)
+        smooth = self.synthesis((decay - decay.min()) * moments)
+        smooth += decay.min() * masses * self._inverse_probabilities
         if smooth.min() < -_ROUNDING * smooth.max():
             return two_point_heat_flow(masses, self.rings, time)
         flowed = np.maximum(smooth, 0.0) * self.areas

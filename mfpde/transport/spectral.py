@@ -21,7 +21,8 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled, compiled_sum
-from mfpde.geometry import Geometry
+from mfpde.geometry import Geometry, Sphere
+from mfpde.geometry.base import as_kind
 from mfpde.grid_equation import GridEquation
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
 from mfpde.terms import PointMasses
@@ -114,7 +115,8 @@ class Spectral(SmoothTransport):
     def _flow(self, state: State, all_moments: ComplexArray) -> Flow:
         moments = all_moments[self._watched]
         velocity = self.velocity(moments)
-        rates = self.grid.geometry.drift_moments(state.masses, velocity, self._highest)
+        sphere = as_kind("geometry", self.grid.geometry, Sphere)
+        rates = sphere.drift_moments(state.masses, velocity, self._highest)
         numbers = np.ascontiguousarray(rates).view(np.float64)
         return Flow(moments, moments, velocity, np.empty(state.points.shape), numbers)
 
