@@ -44,7 +44,7 @@ from mfpde.transport import LARGEST_DEGREE, scheme_for
 BEGINNING = "start and equation share"
 """The first words of the note."""
 UNSTABLE = 10.0
-"""Growth from which on a perturbation of 1e-2 changes the state."""
+"""SymmetryBreaking from which on a perturbation of 1e-2 changes the state."""
 SAME = 1e-10
 """Relative change of a density under a symmetry of its own."""
 BY_TRANSPORT = np.pi / 2
@@ -57,7 +57,7 @@ SLIDE_OF_LABELS = 0.3
 """Cells that a cluster of labels may slide: it feels the grid by its moments (measured: .22)."""
 
 
-class Growth(NamedTuple):
+class SymmetryBreaking(NamedTuple):
     """What grows where a symmetry is broken: the rate, and the time when 1e-2 is not small."""
 
     symmetry: str
@@ -129,7 +129,7 @@ def describe_unstable_symmetry(
 
 def _find_growth_about_uniform(
     stages: Sequence[Stage], density: Density, begun: float
-) -> Growth | None:
+) -> SymmetryBreaking | None:
     geometry, values = density.geometry, density.values
     if np.ptp(values) > SAME * values.max():
         return None
@@ -151,7 +151,7 @@ def _find_growth_about_uniform(
         k = int(logarithms.argmax())
         beyond = logarithms[k] - np.log(UNSTABLE)
         if beyond >= 0:
-            return Growth("all rotations", fastest, end - beyond / rates[k])
+            return SymmetryBreaking("all rotations", fastest, end - beyond / rates[k])
         before = end
     return None
 
@@ -219,7 +219,7 @@ def _find_growth(
     externals: Iterable[ExternalTerm],
     density: Density,
     begun: float,
-) -> Growth | None:
+) -> SymmetryBreaking | None:
     geometry, symmetry = density.geometry, find_symmetry(externals)
     if symmetry is None or geometry.axis is not None:
         return None
@@ -255,7 +255,7 @@ def _find_growth(
     if watch.broken[-1] <= watch.limit:
         return None
     rate = fit_rate(np.array(watch.times), np.array(watch.broken) / size)
-    return Growth(str(symmetry), rate, watch.times[-1])
+    return SymmetryBreaking(str(symmetry), rate, watch.times[-1])
 
 
 def fit_rate(times: FloatArray, growth: FloatArray) -> float:

@@ -104,24 +104,19 @@ class TimeLoop:
         return reason
 
     def _run_layers(self) -> StopReason:
-        while True:
-            reason = self._run_layer()
-            if reason is not None:
-                return reason
-            if self.now.stage + 1 == len(self.stages):
-                return reached_end(self.now.time)
-            self._enter_next_layer()
-
-    def _run_layer(self) -> StopReason | None:
-        """Step to the end of the present layer; return why the run ends before, if it does."""
-        now, end = self.now, self.stages[self.now.stage].end
-        reason = self._enter_layer()
-        while reason is None and now.time < end:
-            reason = self._move_on()
-            if reason is None:
-                self._save_if_due()
-                self.recorder.report(now, self.transport, self.stages[-1].end)
-                reason = self._reason_to_stop()
+        now, reason = self.now, None
+        if now.is_under_way and not now.stopped_by:
+            # The run that goes on here may have been killed just before it looked.
+            reason = self._reason_to_stop()
+        while reason is None:
+            if not now.is_under_way:
+                self._enter_layer()
+            elif now.time < self.stages[now.stage].end:
+                reason = self._move_on()
+            elif now.stage + 1 < len(self.stages):
+                self._go_to_next_layer()
+            else:
+                reason = reached_end(now.time)
         return reason
 
     def _use(self, equation: MeanFieldEquation) -> None:
@@ -143,20 +138,15 @@ class TimeLoop:
             return self.transport.begin(state, PointMasses(*density.labels))
         return self.transport.begin(state)
 
-    def _enter_layer(self) -> StopReason | None:
-        """Do what comes before the first step of a layer, or of what is resumed."""
-        now = self.now
-        if now.is_under_way:
-            # The run that goes on here may have been killed just before it looked.
-            return None if now.stopped_by else self._reason_to_stop()
+    def _enter_layer(self) -> None:
+        """Do what comes before the first step of a layer."""
         self._save_if_due()
-        now.is_under_way = True
+        self.now.is_under_way = True
         # What starts as narrow as an atom to be is not carried by the grid at all.
         self._exchange_with_atoms()
-        return None
 
-    def _enter_next_layer(self) -> None:
-        """Begin the next layer with what a run that ended here would leave.
+    def _go_to_next_layer(self) -> None:
+        """Stand before the next layer with what a run that ended here would leave.
 
         The size of the steps is found anew, as at the start of a run.
         """
@@ -173,17 +163,18 @@ class TimeLoop:
         now.is_under_way = False
 
     def _move_on(self) -> StopReason | None:
-        """Take the next step; return why there is none, if there is none."""
+        """Take the next step and save what is due; return why the run stops, if it does."""
         now, atoms = self.now, self.atoms
-        if atoms is not None and atoms.are_alone(
-            now.state, self.transport.flow(now.state)
-        ):
+        if atoms and atoms.are_alone(now.state, self.transport.flow(now.state)):
             self._move_atoms_alone(atoms)
-            return None
-        reason = self._take_step()
-        if reason is None:
+        else:
+            reason = self._take_step()
+            if reason is not None:
+                return reason
             self._exchange_if_due()
-        return reason
+        self._save_if_due()
+        self.recorder.report(now, self.transport, self.stages[-1].end)
+        return self._reason_to_stop()
 
     @property
     def target(self) -> float:
@@ -210,7 +201,9 @@ class TimeLoop:
             if np.isnan(error):
                 return not_finite(now.time)
             if error == np.inf and state is not now.state:
-                self._go_on_in_phase(state)
+                # The same measure, in another phase of the transport.
+                now.state, now.step_control = state, StepControl()
+                self._exchange_with_atoms()
                 continue
             smallest = smallest_step(longest, self.equation.strength)
             is_accepted, next_control = adapt(
@@ -231,12 +224,6 @@ class TimeLoop:
         if state.phase == SMOOTH:
             now.smooth_until = now.time
         return None
-
-    def _go_on_in_phase(self, state: State) -> None:
-        """Go on from the present measure as a ``state`` of another phase of the transport."""
-        now = self.now
-        now.state, now.step_control = state, StepControl()
-        self._exchange_with_atoms()
 
     def _horizon(self) -> float:
         """Time span by which a step is judged too small.
