@@ -245,7 +245,7 @@ def test_progress_is_drawn_into_the_cell(monkeypatch) -> None:
     monkeypatch.setattr(IPython.display, "display", display)
     monkeypatch.setattr("mfpde.runs.progress.SECONDS_BETWEEN_DRAWINGS", 0.0)
     console = Console(file=io.StringIO(), force_jupyter=True)
-    records = [Progress(t, 1.0, 0.1, 0.0, 0.5, 1.0, 3) for t in (0.5, 1.0)]
+    records = [Progress(t, 1.0, 0.1, 3, 0.0, lambda _: 0.5) for t in (0.5, 1.0)]
     with progress_line(console) as report:
         for record in records:
             report(record)

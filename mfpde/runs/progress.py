@@ -6,52 +6,101 @@ drift, energy and largest density.
 
 from __future__ import annotations
 
+import math
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import ProgressColumn
 
-T = TypeVar("T")
 SECONDS_BETWEEN_DRAWINGS = 0.25
 SECONDS_TO_FIRST_LINE = 3.0
 SECONDS_BETWEEN_LINES = 10.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Progress:
-    """The numbers that a run reports after a step.
+    """The numbers that a run reports after a step; ``str`` is one line of them.
 
-    ``step`` is the step just taken, ``mass_drift`` the total mass minus that of the
-    start, ``energy`` is None where there is none, ``steps`` counts the steps.
+    ``step`` is the step just taken, ``steps`` counts the steps, ``mass_drift`` is the total mass
+    minus that of the start.  ``diagnostic(name)`` computes a diagnostic of every run when asked.
     """
 
     time: float
     t_end: float
     step: float
-    mass_drift: float
-    energy: float | None
-    largest_density: float
     steps: int
+    mass_drift: float
+    diagnostic: Callable[[str], float]
+
+    @property
+    def energy(self) -> float | None:
+        """Energy of the state; None for an equation that has none."""
+        energy = self.diagnostic("energy")
+        return None if math.isnan(energy) else energy
+
+    @property
+    def largest_density(self) -> float:
+        """Largest density of the state."""
+        return self.diagnostic("largest_density")
+
+    def __str__(self) -> str:
+        energy = "" if self.energy is None else f"  E {self.energy:.6g}"
+        return (
+            f"t {self.time:.4g}/{self.t_end:g}  step {self.steps}  dt {self.step:.2g}"
+            f"  mass {self.mass_drift:+.0e}{energy}  max {self.largest_density:.3g}"
+        )
 
 
 Report = Callable[[Progress], None]
 
 
-def describe_progress(progress: Progress) -> str:
-    """Return time, step, mass drift, energy and largest density in one line."""
-    energy = "" if progress.energy is None else f"  E {progress.energy:.6g}"
-    return (
-        f"t {progress.time:.4g}/{progress.t_end:g}  step {progress.steps}"
-        f"  dt {progress.step:.2g}"
-        f"  mass {progress.mass_drift:+.0e}{energy}"
-        f"  max {progress.largest_density:.3g}"
-    )
+class Throttle:
+    """A function that is called now and then with what is given, and with the last at the end.
+
+    It is called ``first`` seconds from now, then every ``interval``: of steps there are thousands
+    a second.
+    """
+
+    def __init__(
+        self, function: Callable[[Any], None], interval: float, first: float = 0.0
+    ) -> None:
+        self._function, self._interval = function, interval
+        self._next_at = time.monotonic() + first
+        self._waiting: list[Any] = []
+
+    def __call__(self, value: Any) -> None:
+        """Call the function if it is time to, else let the value wait."""
+        self._waiting = [value]
+        now = time.monotonic()
+        if now >= self._next_at:
+            self._next_at = now + self._interval
+            self._call()
+
+    def __enter__(self) -> Throttle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._call()
+
+    def _call(self) -> None:
+        while self._waiting:
+            self._function(self._waiting.pop())
+
+
+def occasional_lines(console: Console) -> Callable[[object], None]:
+    """Return a function that writes a line after some seconds, and then at intervals."""
+
+    def write(progress: object) -> None:
+        console.print(str(progress), markup=False, highlight=False)
+
+    return Throttle(write, SECONDS_BETWEEN_LINES, first=SECONDS_TO_FIRST_LINE)
 
 
 @contextmanager
@@ -65,84 +114,59 @@ def progress_line(console: Console | None = None) -> Iterator[Report]:
         cell; on a console that is no terminal (a log) one is written every now and then, the
         first after some seconds.
     """
+    from rich import progress as bars
     from rich.console import Console
 
-    if console is None:
-        console = Console(stderr=True)
+    console = console or Console(stderr=True)
     if not (console.is_terminal or console.is_jupyter):
-        yield occasional_lines(console, describe_progress)
+        yield occasional_lines(console)
         return
-    with _live_line(console) as report:
-        yield report
-
-
-class _Throttle:
-    """Says when it is time to draw again: ``first`` seconds from now, then every ``interval``."""
-
-    def __init__(self, interval: float, first: float = 0.0) -> None:
-        self._interval, self._next_at = interval, time.monotonic() + first
-
-    def is_due(self) -> bool:
-        """Whether it is time, until the next time."""
-        now = time.monotonic()
-        if now < self._next_at:
-            return False
-        self._next_at = now + self._interval
-        return True
-
-
-def occasional_lines(
-    console: Console, describe: Callable[[T], str]
-) -> Callable[[T], None]:
-    """Return a function that writes a line after some seconds, and then at intervals."""
-    throttle = _Throttle(SECONDS_BETWEEN_LINES, first=SECONDS_TO_FIRST_LINE)
-
-    def report(progress: T) -> None:
-        if throttle.is_due():
-            console.print(describe(progress), markup=False, highlight=False)
-
-    return report
-
-
-@contextmanager
-def _live_line(console: Console) -> Iterator[Report]:
-    from rich import progress as bars
-
     columns = (
         bars.BarColumn(bar_width=20),
         bars.TextColumn("{task.description}", markup=False),
         bars.TimeRemainingColumn(compact=True),
         bars.TextColumn("left"),
     )
-    with progress_bar(*columns, console=console) as line:
-        task = line.add_task("starting", total=None)
-        throttle = _Throttle(SECONDS_BETWEEN_DRAWINGS)
-        first: Progress | None = None
-        last: Progress | None = None
+    with progress_bar(*columns, console=console) as bar:
+        line = bar.add_task("starting", total=None)
 
-        def report(progress: Progress) -> None:
-            nonlocal first, last
-            first, last = first or progress, progress
-            # Steps come thousands a second: most of them need not be drawn.
-            if throttle.is_due():
-                draw()
+        def draw(now: Progress) -> None:
+            bar.update(line, total=now.t_end, completed=now.time, description=str(now))
 
-        def draw() -> None:
-            if first is None or last is None:
-                return
-            # A resumed run starts at a time of its own.
-            start = max(first.time - first.step, 0.0)
-            line.update(
-                task,
-                total=last.t_end - start,
-                completed=last.time - start,
-                description=describe_progress(last),
-            )
-
-        try:
+        with Throttle(draw, SECONDS_BETWEEN_DRAWINGS) as report:
             yield report
-        finally:
-            draw()
+
+
+class NotebookCell:
+    """What draws a bar into the output of a notebook's cell, where rich's own needs widgets."""
+
+    auto_refresh, is_started = True, True
+
+    def __init__(self, bar: Bar) -> None:
+        self.bar, self.console = bar, bar.console
+        self.output: Any = None
+        self.is_stopped = threading.Event()
+
+    def start(self, refresh: bool = True) -> None:
+        """Begin the output, which is drawn then."""
+        from IPython.display import display
+
+        show: Callable[..., Any] = display
+        self.output = show(self.bar.make_tasks_table(self.bar.tasks), display_id=True)
+        threading.Thread(target=self._draw_now_and_then, daemon=True).start()
+
+    def _draw_now_and_then(self) -> None:
+        while not self.is_stopped.wait(SECONDS_BETWEEN_DRAWINGS):
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Draw the bar as it is now."""
+        self.output.update(self.bar.make_tasks_table(self.bar.tasks))
+
+    def stop(self) -> None:
+        """Draw the bar as it ended."""
+        self.is_stopped.set()
+        self.refresh()
 
 
 def progress_bar(*columns: str | ProgressColumn, **options: Any) -> Bar:
@@ -157,42 +181,7 @@ def progress_bar(*columns: str | ProgressColumn, **options: Any) -> Bar:
     from rich.progress import Progress
 
     console = options.pop("console", None) or Console(stderr=True)
+    bar = Progress(*columns, console=console, **options)
     if console.is_jupyter:
-        return _cell_bar()(*columns, console=console, **options)
-    return Progress(*columns, console=console, **options)
-
-
-def _cell_bar() -> type[Bar]:
-    """Return the class of bars in a cell, made where rich is there already."""
-    from rich.progress import Progress
-
-    class CellProgress(Progress):
-        """A bar that is the output of a notebook's cell, drawn anew as it grows."""
-
-        _output: Any = None
-
-        def start(self) -> None:
-            """Begin the output of the cell."""
-            from IPython.display import display
-
-            show: Callable[..., Any] = display
-            self._output = show(self.make_tasks_table(self.tasks), display_id=True)
-            self._throttle = _Throttle(SECONDS_BETWEEN_DRAWINGS)
-
-        def refresh(self) -> None:
-            """Draw the bar as it is now."""
-            if self._output is not None:
-                self._output.update(self.make_tasks_table(self.tasks))
-
-        def stop(self) -> None:
-            """Draw the bar as it ended."""
-            self.refresh()
-            self._output = None
-
-        def update(self, *arguments: Any, **changes: Any) -> None:
-            """Change a task, and draw the bar if it has not been for a while."""
-            super().update(*arguments, **changes)
-            if self._throttle.is_due():
-                self.refresh()
-
-    return CellProgress
+        bar.live = NotebookCell(bar)  # type: ignore[assignment]
+    return bar

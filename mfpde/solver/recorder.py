@@ -18,8 +18,7 @@ from mfpde.runs.observer import Observer
 from mfpde.runs.progress import Progress
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import StopReason
-from mfpde.solver.diagnostics import Diagnostic, Snapshot
-from mfpde.terms import PointMasses
+from mfpde.solver.diagnostics import DIAGNOSTICS, Diagnostic, Snapshot
 from mfpde.tracking import Tracker
 from mfpde.transport import State, Transport
 
@@ -79,23 +78,16 @@ class Recorder:
         watching = [o for o in self.observers if o.watches_steps]
         if not watching:
             return
-        state = transport.measured(now.state)
-        equation, geometry = self.equation, self.geometry
-        energy = None
-        if equation.has_energy:
-            atoms = PointMasses(state.points, state.atom_masses)
-            grid = equation.on(geometry)
-            moments = grid.moments(state.masses, atoms)
-            energy = grid.energy(state.masses, atoms, moments)
-        progress = Progress(
-            time=now.time,
-            t_end=t_end,
-            step=now.last_step,
-            mass_drift=now.state.total_mass - now.first_mass,
-            energy=energy,
-            largest_density=float((state.masses / geometry.areas).max()),
-            steps=now.steps,
-        )
+        state, equation, step = now.state, self.equation, now.last_step
+
+        def diagnostic(name: str) -> float:
+            cells = transport.measured(state)
+            measure = self.measure(cells)
+            seen = Snapshot(equation, measure, step, self.geometry, cells, equation)
+            return DIAGNOSTICS[name].number_of(seen)
+
+        drift = state.total_mass - now.first_mass
+        progress = Progress(now.time, t_end, step, now.steps, drift, diagnostic)
         for observer in watching:
             observer.step(progress)
 
