@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import mfpde
-from mfpde.runs.stopping import reached_end
+from mfpde.runs.stopping import StopReason
 from mfpde.storage import RunWriter, load
 
 EQUATION = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
@@ -91,7 +91,9 @@ def measure_growth(folder: Path) -> None:
         path, last = folder / f"{count}.zarr", float(count - 1)
         writer = RunWriter(path, EQUATION, start.geometry)
         saves = [seconds_of(writer.save, float(n), start, {}) for n in range(count)]
-        end = replace(run, final=start, final_time=last, stop=reached_end(last))
+        end = replace(
+            run, final=start, final_time=last, stop=StopReason.of("t_end", time=last)
+        )
         ended, read = seconds_of(writer.finish, end), seconds_of(load, path)
         found.append((sum(saves), ended, read))
         first, latest = sum(saves[:1000]), sum(saves[-1000:])

@@ -12,7 +12,6 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -299,17 +298,7 @@ class MeanFieldEquation:
         return f"MeanFieldEquation({terms}, direction={self.direction!r}{diffusion})"
 
 
-_IN_USE: WeakValueDictionary[tuple[MeanFieldEquation, Geometry], GridEquation] = (
-    WeakValueDictionary()
-)
-"""Equations on grids that a run holds: each of many layers finds its own again."""
-
-
 @lru_cache(maxsize=8)
 def _on_grid(equation: MeanFieldEquation, geometry: Geometry) -> GridEquation:
-    grid = _IN_USE.get((equation, geometry))
-    if grid is None:
-        terms = equation.interactions, equation.externals
-        grid = GridEquation(geometry, *terms, equation.sign, equation.diffusion)
-        _IN_USE[equation, geometry] = grid
-    return grid
+    terms = equation.interactions, equation.externals
+    return GridEquation(geometry, *terms, equation.sign, equation.diffusion)

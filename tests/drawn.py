@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 import mfpde
-from mfpde.runs.stopping import reached_end
+from mfpde.runs.stopping import StopReason
 from mfpde.tracking import SeenAtoms, Track
 
 
@@ -54,7 +54,7 @@ def run_of(
         times=times,
         states=list(states),
         diagnostics=masses | diagnostics,
-        stop=reached_end(end),
+        stop=StopReason.of("t_end", time=end),
         final=states[-1],
         final_time=end,
         track=track,

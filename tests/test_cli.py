@@ -16,7 +16,7 @@ from mfpde.measures.measure import Atoms
 from mfpde.measures.sampling import quantized
 from mfpde.measures.starts import bumps
 from mfpde.measures.wasserstein import wasserstein
-from mfpde.runs.stopping import not_finite
+from mfpde.runs.stopping import StopReason
 from mfpde.storage import RunWriter, load, save
 
 TEXT = """
@@ -184,7 +184,8 @@ def test_a_store_that_exists_is_replaced_only_if_asked(config, capsys, monkeypat
 
 
 def test_a_numerical_failure_has_its_own_code(config, monkeypatch):
-    monkeypatch.setattr("mfpde.solver.time_loop.reached_end", lambda _: not_finite(0.7))
+    failure = StopReason.of("non_finite", time=0.7)
+    monkeypatch.setattr(StopReason, "of", lambda *_, **__: failure)
     assert main(["run", config, "--out", "x.zarr", "--quiet"]) == 3
     assert load("x.zarr").stop.kind == "non_finite"
 

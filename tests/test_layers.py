@@ -16,10 +16,9 @@ from scipy.linalg import expm
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.grid_equation import GridEquation
-from mfpde.runs.layers import layer_after, layer_before, stages_of
+from mfpde.runs.layers import find_breaks, layer_after, layer_before, stages_of
 from mfpde.runs.stopping import StoppingCondition, StopReason
-from mfpde.runs.times import aligned_with_layers
+from mfpde.runs.times import save_times
 from mfpde.settings.settings import SettingsError, read_settings
 from mfpde.storage import RunWriter, load, save
 from mfpde.studies.ensembles import lyapunov_exponent
@@ -422,8 +421,8 @@ def test_default_saves_are_at_breakpoints_and_evenly_between(durations, begun) -
     """About as many as for one equation: at most half an interval more for each layer."""
     layers = mfpde.Layers([(equation(), duration) for duration in durations])
     first = begun * layers.depth
-    given_times = np.linspace(first, layers.depth, 51)
-    times = aligned_with_layers(layers, given_times)
+    breaks = find_breaks(layers, first, layers.depth)
+    times = save_times(layers.depth, start_time=first, default_saves=50, breaks=breaks)
     assert times[0] == first
     assert times[-1] == layers.depth
     later = layers.breakpoints[layers.breakpoints > first * (1 + 1e-9)]
@@ -436,7 +435,7 @@ def test_default_saves_are_at_breakpoints_and_evenly_between(durations, begun) -
         )
         share = 50 * (end - begin) / (layers.depth - first)
         assert abs(len(within) - 1 - share) <= max(0.5 + 1e-6, 1 - share)
-    assert aligned_with_layers(equation(), given_times) is given_times
+    assert len(find_breaks(equation(), first, layers.depth)) == 0
 
 
 def test_saves_at_breakpoints_tell_the_energies_of_both_layers() -> None:
@@ -929,23 +928,3 @@ def test_the_matrix_product_is_the_flow() -> None:
     neurons = layers.equations[0].terms[0]
     form = neurons.directions.T @ (neurons.weights[:, np.newaxis] * neurons.directions)
     assert np.allclose(layered.product_of(layers), expm(0.3 * form), atol=1e-14)
-
-
-@pytest.mark.parametrize("most", [2**18, 0])
-def test_equations_of_later_layers_wait_where_they_are_small(
-    monkeypatch: pytest.MonkeyPatch, most: int
-) -> None:
-    made = []
-    begin = GridEquation.__post_init__
-
-    def counted(grid: GridEquation) -> None:
-        made.append(grid.geometry)
-        begin(grid)
-
-    monkeypatch.setattr(GridEquation, "__post_init__", counted)
-    monkeypatch.setattr("mfpde.solver.solve.MOST_NUMBERS_WAITING", most)
-    layers = mfpde.Layers([(equation(seed), 0.05) for seed in range(12)])
-    run = mfpde.solve(layers, smooth(), save_at=[layers.depth])
-    assert len(made) == (12 if most else 24)
-    whole = mfpde.solve(layers, smooth(), save_at=[layers.depth])
-    np.testing.assert_array_equal(run.final.density.values, whole.final.density.values)

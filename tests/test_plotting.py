@@ -33,7 +33,7 @@ from mfpde.plotting import (
 from mfpde.plotting.palette import NEURONS, OKABE_ITO
 from mfpde.plotting.style import largest_in_rows
 from mfpde.runs.run import Run
-from mfpde.runs.stopping import reached_end
+from mfpde.runs.stopping import StopReason
 from mfpde.terms import Attention, Perceptron
 
 DIRECTIONS = [
@@ -386,7 +386,9 @@ def test_geometries_without_a_picture_and_runs_without_saves_are_refused(plot):
         plot(run_of([Atoms([[0.0, 0.0, 0.0, 1.0]])]))
     final = uniform(Circle(32))
     with pytest.raises(ValueError, match="save_every"):
-        plot(Run(None, np.zeros(0), [], {}, reached_end(1.0), final, 1.0))
+        plot(
+            Run(None, np.zeros(0), [], {}, StopReason.of("t_end", time=1.0), final, 1.0)
+        )
 
 
 @pytest.mark.parametrize(

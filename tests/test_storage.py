@@ -22,7 +22,7 @@ from mfpde.measures.measure import Atoms, Density, Measure
 from mfpde.measures.starts import perturbed_uniform
 from mfpde.particles import solve_particles
 from mfpde.runs.run import Run
-from mfpde.runs.stopping import StepLimit, reached_end
+from mfpde.runs.stopping import StepLimit, StopReason
 from mfpde.solver.diagnostics import DIAGNOSTICS
 from mfpde.solver.solve import solve
 from mfpde.storage import (
@@ -120,7 +120,7 @@ def run_with_atoms(geometry=CIRCLE):
         times=times,
         states=states,
         diagnostics={"mass": np.array([s.total_mass for s in states])},
-        stop=reached_end(times[-1]),
+        stop=StopReason.of("t_end", time=times[-1]),
         final=states[-1],
         final_time=float(times[-1]),
         statistics={"steps": 4},

@@ -14,7 +14,7 @@ from test_cli import interrupted_after
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.measures.events import Event
-from mfpde.runs.stopping import reached_end
+from mfpde.runs.stopping import StopReason
 from mfpde.settings.settings import SettingsError, read_settings
 from mfpde.storage import RunWriter, load, save
 from mfpde.tracking import Concentration
@@ -186,7 +186,8 @@ def test_covariances_come_back_to_the_bit(which, tmp_path, rng):
     equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
     times = np.arange(4.0)
     mass = {"mass": np.ones(4)}
-    run = mfpde.Run(equation, times, states, mass, reached_end(3.0), states[-1], 3.0)
+    stop = StopReason.of("t_end", time=3.0)
+    run = mfpde.Run(equation, times, states, mass, stop, states[-1], 3.0)
     save(run, tmp_path / "run.zarr")
     for one, other in zip(load(tmp_path / "run.zarr").states, states, strict=True):
         assert np.array_equal(one.atoms.points, other.atoms.points)

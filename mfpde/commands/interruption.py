@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mfpde.commands.signals import received
-from mfpde.runs.stopping import StepRecord, StoppingCondition, StopReason, interrupted
+from mfpde.runs.stopping import StepRecord, StoppingCondition, StopReason
 
 
 class Signalled(StoppingCondition):
@@ -11,4 +11,6 @@ class Signalled(StoppingCondition):
 
     def check(self, record: StepRecord) -> StopReason | None:
         """Stop if there was a signal."""
-        return interrupted(record.time) if received else None
+        if not received:
+            return None
+        return StopReason.of("interrupted", time=record.time)

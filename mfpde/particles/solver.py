@@ -29,11 +29,10 @@ from mfpde.particles.methods import (
     particles_of,
 )
 from mfpde.particles.systems import ParticleSystem
-from mfpde.runs import stopping
 from mfpde.runs.layers import Layers, Stage, checked_dynamics, for_each_layer, stages_of
 from mfpde.runs.progress import progress_bar
 from mfpde.runs.run import Run
-from mfpde.runs.stopping import SHORTEST_TIME
+from mfpde.runs.stopping import SHORTEST_TIME, StopReason
 from mfpde.runs.times import end_time, save_times
 from mfpde.version import __version__
 
@@ -189,23 +188,23 @@ class _Motion:
         integrator: Integrator,
         saves: FloatArray,
         bar: Progress | None,
-    ) -> stopping.StopReason:
+    ) -> StopReason:
         """Move through all layers, or to an early stop, and return the reason to stop."""
         try:
             for equation, end in stages:
                 self._move(equation, end, integrator, saves, bar)
         except KeyboardInterrupt:
-            return stopping.interrupted(self.time)
+            return StopReason.of("interrupted", time=self.time)
         except NotFiniteError:
-            return stopping.not_finite(self.time)
+            return StopReason.of("non_finite", time=self.time)
         except StepTooSmallError:
-            return stopping.StopReason(
+            return StopReason(
                 "step_too_small",
                 f"the tolerances ask for a step below rounding at t = {self.time:.6g}: "
                 "the velocity is too fast for this unit of time; use kernel='shifted' with "
                 "the time scaled by e^beta, or raise rtol and atol",
             )
-        return stopping.reached_end(self.time)
+        return StopReason.of("t_end", time=self.time)
 
     def _move(
         self,

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -216,18 +217,15 @@ def _checked(index: int, pair: object) -> Layer:
 
 def _check_dimensions(equations: Sequence[MeanFieldEquation]) -> None:
     """Raise ``ValueError`` unless all layers that name a dimension name the same."""
-    first: tuple[int, int] | None = None
-    for index, equation in enumerate(equations):
-        for term in equation.terms:
-            dimension = getattr(term, "dimension", None)
-            if dimension is None:
-                continue
-            first = first or (index, dimension)
-            if dimension != first[1]:
-                raise ValueError(
-                    f"layers[{index}] lives in dimension {dimension}, but "
-                    f"layers[{first[0]}] in dimension {first[1]}: all must have the same"
-                )
+    all_terms = [(k, term) for k, one in enumerate(equations) for term in one.terms]
+    dimensions = [(k, getattr(term, "dimension", None)) for k, term in all_terms]
+    named = [pair for pair in dimensions if pair[1] is not None]
+    for index, dimension in named:
+        if dimension != named[0][1]:
+            raise ValueError(
+                f"layers[{index}] lives in dimension {dimension}, but "
+                f"layers[{named[0][0]}] in dimension {named[0][1]}: all must have the same"
+            )
 
 
 def breakpoints_of(durations: Iterable[float]) -> FloatArray:
@@ -249,18 +247,24 @@ def layer_after(breakpoints: FloatArray, time: float) -> int:
     return int(np.searchsorted(inner, time, side="right"))
 
 
-def largest_diffusion(dynamics: Dynamics) -> float:
-    """Return the diffusion of an equation, of layers the largest."""
-    if isinstance(dynamics, MeanFieldEquation):
-        return dynamics.diffusion
-    return max(equation.diffusion for equation in dynamics.equations)
+def equations_of(dynamics: Dynamics) -> tuple[MeanFieldEquation, ...]:
+    """Return the one equation, or those of the layers."""
+    return dynamics.equations if isinstance(dynamics, Layers) else (dynamics,)
 
 
 def largest_degree(dynamics: Dynamics, geometry: Geometry) -> int:
     """Return the largest degree of the interaction of an equation, or of layers."""
-    degrees = {0}
-    for_each_layer(dynamics, lambda layer: degrees.add(layer.on(geometry).degree))
+    degrees = [0]
+    for_each_layer(dynamics, lambda layer: degrees.append(layer.on(geometry).degree))
     return max(degrees)
+
+
+def find_breaks(dynamics: Dynamics, begin: float, end: float) -> FloatArray:
+    """Return the breakpoints of layers between two times; an equation has none."""
+    if not isinstance(dynamics, Layers):
+        return np.empty(0)
+    breaks, tolerance = dynamics.breakpoints, SLIVER * dynamics.depth
+    return breaks[(breaks > begin + tolerance) & (breaks < end - tolerance)]
 
 
 class Stage(NamedTuple):
@@ -278,19 +282,14 @@ def stages_of(
     A breakpoint that is one of the times of the ``saves``, up to rounding, is put there, so
     that no sliver of a step lies between them.
     """
-    if isinstance(dynamics, MeanFieldEquation):
-        return (Stage(dynamics, t_end),)
-    breaks = dynamics.breakpoints
-    tolerance = SLIVER * dynamics.depth
-    first = layer_after(breaks, start_time)
-    ends = breaks[first + 1 :]
-    inner = ends[ends < t_end - tolerance]
-    if len(saves):
-        nearest = saves[np.abs(inner[:, np.newaxis] - saves).argmin(axis=1)]
-        inner = np.where(np.abs(nearest - inner) <= tolerance, nearest, inner)
+    breaks = find_breaks(dynamics, start_time, t_end)
+    if len(saves) and len(breaks):
+        nearest = saves[np.abs(breaks[:, np.newaxis] - saves).argmin(axis=1)]
+        is_save = np.abs(nearest - breaks) <= SLIVER * t_end
+        breaks = np.where(is_save, nearest, breaks)
+    times = [start_time, *breaks.tolist(), t_end]
     return tuple(
-        Stage(dynamics.equations[first + k], end)
-        for k, end in enumerate([*inner.tolist(), t_end])
+        Stage(dynamics.equation_after(begin), end) for begin, end in pairwise(times)
     )
 
 
@@ -307,15 +306,14 @@ def for_each_layer(
     dynamics: Dynamics, check: Callable[[MeanFieldEquation], object]
 ) -> None:
     """Call ``check`` with each equation; its ``ValueError`` is made to name the layer."""
-    if isinstance(dynamics, MeanFieldEquation):
-        check(dynamics)
-        return
     seen: set[int] = set()
-    for index, equation in enumerate(dynamics.equations):
+    for index, equation in enumerate(equations_of(dynamics)):
         if id(equation) in seen:
             continue
         seen.add(id(equation))
         try:
             check(equation)
         except ValueError as error:
+            if equation is dynamics:
+                raise
             raise ValueError(f"layers[{index}]: {error}") from error

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mfpde.arrays import real_number, shown, whole_number
 
@@ -20,6 +20,24 @@ STEP_LIMIT = "step_limit"
 """Kind of the reason with which a limit of steps stops a run."""
 ENDED = ("t_end", "steady_state", "non_finite", "step_too_small")
 """Kinds of the reasons after which a run does not go on."""
+MESSAGES = {
+    "t_end": "the end time t = {time:.6g} was reached",
+    "interrupted": "interrupted at t = {time:.6g}; what was saved is kept; continue from "
+    "run.final, or with `mfpde resume` if the run has a store",
+    "non_finite": "a value was not finite at t = {time:.6g}; the last finite state is in "
+    "run.final; look for overflowing weights or potentials, or lower max_step",
+    "step_too_small": "at t = {time:.6g} only steps of {step:.1e} are stable or accurate, "
+    "which would never reach the end; look for very large weights or potentials (with an "
+    "unshifted kernel time is shorter by e^-beta), or raise rtol",
+    "steady_state": "steady state at t = {time:.6g}: {rate:.2e} of mass moves per unit time "
+    "(tolerance {tolerance:g}); for slower motion lower SteadyState's tolerance; an unstable "
+    "equilibrium is left only by a perturbed start",
+    STEP_LIMIT: "the limit of {steps} steps was reached at t = {time:.6g}; raise StepLimit, "
+    "use fewer cells or a larger rtol, or continue from run.final",
+    "wall_time_limit": "the limit of {seconds:g} s of wall time was reached at t = "
+    "{time:.6g}; raise WallTimeLimit or continue from run.final",
+}
+"""What is said of the end of a run, and what to do then, by the kind of the reason."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +46,11 @@ class StopReason:
 
     kind: str
     message: str
+
+    @classmethod
+    def of(cls, kind: str, **numbers: float) -> StopReason:
+        """Return the reason of a kind that is known, at a ``time``; some tell more numbers."""
+        return cls(kind, MESSAGES[kind].format(**numbers))
 
     def __str__(self) -> str:
         return self.message
@@ -93,15 +116,10 @@ class SteadyState(StoppingCondition):
 
     def check(self, record: StepRecord) -> StopReason | None:
         """Compare the change rate with the tolerance."""
-        if record.change_rate <= self.tolerance and record.slowing:
-            return StopReason(
-                "steady_state",
-                f"steady state at t = {record.time:.6g}: {record.change_rate:.2e} of mass "
-                f"moves per unit time (tolerance {self.tolerance:g}); for slower motion "
-                "lower SteadyState's tolerance; an unstable equilibrium is left only by a "
-                "perturbed start",
-            )
-        return None
+        if not (record.change_rate <= self.tolerance and record.slowing):
+            return None
+        numbers = {"rate": record.change_rate, "tolerance": self.tolerance}
+        return StopReason.of("steady_state", time=record.time, **numbers)
 
 
 @dataclass(frozen=True)
@@ -128,14 +146,9 @@ class StepLimit(StoppingCondition):
 
     def check(self, record: StepRecord) -> StopReason | None:
         """Compare the number of steps with the limit."""
-        if record.steps >= self.steps:
-            return StopReason(
-                STEP_LIMIT,
-                f"the limit of {self.steps} steps was reached at t = {record.time:.6g}; "
-                "raise StepLimit, use fewer cells or a larger rtol, or continue from "
-                "run.final",
-            )
-        return None
+        if record.steps < self.steps:
+            return None
+        return StopReason.of(STEP_LIMIT, time=record.time, steps=self.steps)
 
 
 @dataclass(frozen=True)
@@ -162,63 +175,22 @@ class WallTimeLimit(StoppingCondition):
 
     def check(self, record: StepRecord) -> StopReason | None:
         """Compare the time since the start with the limit."""
-        if monotonic() - record.started_at >= self.seconds:
-            return StopReason(
-                "wall_time_limit",
-                f"the limit of {self.seconds:g} s of wall time was reached at t = "
-                f"{record.time:.6g}; raise WallTimeLimit or continue from run.final",
-            )
-        return None
+        if monotonic() - record.started_at < self.seconds:
+            return None
+        return StopReason.of("wall_time_limit", time=record.time, seconds=self.seconds)
 
 
 def stopping_conditions(
     stop: StoppingCondition | Sequence[StoppingCondition],
 ) -> tuple[StoppingCondition, ...]:
     """Return one or several conditions as a tuple; other objects raise ``ValueError``."""
-    # Users hand over other things too.
-    given: object = stop
-    if isinstance(given, StoppingCondition):
-        return (given,)
-    several = (
-        given if isinstance(given, Sequence) and not isinstance(given, str) else None
-    )
-    for condition in (given,) if several is None else several:
+    several: Any = stop
+    if isinstance(stop, str) or not isinstance(stop, Sequence):
+        several = (stop,)
+    for condition in several:
         if not isinstance(condition, StoppingCondition):
             raise ValueError(
                 f"stop holds {shown(condition)}; it takes SteadyState, StepLimit and "
                 "WallTimeLimit, one or several"
             )
-    return tuple(stop)  # type: ignore[arg-type]
-
-
-def reached_end(time_reached: float) -> StopReason:
-    """Return the reason of a run that reached its end time."""
-    return StopReason("t_end", f"the end time t = {time_reached:.6g} was reached")
-
-
-def interrupted(time_reached: float) -> StopReason:
-    """Return the reason of a run that the user interrupted."""
-    return StopReason(
-        "interrupted",
-        f"interrupted at t = {time_reached:.6g}; what was saved is kept; continue from "
-        "run.final, or with `mfpde resume` if the run has a store",
-    )
-
-
-def not_finite(time_reached: float) -> StopReason:
-    """Return the reason of a run whose numbers left the finite range."""
-    return StopReason(
-        "non_finite",
-        f"a value was not finite at t = {time_reached:.6g}; the last finite state is in "
-        "run.final; look for overflowing weights or potentials, or lower max_step",
-    )
-
-
-def step_too_small(time_reached: float, step: float) -> StopReason:
-    """Return the reason of a run whose steps became too small to reach its end."""
-    return StopReason(
-        "step_too_small",
-        f"at t = {time_reached:.6g} only steps of {step:.1e} are stable or accurate, which "
-        "would never reach the end; look for very large weights or potentials (with an "
-        "unshifted kernel time is shorter by e^-beta), or raise rtol",
-    )
+    return tuple(several)

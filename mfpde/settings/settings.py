@@ -21,8 +21,14 @@ from mfpde.geometry import Geometry
 from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import Density, Measure
 from mfpde.particles.methods import check_motion, choose_method
-from mfpde.runs.layers import Dynamics, Layers, for_each_layer, largest_degree
-from mfpde.runs.times import end_time, times_of_saves
+from mfpde.runs.layers import (
+    Dynamics,
+    Layers,
+    find_breaks,
+    for_each_layer,
+    largest_degree,
+)
+from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
 from mfpde.settings import sections
 from mfpde.settings.base import Section, SettingsError, check_all
 from mfpde.settings.files import name_places, read_table
@@ -131,7 +137,8 @@ class Settings:
         """Return the times of the saves, of which the last is the end of the run."""
         times: dict[str, Any] = {k: self.solve[k] for k in ("save_every", "save_at")}
         t_end = end_time(self.dynamics, self.solve["t_end"])
-        return times_of_saves(self.dynamics, 0.0, t_end, **times)
+        breaks = find_breaks(self.dynamics, 0.0, t_end)
+        return save_times(t_end, default_saves=DEFAULT_SAVES, breaks=breaks, **times)
 
     def check_memory(self) -> None:
         """Raise ``MemoryError`` if the run and its report take more memory than there is."""

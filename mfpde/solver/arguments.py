@@ -15,8 +15,8 @@ from mfpde.runs.layers import (
     Dynamics,
     Layers,
     Stage,
+    equations_of,
     largest_degree,
-    largest_diffusion,
 )
 from mfpde.runs.observer import Observer
 from mfpde.runs.stopping import SHORTEST_TIME
@@ -106,7 +106,7 @@ def obstacle_to_labels(
     """Return why labels cannot carry the mass of a run, in words; None if they can."""
     if measure.dimension != 3:
         return f"geometry = {measure.geometry!r}"
-    diffusion = largest_diffusion(dynamics)
+    diffusion = max(equation.diffusion for equation in equations_of(dynamics))
     if diffusion > 0:
         owner = "a layer" if isinstance(dynamics, Layers) else "the equation"
         return f"{owner} has diffusion = {diffusion:g}"

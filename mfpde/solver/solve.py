@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,15 +12,14 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import real_number
 from mfpde.atoms import check_atoms, coarseness
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Geometry
 from mfpde.geometry.memory import check_memory_of_run
-from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
     Dynamics,
     Layers,
     checked_dynamics,
+    find_breaks,
     for_each_layer,
     stages_of,
 )
@@ -29,7 +27,7 @@ from mfpde.runs.observer import Observer, StepObserver
 from mfpde.runs.progress import Report, progress_line
 from mfpde.runs.run import HALF_STABLE_MASS, SYMMETRIC_START, Run
 from mfpde.runs.stopping import StoppingCondition, stopping_conditions
-from mfpde.runs.times import end_time, times_of_saves
+from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
 from mfpde.solver.arguments import (
     Method,
     check_moment,
@@ -48,8 +46,6 @@ from mfpde.tracking import Concentration, Tracker
 from mfpde.version import __version__
 
 UNFINISHED = ("interrupted", "non_finite", "step_too_small")
-MOST_NUMBERS_WAITING = 2**18
-"""Cells times layers up to which equations on a grid are held for later layers."""
 
 
 def solve(
@@ -180,8 +176,13 @@ def solve(
     for_each_layer(dynamics, lambda layer: check_start(measure, layer))
     start_time = real_number("start_time", start_time)
     t_end = end_time(dynamics, t_end, after=start_time)
-    times = times_of_saves(
-        dynamics, start_time, t_end, save_every=save_every, save_at=save_at
+    times = save_times(
+        t_end,
+        start_time=start_time,
+        save_every=save_every,
+        save_at=save_at,
+        default_saves=DEFAULT_SAVES,
+        breaks=find_breaks(dynamics, start_time, t_end),
     )
     rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
     longest_step = positive_or_infinite("max_step", max_step)
@@ -192,10 +193,8 @@ def solve(
         check_moment(resume_from, stages, times)
     layers = dynamics if isinstance(dynamics, Layers) else None
     conditions = stopping_conditions(stop)
-    waiting = hold_equations(dynamics, geometry)
-    degree = (
-        stages[0].equation.on(geometry).degree
-    )  # layers are alike in what they need
+    for_each_layer(dynamics, lambda layer: layer.on(geometry))
+    degree = stages[0].equation.on(geometry).degree  # of all that layers need
     check_memory_of_run(geometry, degree, 2 if conditions else len(times))
     recorded = choose_diagnostics(diagnostics, observe, of_layers=layers is not None)
     tracker = make_tracker(track, dynamics, resume_from)
@@ -220,7 +219,6 @@ def solve(
         else:
             loop.resume(resume_from)
         reason = loop.run()
-    del waiting
     statistics: dict[str, float | int | str] = {
         "method": scheme.name,
         "version": __version__,
@@ -248,19 +246,6 @@ def note_half_stable_mass(dynamics: Dynamics, recorder: Recorder) -> dict[str, s
         return {}
     note = describe_half_stable_mass(dynamics, recorder.times, recorder.states)
     return {} if note is None else {HALF_STABLE_MASS: note}
-
-
-def hold_equations(dynamics: Dynamics, geometry: Geometry) -> list[GridEquation]:
-    """Return the equations of layers on a grid, which are found again when they begin.
-
-    Those that take much memory are made again, rather than held.
-    """
-    held: list[GridEquation] = []
-    if isinstance(dynamics, Layers):
-        numbers = len(dynamics) * math.prod(geometry.shape)
-        if numbers <= MOST_NUMBERS_WAITING:
-            for_each_layer(dynamics, lambda layer: held.append(layer.on(geometry)))
-    return held
 
 
 @contextmanager

@@ -17,10 +17,6 @@ from mfpde.runs.stopping import (
     ENDED,
     StoppingCondition,
     StopReason,
-    interrupted,
-    not_finite,
-    reached_end,
-    step_too_small,
 )
 from mfpde.solver.arguments import Method
 from mfpde.solver.recorder import Recorder
@@ -96,9 +92,11 @@ class TimeLoop:
         try:
             reason = self._run_layers()
         except KeyboardInterrupt:
-            return interrupted(self.final_time)
+            return StopReason.of("interrupted", time=self.final_time)
         except AtomsTooFastError as error:
-            reason = step_too_small(self.now.time, error.step)
+            reason = StopReason.of(
+                "step_too_small", time=self.now.time, step=error.step
+            )
         if reason.kind not in ENDED:
             self.recorder.keep(self.now, self.seconds, stopped_by=reason.kind)
         return reason
@@ -116,7 +114,7 @@ class TimeLoop:
             elif now.stage + 1 < len(self.stages):
                 self._go_to_next_layer()
             else:
-                reason = reached_end(now.time)
+                reason = StopReason.of("t_end", time=now.time)
         return reason
 
     def _use(self, equation: MeanFieldEquation) -> None:
@@ -194,12 +192,12 @@ class TimeLoop:
             wanted = min(longest, control.step)
             if wanted < SMALLEST_STEP * self._horizon():
                 if not np.isfinite(transport.flow(now.state).outflows).all():
-                    return not_finite(now.time)
-                return step_too_small(now.time, wanted)
+                    return StopReason.of("non_finite", time=now.time)
+                return StopReason.of("step_too_small", time=now.time, step=wanted)
             step, lands = fit_step(wanted, target - now.time)
             state, error = transport.step(now.state, step)
             if np.isnan(error):
-                return not_finite(now.time)
+                return StopReason.of("non_finite", time=now.time)
             if error == np.inf and state is not now.state:
                 # The same measure, in another phase of the transport.
                 now.state, now.step_control = state, StepControl()

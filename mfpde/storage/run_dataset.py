@@ -25,7 +25,7 @@ from mfpde.measures.measure import (
 )
 from mfpde.runs.layers import Layers, breakpoints_of, layer_before
 from mfpde.runs.run import Run
-from mfpde.runs.stopping import interrupted
+from mfpde.runs.stopping import StopReason
 from mfpde.runs.stored_names import DENSITY, TIME, TRACKED, check_free_name
 from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
 from mfpde.storage.description import (
@@ -221,7 +221,7 @@ def build_run(contents: Contents, path: object) -> Run:
         times=times,
         states=states[:saves],
         diagnostics={name: arrays[name][:saves] for name in ordered},
-        stop=description.stop or interrupted(final_time),
+        stop=description.stop or StopReason.of("interrupted", time=final_time),
         final=final,
         final_time=final_time,
         statistics=description.statistics,

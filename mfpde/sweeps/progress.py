@@ -59,7 +59,7 @@ def show_progress(
         bars.TextColumn("left  {task.fields[progress]}", markup=False),
     )
     is_drawn = console.is_terminal or console.is_jupyter
-    write_line = occasional_lines(console, str)
+    write_line = occasional_lines(console)
     with progress_bar(*columns, console=console, disable=not is_drawn) as bar:
         line = bar.add_task("", total=len(progress.labels), progress=progress)
         for state in bar.track(states, task_id=line):
