@@ -626,7 +626,7 @@ def test_what_cannot_be_followed_is_named(circle_run) -> None:
     run, _ = circle_run
     with pytest.raises(ValueError, match="the run has no equation"):
         replace(run, equation=None).tracked()
-    with pytest.raises(ValueError, match="track = True must be Concentration"):
+    with pytest.raises(ValueError, match="track = True must be a Concentration"):
         mfpde.solve(run.equation, run.states[0], t_end=1.0, track=True)
     with pytest.raises(ValueError, match="states has 0 entries"):
         Tracker.resumed(Concentration(), run.equation, track=run.track, states=[])

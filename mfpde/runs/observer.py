@@ -18,23 +18,13 @@ class Observer:
     A subclass overrides the methods of what it wants to see.  At a save they are called in
     the order ``follow``, ``tell``, ``save``, ``keep``.  :class:`mfpde.storage.RunWriter` is
     an observer that stores the run as it goes.
-
-    Attributes
-    ----------
-    watches_steps
-        Whether :meth:`step` is called: its numbers cost an energy at every step.
-    keeps_checkpoints
-        Whether :meth:`keep` is called.
     """
-
-    watches_steps: bool = False
-    keeps_checkpoints: bool = False
 
     def begin(self, quantities: Mapping[str, Quantity]) -> None:
         """See, before the first save, what the diagnostics of the run mean, by name."""
 
     def step(self, progress: Progress) -> None:
-        """See the numbers of each step, if ``watches_steps`` is true."""
+        """See the numbers of each step, of which some are computed when they are asked for."""
 
     def follow(self, track: Tracker) -> None:
         """See the atoms that were followed up to this save, if the run has a track."""
@@ -50,8 +40,7 @@ class Observer:
     def keep(self, checkpoint: Checkpoint) -> None:
         """See, after each save and at the end, everything that the run needs to go on.
 
-        It is called if ``keeps_checkpoints`` is true.  Then ``solve(..., resume_from=...)``
-        goes on to the bit.
+        With it ``solve(..., resume_from=...)`` goes on to the bit.
         """
 
     def finish(self, run: Run) -> None:
@@ -60,8 +49,6 @@ class Observer:
 
 class StepObserver(Observer):
     """An observer that hands each step's numbers to a function."""
-
-    watches_steps = True
 
     def __init__(self, report: Report) -> None:
         self._report = report

@@ -28,16 +28,21 @@ SECONDS_BETWEEN_LINES = 10.0
 class Progress:
     """The numbers that a run reports after a step; ``str`` is one line of them.
 
-    ``step`` is the step just taken, ``steps`` counts the steps, ``mass_drift`` is the total mass
-    minus that of the start.  ``diagnostic(name)`` computes a diagnostic of every run when asked.
+    ``step`` is the step just taken, ``steps`` counts the steps, ``first_mass`` is the total mass
+    at the start.  ``diagnostic(name)`` computes a diagnostic of every run when asked.
     """
 
     time: float
     t_end: float
     step: float
     steps: int
-    mass_drift: float
+    first_mass: float
     diagnostic: Callable[[str], float]
+
+    @property
+    def mass_drift(self) -> float:
+        """Total mass minus that of the start."""
+        return self.diagnostic("mass") - self.first_mass
 
     @property
     def energy(self) -> float | None:

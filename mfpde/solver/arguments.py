@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, check_kind, real_number, shown
+from mfpde.arrays import FloatArray, check_kind, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Measure
 from mfpde.runs.checkpoint import Checkpoint
-from mfpde.runs.layers import (
-    Dynamics,
-    Layers,
-    Stage,
-    equations_of,
-    largest_degree,
-)
-from mfpde.runs.observer import Observer
+from mfpde.runs.layers import Dynamics, Layers, Stage, equations_of
 from mfpde.runs.stopping import SHORTEST_TIME
 from mfpde.tracking import Concentration, Tracker
 from mfpde.transport import LARGEST_DEGREE, Scheme, scheme_for
@@ -54,65 +46,39 @@ def positive_or_infinite(name: str, value: float | None) -> float:
     return np.inf if value is None else real_number(name, value, at_least=SHORTEST_TIME)
 
 
-def check_onlookers(
-    observe: object, observer: object, progress: object, resume_from: object
-) -> None:
-    """Raise ``ValueError`` for anything that cannot look on, or cannot be resumed."""
-    if not isinstance(observe, Mapping | None):
-        raise ValueError(
-            f"observe = {shown(observe)} must name each function: {{'name': function}}"
-        )
-    if not isinstance(observer, Observer | None):
-        raise ValueError(
-            f"observer = {shown(observer)} must be an Observer (mfpde.runs.observer)"
-        )
-    if not (isinstance(progress, bool) or callable(progress)):
-        raise ValueError(
-            f"progress = {shown(progress)} must be True, False or a function"
-        )
-    if resume_from is not None:
-        source = "as stored_checkpoint(path).checkpoint is one"
-        check_kind("resume_from", resume_from, Checkpoint, source=source)
-
-
 def choose_scheme(
-    name: str | None, dynamics: Dynamics, measure: Measure, *, exact_atoms: bool
+    name: str | None,
+    dynamics: Dynamics,
+    measure: Measure,
+    *,
+    degree: int,
+    exact_atoms: bool,
 ) -> Scheme:
-    """Return the scheme ``name``, or for None the default of such a run.
+    """Return the scheme ``name``, or for None the default of a run with moments to ``degree``.
 
     Raises
     ------
     ValueError
         For an unknown name, or labels that cannot carry the mass of the run.
     """
-    obstacle = obstacle_to_labels(dynamics, measure, exact_atoms=exact_atoms)
-    has_labels = obstacle is None and (
-        largest_degree(dynamics, measure.geometry) <= LARGEST_DEGREE
-    )
-    scheme = scheme_for(
-        name, measure.geometry, exact_atoms=exact_atoms, labels=has_labels
-    )
+    geometry = measure.geometry
+    diffusion = max(equation.diffusion for equation in equations_of(dynamics))
+    owner = "a layer" if isinstance(dynamics, Layers) else "the equation"
+    obstacles = {
+        f"geometry = {geometry!r}": geometry.dimension != 3,
+        f"{owner} has diffusion = {diffusion:g}": diffusion > 0,
+        "start has atoms": len(measure.atoms) > 0,
+        "atoms = 'exact'": exact_atoms,
+    }
+    obstacle = next((words for words, stands in obstacles.items() if stands), None)
+    has_labels = obstacle is None and degree <= LARGEST_DEGREE
+    scheme = scheme_for(name, geometry, exact_atoms=exact_atoms, labels=has_labels)
     if scheme.moves_labels and obstacle is not None:
         raise ValueError(
             f"transport = {scheme.name!r} moves the mass of a density along the "
             f"characteristics alone, but {obstacle}; use 'spectral_donor_blended'"
         )
     return scheme
-
-
-def obstacle_to_labels(
-    dynamics: Dynamics, measure: Measure, *, exact_atoms: bool
-) -> str | None:
-    """Return why labels cannot carry the mass of a run, in words; None if they can."""
-    if measure.dimension != 3:
-        return f"geometry = {measure.geometry!r}"
-    diffusion = max(equation.diffusion for equation in equations_of(dynamics))
-    if diffusion > 0:
-        owner = "a layer" if isinstance(dynamics, Layers) else "the equation"
-        return f"{owner} has diffusion = {diffusion:g}"
-    if len(measure.atoms):
-        return "start has atoms"
-    return "atoms = 'exact'" if exact_atoms else None
 
 
 def make_tracker(
@@ -123,29 +89,26 @@ def make_tracker(
     """Return the tracker that follows the atoms of a run, or None without a track."""
     if track is None or isinstance(track, Tracker):
         return track
-    # Users hand over other things too.
-    given: object = track
-    if not isinstance(given, Concentration):
-        raise ValueError(
-            f"track = {shown(given)} must be Concentration(...), the settings of what is "
-            "followed, or None"
-        )
+    check_kind("track", track, Concentration, source="the settings of what is followed")
     if resume_from is not None and resume_from.tracker is not None:
-        return Tracker.recalled(given, dynamics, resume_from.tracker)
-    return Tracker(given, dynamics)
+        return Tracker.recalled(track, dynamics, resume_from.tracker)
+    return Tracker(track, dynamics)
 
 
 def check_moment(
     checkpoint: Checkpoint, stages: tuple[Stage, ...], times: FloatArray
 ) -> None:
     """Raise ``ValueError`` if saves and layers are not those of the run that stopped."""
+    source = "as stored_checkpoint(path).checkpoint is one"
+    check_kind("resume_from", checkpoint, Checkpoint, source=source)
     before, after = np.split(times, [checkpoint.saves])
-    fits = len(before) == checkpoint.saves and checkpoint.stage < len(stages)
-    if len(before):
-        fits = fits and bool(before[-1] == checkpoint.saved_until)
-    if len(after):
-        fits = fits and bool(after[0] > checkpoint.time)
-    if not fits:
+    is_moment = (
+        len(before) == checkpoint.saves
+        and checkpoint.stage < len(stages)
+        and (before[-1:] == checkpoint.saved_until).all()
+        and (after[:1] > checkpoint.time).all()
+    )
+    if not is_moment:
         raise ValueError(
             f"resume_from was taken at t = {checkpoint.time:g} after {checkpoint.saves} "
             f"saves in layer {checkpoint.stage + 1}, which is no moment of this run: it "

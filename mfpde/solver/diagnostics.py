@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -41,9 +41,9 @@ class Snapshot:
         The equation and the state.
     step
         The last time step.
-    geometry, state
-        The grid, and the solver's own form of the state: masses of cells, and atoms with a
-        width as the points that represent them.
+    state
+        The solver's own form of the measure: masses of cells, and atoms with a width as the
+        points that represent them.
     following
         The equation that acts from now on: at a breakpoint between two layers that of the
         one that begins, while ``equation`` is that of the one that ends.
@@ -52,9 +52,13 @@ class Snapshot:
     equation: MeanFieldEquation
     measure: Measure
     step: float
-    geometry: Geometry
     state: State
     following: MeanFieldEquation
+
+    @property
+    def geometry(self) -> Geometry:
+        """The grid."""
+        return self.measure.geometry
 
     @cached_property
     def atoms(self) -> PointMasses:
@@ -88,7 +92,7 @@ class Diagnostic(Quantity):
 
     function: Callable[[Snapshot], float] = field(repr=False)
 
-    def number_of(self, seen: Snapshot) -> float:
+    def __call__(self, seen: Snapshot) -> float:
         """Return the number; ``ValueError`` if the function returns something else."""
         value: Any = self.function(seen)
         is_number = isinstance(value, int | float | np.generic | np.ndarray)
@@ -190,33 +194,35 @@ def choose_diagnostics(
         If a name is taken, or what is given is no diagnostic or no function.
     """
     chosen = DIAGNOSTICS | (OF_LAYERS if of_layers else {})
-    for diagnostic in own if isinstance(own, Sequence) else (own,):
-        # Users hand over other things too.
-        given: object = diagnostic
-        if not isinstance(given, Diagnostic) or not callable(given.function):
-            raise ValueError(
-                f"diagnostics holds {shown(given)}; it takes Diagnostic(name, meaning, unit, "
-                "function of a Snapshot)"
-            )
-        _check_name("diagnostics", given.name, chosen)
-        chosen[given.name] = given
-    for name, function in dict(observe or {}).items():
-        _check_name("observe", name, chosen)
+    if not isinstance(observe, Mapping | None):
+        raise ValueError(
+            f"observe = {shown(observe)} must name each function: {{'name': function}}"
+        )
+    given: list[tuple[str, Any]] = [
+        ("diagnostics", one) for one in (own if isinstance(own, Sequence) else (own,))
+    ]
+    for name, function in (observe or {}).items():
         if not callable(function):
             raise ValueError(
                 f"observe[{name!r}] = {shown(function)} must be a function of the measure"
             )
-        chosen[name] = Diagnostic(name, name, UNKNOWN_UNIT, _of_measure(function))
+        seen_by = partial(_call_on_measure, function)
+        given.append(("observe", Diagnostic(name, name, UNKNOWN_UNIT, seen_by)))
+    for argument, one in given:
+        if not isinstance(one, Diagnostic) or not callable(one.function):
+            raise ValueError(
+                f"diagnostics holds {shown(one)}; it takes Diagnostic(name, meaning, unit, "
+                "function of a Snapshot)"
+            )
+        if one.name in chosen:
+            raise ValueError(
+                f"{argument}: {one.name!r} is recorded anyway "
+                f"({chosen[one.name].meaning}); give your own number another name, such as "
+                f"'my_{one.name}'"
+            )
+        chosen[one.name] = one
     return tuple(chosen.values())
 
 
-def _of_measure(function: Callable[[Measure], float]) -> Callable[[Snapshot], float]:
-    return lambda seen: function(seen.measure)
-
-
-def _check_name(argument: str, name: str, taken: Mapping[str, Diagnostic]) -> None:
-    if name in taken:
-        raise ValueError(
-            f"{argument}: {name!r} is recorded anyway ({taken[name].meaning}); give "
-            f"your own number another name, such as 'my_{name}'"
-        )
+def _call_on_measure(function: Callable[[Measure], float], seen: Snapshot) -> float:
+    return function(seen.measure)

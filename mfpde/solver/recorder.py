@@ -54,13 +54,18 @@ class Recorder:
         """Meanings and units of the diagnostics, by name."""
         return {d.name: Quantity(d.name, d.meaning, d.unit) for d in self.diagnostics}
 
+    def look(
+        self, equation: MeanFieldEquation, state: State, *, at: float, step: float
+    ) -> Snapshot:
+        """Return what a diagnostic sees of cells and atoms at a time."""
+        dynamics = equation if self.layers is None else self.layers
+        following = dynamics.equation_after(at)
+        return Snapshot(equation, self.measure(state), step, state, following)
+
     def save(self, at: float, state: State, *, step: float) -> None:
         """Keep the state at time ``at`` with its diagnostics."""
-        measure = self.measure(state)
-        dynamics = self.equation if self.layers is None else self.layers
-        following = dynamics.equation_after(at)
-        seen = Snapshot(self.equation, measure, step, self.geometry, state, following)
-        row = {d.name: d.number_of(seen) for d in self.diagnostics}
+        seen = self.look(self.equation, state, at=at, step=step)
+        measure, row = seen.measure, {d.name: d(seen) for d in self.diagnostics}
         self.times.append(at)
         self.states.append(measure)
         self.rows.append(row)
@@ -74,35 +79,32 @@ class Recorder:
             observer.save(at, measure, row)
 
     def report(self, now: Checkpoint, transport: Transport, t_end: float) -> None:
-        """Let the observers that watch steps see the numbers of the last one."""
-        watching = [o for o in self.observers if o.watches_steps]
-        if not watching:
+        """Let the observers see the numbers of the last step."""
+        if not self.observers:
             return
-        state, equation, step = now.state, self.equation, now.last_step
+        at, step, state, equation = now.time, now.last_step, now.state, self.equation
 
         def diagnostic(name: str) -> float:
             cells = transport.measured(state)
-            measure = self.measure(cells)
-            seen = Snapshot(equation, measure, step, self.geometry, cells, equation)
-            return DIAGNOSTICS[name].number_of(seen)
+            return DIAGNOSTICS[name](self.look(equation, cells, at=at, step=step))
 
-        drift = state.total_mass - now.first_mass
-        progress = Progress(now.time, t_end, step, now.steps, drift, diagnostic)
-        for observer in watching:
+        progress = Progress(at, t_end, step, now.steps, now.first_mass, diagnostic)
+        for observer in self.observers:
             observer.step(progress)
 
     def keep(self, now: Checkpoint, seconds: float, *, stopped_by: str = "") -> None:
-        """Let the observers that keep checkpoints have one of the present moment."""
+        """Let the observers see all that the run needs to go on from the present moment."""
+        if not self.observers:
+            return
+        moment = replace(
+            now,
+            seconds=seconds,
+            events=tuple(self.events),
+            tracker=None if self.tracker is None else self.tracker.memory,
+            stopped_by=stopped_by,
+        )
         for observer in self.observers:
-            if observer.keeps_checkpoints:
-                moment = replace(
-                    now,
-                    seconds=seconds,
-                    events=tuple(self.events),
-                    tracker=None if self.tracker is None else self.tracker.memory,
-                    stopped_by=stopped_by,
-                )
-                observer.keep(moment)
+            observer.keep(moment)
 
     def measure(self, state: State) -> Measure:
         """Return the measure of a state, which is often the one that was asked for last."""

@@ -9,18 +9,19 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import real_number
+from mfpde.arrays import check_kind, real_number, shown
 from mfpde.atoms import check_atoms, coarseness
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
-    Dynamics,
     Layers,
+    Stage,
     checked_dynamics,
     find_breaks,
     for_each_layer,
+    largest_degree,
     stages_of,
 )
 from mfpde.runs.observer import Observer, StepObserver
@@ -31,7 +32,6 @@ from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
 from mfpde.solver.arguments import (
     Method,
     check_moment,
-    check_onlookers,
     check_start,
     choose_scheme,
     make_tracker,
@@ -184,75 +184,99 @@ def solve(
         default_saves=DEFAULT_SAVES,
         breaks=find_breaks(dynamics, start_time, t_end),
     )
-    rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
-    longest_step = positive_or_infinite("max_step", max_step)
-    first_step = positive_or_infinite("first_step", first_step)
     stages = stages_of(dynamics, start_time, t_end, times)
-    check_onlookers(observe, observer, progress, resume_from)
     if resume_from is not None:
         check_moment(resume_from, stages, times)
-    layers = dynamics if isinstance(dynamics, Layers) else None
     conditions = stopping_conditions(stop)
-    for_each_layer(dynamics, lambda layer: layer.on(geometry))
-    degree = stages[0].equation.on(geometry).degree  # of all that layers need
+    degree = largest_degree(dynamics, geometry)
     check_memory_of_run(geometry, degree, 2 if conditions else len(times))
-    recorded = choose_diagnostics(diagnostics, observe, of_layers=layers is not None)
-    tracker = make_tracker(track, dynamics, resume_from)
+    layers = dynamics if isinstance(dynamics, Layers) else None
     is_exact = atoms == "exact"
-    scheme = choose_scheme(transport, dynamics, measure, exact_atoms=is_exact)
+    method = Method(
+        choose_scheme(
+            transport, dynamics, measure, degree=degree, exact_atoms=is_exact
+        ),
+        real_number("rtol", rtol, above=0.0, at_most=1.0),
+        positive_or_infinite("max_step", max_step),
+        positive_or_infinite("first_step", first_step),
+        is_exact,
+    )
     for_each_layer(dynamics, lambda layer: check_atoms(atoms, layer, geometry))
+    if layers is not None:
+        # The finest of the layers decides, before any work.
+        transport_of = method.scheme.transport
+        for_each_layer(layers, lambda layer: transport_of(layer.on(geometry)))
+    recorder = Recorder(
+        stages[0].equation,
+        geometry,
+        choose_diagnostics(diagnostics, observe, of_layers=layers is not None),
+        tracker=make_tracker(track, dynamics, resume_from),
+        layers=layers,
+    )
     message = coarseness(dynamics.sharpest, geometry) if is_exact else None
     if message is not None and measure.density.total_mass > 0:
         warnings.warn(message, stacklevel=2)
-    if layers is not None:
-        # The finest of the layers decides, before any work.
-        for_each_layer(layers, lambda layer: scheme.transport(layer.on(geometry)))
-    recorder = Recorder(
-        stages[0].equation, geometry, recorded, tracker=tracker, layers=layers
-    )
-    method = Method(scheme, rtol, longest_step, first_step, is_exact)
     loop = TimeLoop(method, stages, recorder, times, conditions)
-    with show_progress(progress) as step_observer:
-        recorder.begin([observer, step_observer])
+    with open_observers(observer, progress) as observers:
+        recorder.begin(observers)
         if resume_from is None:
             loop.start(measure, start_time)
         else:
             loop.resume(resume_from)
         reason = loop.run()
     statistics: dict[str, float | int | str] = {
-        "method": scheme.name,
+        "method": method.scheme.name,
         "version": __version__,
-        "rtol": rtol,
+        "rtol": method.rtol,
         **loop.statistics,
     }
     if layers is not None:
         statistics["layers"] = len(layers)
     ended = loop.final_time
     if reason.kind not in UNFINISHED:
-        note = describe_unstable_symmetry(
-            stages, measure, begun=start_time, ended=ended
-        )
-        statistics |= {} if note is None else {SYMMETRIC_START: note}
-    statistics |= note_half_stable_mass(dynamics, recorder)
+        statistics |= find_notes(stages, recorder, measure, start_time, ended)
     run = recorder.finish(reason, loop.final, ended, statistics=statistics)
     for note in run.notes:
         warnings.warn(note, stacklevel=2)
     return run
 
 
-def note_half_stable_mass(dynamics: Dynamics, recorder: Recorder) -> dict[str, str]:
-    """Return the statistic that says where the grid decides when mass leaves, if it does."""
-    if isinstance(dynamics, Layers):
-        return {}
-    note = describe_half_stable_mass(dynamics, recorder.times, recorder.states)
-    return {} if note is None else {HALF_STABLE_MASS: note}
+def find_notes(
+    stages: tuple[Stage, ...],
+    recorder: Recorder,
+    start: Measure,
+    begun: float,
+    ended: float,
+) -> dict[str, str]:
+    """Return what to know before one believes the result, by name."""
+    notes = {
+        SYMMETRIC_START: describe_unstable_symmetry(
+            stages, start, begun=begun, ended=ended
+        )
+    }
+    if recorder.layers is None:
+        notes[HALF_STABLE_MASS] = describe_half_stable_mass(
+            stages[0].equation, recorder.times, recorder.states
+        )
+    return {name: note for name, note in notes.items() if note is not None}
 
 
 @contextmanager
-def show_progress(progress: bool | Report) -> Iterator[Observer | None]:
-    """Yield the observer that reports each step: to a line, to a function, or None."""
+def open_observers(
+    observer: Observer | None, progress: bool | Report
+) -> Iterator[list[Observer]]:
+    """Yield the observers of a run: the one that is given, and the one that shows progress."""
+    observers = [] if observer is None else [observer]
+    if observer is not None:
+        check_kind("observer", observer, Observer, source="of mfpde.runs.observer")
     if progress is True:
         with progress_line() as report:
-            yield StepObserver(report)
+            yield [*observers, StepObserver(report)]
+    elif progress is False:
+        yield observers
+    elif callable(progress):
+        yield [*observers, StepObserver(progress)]
     else:
-        yield StepObserver(progress) if callable(progress) else None
+        raise ValueError(
+            f"progress = {shown(progress)} must be True, False or a function"
+        )

@@ -66,8 +66,6 @@ class RunWriter(Observer):
         If another process or thread writes to it.
     """
 
-    keeps_checkpoints = True
-
     def __init__(
         self,
         path: str | Path,
