@@ -17,8 +17,7 @@ from mfpde.plotting.frames import frames_of
 from mfpde.plotting.space_time import plot_space_time
 from mfpde.plotting.sphere_scene import SphereScene, camera_on
 from mfpde.plotting.style import Look
-from mfpde.runs.run import Run
-from mfpde.solver.diagnostics import UNKNOWN_UNIT
+from mfpde.runs.run import UNKNOWN_UNIT, Run
 from mfpde.terms import Exponential
 
 Plot = Callable[..., Figure | None]

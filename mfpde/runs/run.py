@@ -47,10 +47,9 @@ cells would change, as a share; pins: the force below which the grid would hold 
 Q(r): largest mass in a ball of 1, 2, 4, ... cells"""
 """What the columns of a verdict mean."""
 UNKNOWN_UNIT = "unknown"
-SYMMETRIC_START = "symmetric_start"
-"""Name of the statistic that says along which symmetry of its start a run is unstable."""
-HALF_STABLE_MASS = "half_stable_mass"
-"""Name of the statistic that says where the grid decides when mass leaves a point of rest."""
+"""Unit of the numbers of ``solve(..., observe=...)``, which come without one."""
+NOTES = ("symmetric_start", "half_stable_mass")
+"""Names of the statistics that are notes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -278,8 +277,7 @@ class Run(Printed):
         An unstable symmetry of the start, and mass that stood where the grid decides when it
         leaves.
         """
-        names = (SYMMETRIC_START, HALF_STABLE_MASS)
-        return [str(self.statistics[name]) for name in names if name in self.statistics]
+        return [str(self.statistics[name]) for name in NOTES if name in self.statistics]
 
     @property
     def _solved(self) -> str:

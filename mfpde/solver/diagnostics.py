@@ -18,17 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, shown
+from mfpde.arrays import ComplexArray, FloatArray, shown
 from mfpde.detection import ball_radius, largest_ball_mass
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Measure
-from mfpde.runs.run import Quantity
+from mfpde.runs.run import UNKNOWN_UNIT, Quantity
 from mfpde.terms import PointMasses
 from mfpde.transport import State
-
-UNKNOWN_UNIT = "unknown"
-"""Unit of the numbers of ``solve(..., observe=...)``, which come without one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +56,11 @@ class Snapshot:
     def geometry(self) -> Geometry:
         """The grid."""
         return self.measure.geometry
+
+    @property
+    def density(self) -> FloatArray:
+        """Values of the density on the grid."""
+        return self.measure.density.values
 
     @cached_property
     def atoms(self) -> PointMasses:
@@ -104,7 +106,7 @@ class Diagnostic(Quantity):
         )
 
 
-def _energy(seen: Snapshot) -> float:
+def find_energy(seen: Snapshot) -> float:
     """Energy of the state; NaN for an equation that has none."""
     if not seen.equation.has_energy:
         return np.nan
@@ -112,12 +114,13 @@ def _energy(seen: Snapshot) -> float:
     return grid.energy(seen.state.masses, seen.atoms, seen.moments)
 
 
-def _energy_after(seen: Snapshot) -> float:
+def find_energy_after(seen: Snapshot) -> float:
     """Energy by the layer that acts from now on; NaN if it has none."""
-    return _energy(replace(seen, equation=seen.following))
+    return find_energy(replace(seen, equation=seen.following))
 
 
-def _dissipation(seen: Snapshot) -> float:
+def find_dissipation(seen: Snapshot) -> float:
+    """int |v|^2 dmu over density and atoms."""
     state, grid = seen.state, seen.equation.on(seen.geometry)
     velocity = grid.velocity(seen.moments)
     dissipation = float((state.masses * (velocity**2).sum(axis=0)).sum())
@@ -127,54 +130,33 @@ def _dissipation(seen: Snapshot) -> float:
     return dissipation
 
 
-DIAGNOSTICS: dict[str, Diagnostic] = {
-    diagnostic.name: diagnostic
-    for diagnostic in (
-        Diagnostic(
-            "mass",
-            "total mass of density and atoms",
-            "1",
-            lambda seen: seen.state.total_mass,
-        ),
-        Diagnostic(
-            "minimum",
-            "smallest density",
-            "1/area",
-            lambda seen: seen.measure.density.values.min(),
-        ),
-        Diagnostic("energy", "E = (1/2 beta) iint K dmu dmu + int V dmu", "1", _energy),
-        Diagnostic(
-            "dissipation",
-            "int |v|^2 dmu, the rate |dE/dt| of a gradient flow",
-            "1/time",
-            _dissipation,
-        ),
-        Diagnostic(
-            "largest_density",
-            "largest density",
-            "1/area",
-            lambda seen: seen.measure.density.values.max(),
-        ),
-        Diagnostic(
-            "largest_ball_mass",
-            "largest mass in a ball of radius min(1/(2 sqrt beta), pi/6) (zonal: about a pole)",
-            "1",
-            lambda seen: largest_ball_mass(seen.measure, ball_radius(seen.equation)),
-        ),
-        Diagnostic("step", "last time step", "time", lambda seen: seen.step),
-    )
-}
+def find_ball_mass(seen: Snapshot) -> float:
+    """Largest mass in a ball of the radius on which the kernel varies."""
+    return largest_ball_mass(seen.measure, ball_radius(seen.equation))
 
 
-OF_LAYERS: dict[str, Diagnostic] = {
-    "energy_after": Diagnostic(
-        "energy_after",
-        "E of the layer that acts from now on; at a breakpoint energy is that of the layer "
-        "that ends",
-        "1",
-        _energy_after,
-    )
+RATE = "int |v|^2 dmu, the rate |dE/dt| of a gradient flow"
+BALL = (
+    "largest mass in a ball of radius min(1/(2 sqrt beta), pi/6) (zonal: about a pole)"
+)
+AFTER = (
+    "E of the layer that acts from now on; at a breakpoint energy is that of the layer "
+    "that ends"
+)
+DIAGNOSTICS = {
+    name: Diagnostic(name, *record)
+    for name, record in {
+        "mass": ("total mass of density and atoms", "1", lambda s: s.state.total_mass),
+        "minimum": ("smallest density", "1/area", lambda s: s.density.min()),
+        "energy": ("E = (1/2 beta) iint K dmu dmu + int V dmu", "1", find_energy),
+        "dissipation": (RATE, "1/time", find_dissipation),
+        "largest_density": ("largest density", "1/area", lambda s: s.density.max()),
+        "largest_ball_mass": (BALL, "1", find_ball_mass),
+        "step": ("last time step", "time", lambda s: s.step),
+    }.items()
 }
+"""Diagnostics of every run, by name."""
+OF_LAYERS = {"energy_after": Diagnostic("energy_after", AFTER, "1", find_energy_after)}
 """Diagnostics of every run of several layers, beside ``DIAGNOSTICS``."""
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import BoolArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Zonal
 from mfpde.measures.measure import AnyMeasure, as_measure
@@ -49,30 +49,27 @@ def describe_half_stable_mass(
     if not isinstance(geometry, Line):
         return None
     on_grid, span = equation.on(geometry), times[-1] - times[0]
-    later: list[int] = []
+    later = np.zeros(geometry.shape, dtype=bool)
     # Where the start stands is the user's.
     for time, state in zip(reversed(times[1:]), reversed(states[1:]), strict=True):
         measure = as_measure(state)
         masses, atoms = measure.density.masses, measure.atoms
-        heavy = _find_heavy_cells(masses, geometry)
-        if heavy:
+        stands = _is_narrow(masses, geometry)
+        if stands.any():
             moments = on_grid.moments(masses, PointMasses(atoms.points, atoms.masses))
             velocity = np.asarray(on_grid.velocity(moments))[0]
-            heavy = [
-                cell
-                for cell in heavy
-                if span * _half_stable_rate(velocity, cell, geometry) >= 1
-            ]
-        for cell in heavy:
-            if any(abs(cell - other) <= 1 for other in later):
-                return (
-                    f"at t = {time:.4g} a share {_three_cells(masses)[cell]:.2g} of the mass "
-                    f"stood within a cell of {geometry!r} at the angle "
-                    f"{geometry.angles[cell]:.4g}, at a point of rest that attracts from one "
-                    "side and repels to the other: when it leaves depends on its place within "
-                    "the cell, which the grid does not know; compare a finer grid"
-                )
-        later = heavy
+            stands &= span * _half_stable_rates(velocity, geometry) >= 1
+        stands_on = stands & (later | np.roll(later, 1) | np.roll(later, -1))
+        if stands_on.any():
+            cell = int(stands_on.argmax())
+            return (
+                f"at t = {time:.4g} a share {_three_cells(masses)[cell]:.2g} of the mass "
+                f"stood within a cell of {geometry!r} at the angle "
+                f"{geometry.angles[cell]:.4g}, at a point of rest that attracts from one "
+                "side and repels to the other: when it leaves depends on its place within "
+                "the cell, which the grid does not know; compare a finer grid"
+            )
+        later = stands
     return None
 
 
@@ -80,30 +77,25 @@ def _three_cells(masses: FloatArray) -> FloatArray:
     return np.asarray(np.roll(masses, 1) + masses + np.roll(masses, -1))
 
 
-def _find_heavy_cells(masses: FloatArray, geometry: Line) -> list[int]:
-    """Return the cells in which mass stands in a structure of a cell, away from poles."""
+def _is_narrow(masses: FloatArray, geometry: Line) -> BoolArray:
+    """Whether mass stands at each cell in a structure of a cell, away from poles."""
     beyond = np.maximum(np.roll(masses, 2), np.roll(masses, -2))
-    is_heavy = (masses >= _CONCENTRATION * beyond) & (
-        _three_cells(masses) >= LEAST_SHARE
-    )
+    narrow = (masses >= _CONCENTRATION * beyond) & (_three_cells(masses) >= LEAST_SHARE)
     if geometry.axis is not None:
-        is_heavy[:_BESIDE_ENDS] = is_heavy[-_BESIDE_ENDS:] = False
-    return [int(cell) for cell in np.flatnonzero(is_heavy)]
+        narrow[:_BESIDE_ENDS] = narrow[-_BESIDE_ENDS:] = False
+    return np.asarray(narrow)
 
 
-def _half_stable_rate(velocity: FloatArray, cell: int, geometry: Line) -> float:
-    """Return the smaller of the rates a and b of the point of rest in ``cell``, 0 without one.
+def _half_stable_rates(velocity: FloatArray, geometry: Line) -> FloatArray:
+    """Return the smaller of the rates a and b of a point of rest in each cell, 0 without one.
 
     The velocities on each side of the cell are continued by a line, which must vanish within
     a cell of its centre.
     """
-    n = len(velocity)
-    left = velocity[[(cell - 2) % n, (cell - 1) % n]]
-    right = velocity[[(cell + 2) % n, (cell + 1) % n]]
-    slopes = left[1] - left[0], right[0] - right[1]
-    if slopes[0] * slopes[1] >= 0:
-        return 0.0
-    zeros = left[1] / slopes[0] + 1, right[1] / slopes[1] - 1
-    if max(abs(zeros[0]), abs(zeros[1])) > 1:
-        return 0.0
-    return float(min(abs(slopes[0]), abs(slopes[1])) / geometry.spacing)
+    left, right = np.roll(velocity, 1), np.roll(velocity, -1)
+    slopes = left - np.roll(velocity, 2), np.roll(velocity, -2) - right
+    with np.errstate(divide="ignore", invalid="ignore"):
+        zeros = np.abs([left / slopes[0] + 1, right / slopes[1] - 1]).max(axis=0)
+    is_half_stable = (slopes[0] * slopes[1] < 0) & (zeros <= 1)
+    rates = np.minimum(*np.abs(slopes)) / geometry.spacing
+    return np.where(is_half_stable, rates, 0.0)

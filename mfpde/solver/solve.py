@@ -26,7 +26,7 @@ from mfpde.runs.layers import (
 )
 from mfpde.runs.observer import Observer, StepObserver
 from mfpde.runs.progress import Report, progress_line
-from mfpde.runs.run import HALF_STABLE_MASS, SYMMETRIC_START, Run
+from mfpde.runs.run import Run
 from mfpde.runs.stopping import StoppingCondition, stopping_conditions
 from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
 from mfpde.solver.arguments import (
@@ -250,12 +250,12 @@ def find_notes(
 ) -> dict[str, str]:
     """Return what to know before one believes the result, by name."""
     notes = {
-        SYMMETRIC_START: describe_unstable_symmetry(
+        "symmetric_start": describe_unstable_symmetry(
             stages, start, begun=begun, ended=ended
         )
     }
     if recorder.layers is None:
-        notes[HALF_STABLE_MASS] = describe_half_stable_mass(
+        notes["half_stable_mass"] = describe_half_stable_mass(
             stages[0].equation, recorder.times, recorder.states
         )
     return {name: note for name, note in notes.items() if note is not None}

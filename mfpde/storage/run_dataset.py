@@ -24,10 +24,10 @@ from mfpde.measures.measure import (
     atoms_of,
 )
 from mfpde.runs.layers import Layers, breakpoints_of, layer_before
-from mfpde.runs.run import Run
+from mfpde.runs.run import UNKNOWN_UNIT, Run
 from mfpde.runs.stopping import StopReason
 from mfpde.runs.stored_names import DENSITY, TIME, TRACKED, check_free_name
-from mfpde.solver.diagnostics import DIAGNOSTICS, UNKNOWN_UNIT
+from mfpde.solver.diagnostics import DIAGNOSTICS
 from mfpde.storage.description import (
     Description,
     describe_beginning,
