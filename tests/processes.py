@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mfpde.storage import StoreError
-from mfpde.storage.journal import CHECKPOINT, Journal
+from mfpde.storage.journal import CHECKPOINT, NO_CHECKPOINT, Journal
 from mfpde.sweeps.execution import execute
 from mfpde.sweeps.plan import PlannedRun
 from mfpde.sweeps.records import RunRecord, SweepRecords
@@ -24,7 +24,7 @@ def has_checkpoint(store: Path) -> bool:
     """Whether the run of a store has saved something that it can go on from."""
     try:
         with contextlib.closing(Journal(store)) as journal:
-            return journal.find(CHECKPOINT) is not None
+            return journal.read(CHECKPOINT).text != NO_CHECKPOINT
     except (FileNotFoundError, StoreError):
         return False
 

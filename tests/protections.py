@@ -72,10 +72,9 @@ PROTECTIONS = (
     ),
     Protection(
         "the journal knows how many saves it has",
-        _READER,
-        '    rows = [journal.read(number) for number in range(attributes.pop("rows"))]',
-        """    found = map(journal.find, range(attributes.pop("rows")))
-    rows = [row for row in found if row is not None]""",
+        _JOURNAL,
+        '                raise ValueError("it is missing")',
+        "                return Row()",
         _DAMAGED + "test_every_damage_of_a_journal_is_a_line_or_harmless",
     ),
     Protection(

@@ -32,8 +32,10 @@ from mfpde.storage.files import (
 )
 
 BEGINNING, PROGRESS, CHECKPOINT = -1, -2, -3
-"""Numbers of rows that are no saves: what is said of the run that stays, and what each save
-changes, such as the number of ``rows``."""
+"""Numbers of rows that are no saves: what is said of the run that stays, what each save changes,
+such as the number of ``rows``, and what the run goes on from."""
+NO_CHECKPOINT = "null"
+"""The text of a checkpoint before there is one."""
 _NAMES = {BEGINNING: "beginning", PROGRESS: "progress", CHECKPOINT: "checkpoint"}
 _TABLE = """rows(number INTEGER PRIMARY KEY, text TEXT, type TEXT, data BLOB,
     checksum INTEGER)"""
@@ -124,26 +126,19 @@ class Journal:
                 self._execute(statement, entry)
             self._execute("COMMIT")
 
-    def find(self, number: int) -> Row | None:
-        """Return a row, None if there is none; raise ``StoreError`` if it was changed."""
+    def read(self, number: int) -> Row:
+        """Return a row; raise ``StoreError`` if it was changed or is gone."""
         found = self._execute("SELECT * FROM rows WHERE number = ?", (number,))
-        if not found:
-            return None
-        _, text, kind, data, checksum = found[0]
-        with name_damage(self.file, _name_row(number)):
+        with name_damage(self.file, _NAMES.get(number, f"save {number}")):
+            if not found:
+                raise ValueError("it is missing")
+            _, text, kind, data, checksum = found[0]
             if checksum != _checksum(number, text, kind, data):
                 raise ValueError("it does not match its checksum")
             if not data:
                 return Row(text)
             record = np.frombuffer(data, _read_type(kind), 1)[0]
             return Row(text, {name: record[name] for name in record.dtype.names})
-
-    def read(self, number: int) -> Row:
-        """Return a row that must be there; raise ``StoreError`` if it was changed or is gone."""
-        row = self.find(number)
-        if row is None:
-            raise StoreError(f"{self.file} is damaged: {_name_row(number)} is missing")
-        return row
 
     def read_attributes(self) -> dict[str, Any]:
         """Return all that is said of the run; raise ``StoreError`` if it was changed."""
@@ -160,10 +155,6 @@ class Journal:
             ) from error
         except sqlite3.DatabaseError as error:
             raise StoreError(f"{self.file} is damaged: {error}") from error
-
-
-def _name_row(number: int) -> str:
-    return _NAMES.get(number, f"save {number}")
 
 
 @lru_cache(maxsize=64)

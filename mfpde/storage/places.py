@@ -140,9 +140,9 @@ def remove_parts(folder: Path, names: Collection[str]) -> None:
 
 def _check_free(folder: Path, *, overwrite: bool) -> None:
     """Raise ``FileExistsError`` unless nothing but a store is lost if it is removed."""
-    names = {part.name for part in folder.iterdir()} if folder.is_dir() else None
+    names = {part.name for part in folder.glob("*")}
     # The lock may be that of who asks, or of a process that was killed before there was a store.
-    if not folder.exists() or names in (set(), {LOCK}, {LOCK, NEW}):
+    if names in (set(), {LOCK}, {LOCK, NEW}) and not folder.is_file():
         return
     if not overwrite:
         goes_on = (

@@ -28,15 +28,15 @@ from mfpde.runs.run import UNKNOWN_UNIT, Run
 from mfpde.runs.stopping import StopReason
 from mfpde.runs.stored_names import DENSITY, TIME, TRACKED, check_free_name
 from mfpde.solver.diagnostics import DIAGNOSTICS
-from mfpde.storage.description import (
+from mfpde.storage.files import StoreError
+from mfpde.storage.journal import Row
+from mfpde.storage.records import (
     Description,
     describe_beginning,
     describe_end,
     make_attributes,
     parse_attributes,
 )
-from mfpde.storage.files import StoreError
-from mfpde.storage.journal import Row
 from mfpde.storage.zarr_files import Contents, StoredArray
 from mfpde.tracking import SeenAtoms, Track
 

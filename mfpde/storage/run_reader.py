@@ -12,20 +12,20 @@ from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Dynamics
 from mfpde.runs.run import Run
 from mfpde.runs.stored_names import PARTICLES
-from mfpde.storage.description import (
-    Description,
-    describe_beginning,
-    parse_attributes,
-)
 from mfpde.storage.files import (
     DESCRIPTION,
     check_path,
     has_journal,
     name_damage,
 )
-from mfpde.storage.journal import CHECKPOINT, Journal, Row
+from mfpde.storage.journal import CHECKPOINT, NO_CHECKPOINT, Journal, Row
 from mfpde.storage.places import stored_attributes
-from mfpde.storage.records import decode_checkpoint
+from mfpde.storage.records import (
+    Description,
+    decode_checkpoint,
+    describe_beginning,
+    parse_attributes,
+)
 from mfpde.storage.run_dataset import build_run, stack_rows
 from mfpde.storage.zarr_files import Contents, read_zarr
 
@@ -90,8 +90,8 @@ def stored_checkpoint(path: str | Path) -> Checkpoint | None:
         stored_attributes(path)
         return None
     with closing(Journal(path)) as journal, name_damage(journal.file, "checkpoint"):
-        row = journal.find(CHECKPOINT)
-        if row is None:
+        row = journal.read(CHECKPOINT)
+        if row.text == NO_CHECKPOINT:
             return None
         checkpoint = decode_checkpoint(row)
         if checkpoint.saves == 0:

@@ -20,14 +20,21 @@ from mfpde.runs.observer import Observer
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import ENDED
 from mfpde.runs.stored_names import TIME
-from mfpde.storage.description import (
+from mfpde.storage.journal import (
+    BEGINNING,
+    CHECKPOINT,
+    NO_CHECKPOINT,
+    PROGRESS,
+    Journal,
+    Row,
+)
+from mfpde.storage.places import clear_place, lock_store
+from mfpde.storage.records import (
     describe_beginning,
     describe_end,
+    encode_checkpoint,
     make_attributes,
 )
-from mfpde.storage.journal import BEGINNING, CHECKPOINT, PROGRESS, Journal, Row
-from mfpde.storage.places import clear_place, lock_store
-from mfpde.storage.records import encode_checkpoint
 from mfpde.storage.run_dataset import encode_save, encode_seen, stack_run
 from mfpde.storage.run_reader import read_journal
 from mfpde.storage.zarr_files import write_zarr
@@ -76,7 +83,11 @@ class RunWriter(Observer):
         overwrite: bool = False,
     ) -> None:
         beginning = describe_beginning(equation, geometry, settings)
-        rows = _make_rows(beginning, {"rows": 0, "saves": 0})
+        rows = {
+            BEGINNING: Row(json.dumps(beginning)),
+            PROGRESS: Row(json.dumps({"rows": 0, "saves": 0})),
+            CHECKPOINT: Row(NO_CHECKPOINT),
+        }
         with clear_place(path, overwrite=overwrite) as lock:
             self._go_on(Journal(path, rows), lock)
 
@@ -89,9 +100,10 @@ class RunWriter(Observer):
         that is a ``StoreError``.
         """
         writer, saves = cls.__new__(cls), 0
-        progress: dict[str, Any] = {}
+        row, progress = Row(NO_CHECKPOINT), dict[str, Any]()
         if checkpoint is not None:
             saves, memory = checkpoint.saves, checkpoint.tracker
+            row = encode_checkpoint(checkpoint)
             progress = make_attributes(events=checkpoint.events)
             if memory is not None:
                 junctions = in_order(memory.tree.junctions)
@@ -99,7 +111,7 @@ class RunWriter(Observer):
         progress |= {"rows": saves, "saves": saves}
         with lock_store(path) as lock:
             journal = Journal(path)
-            journal.write({PROGRESS: Row(json.dumps(progress))})
+            journal.write({PROGRESS: Row(json.dumps(progress)), CHECKPOINT: row})
             writer._go_on(journal, lock)
         return writer
 
@@ -117,7 +129,7 @@ class RunWriter(Observer):
         """Keep the meanings and units of the diagnostics."""
         beginning = json.loads(self._journal.read(BEGINNING).text)
         beginning |= make_attributes(quantities=dict(quantities))
-        self._journal.write(_make_rows(beginning, self._progress))
+        self._journal.write({BEGINNING: Row(json.dumps(beginning))})
 
     def save(
         self, time: float, measure: AnyMeasure, diagnostics: Mapping[str, Any]
@@ -195,11 +207,3 @@ def save(run: Run, path: str | Path, *, overwrite: bool = False) -> None:
     contents = stack_run(run)
     with clear_place(path, overwrite=overwrite):
         write_zarr(Path(path), contents)
-
-
-def _make_rows(
-    beginning: Mapping[str, Any], progress: Mapping[str, Any]
-) -> dict[int, Row]:
-    """Return the rows of what is said of a run."""
-    records = {BEGINNING: beginning, PROGRESS: progress}
-    return {number: Row(json.dumps(record)) for number, record in records.items()}

@@ -90,21 +90,19 @@ def _compute_and_judge(record: RunRecord, settings: Settings, store: Path) -> Ru
     run = _compute_run(record.attempts[-1], settings, store)
     if run.stop.kind == "interrupted":
         raise KeyboardInterrupt
-    summary = summarize_run(run)
+    summary, state, reason = summarize_run(run), "finished", ""
     if run.stop.kind in FAILURES:
-        return replace(
-            record, state="failed", error=run.reason, summary=hide_results(summary)
-        )
-    if run.stop.kind in LIMITS:
+        state, reason = "failed", run.reason
+    elif run.stop.kind in LIMITS:
         t_end = settings.solve_arguments()["t_end"]
-        reason = (
+        state, reason = (
+            "stopped",
             f"{LIMITS[run.stop.kind]} at t = {run.final_time:.6g} of {t_end:g}; the same "
-            "sweep goes on from there, as far again"
+            "sweep goes on from there, as far again",
         )
-        return replace(
-            record, state="stopped", error=reason, summary=hide_results(summary)
-        )
-    return replace(record, state="finished", summary=summary)
+    if state != "finished":
+        summary = hide_results(summary)
+    return replace(record, state=state, error=reason, summary=summary)
 
 
 def _compute_run(attempt: str, settings: Settings, store: Path) -> Run:

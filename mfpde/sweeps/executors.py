@@ -23,7 +23,6 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, resource_tracker
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -118,33 +117,28 @@ def start_server() -> Any:
 @contextmanager
 def _open_processes(workers: int) -> Iterator[Executor]:
     """Let the block have processes of this machine, which end with it and with this process."""
-    context = start_server()
-    theirs, ours = context.Pipe(duplex=False)
-    executor = ProcessPoolExecutor(
-        workers, context, initializer=_begin_worker, initargs=(theirs,)
-    )
+    executor = ProcessPoolExecutor(workers, start_server(), initializer=_begin_worker)
     try:
         yield executor
     except BaseException:
-        ours.close()
+        # Nobody waits for the runs that are under way.
+        for process in [*executor._processes.values()]:
+            process.kill()
         raise
     finally:
         executor.shutdown(cancel_futures=True)
-        ours.close()
-        theirs.close()
 
 
-def _begin_worker(sweep: Connection) -> None:
-    """Let this process end when the pipe of its sweep does."""
-    # An interruption ends the process of the sweep, and that closes the pipe.
+def _begin_worker() -> None:
+    """Leave interruptions to the process of the sweep, and end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=_end_with, args=(sweep,), daemon=True).start()
+    threading.Thread(target=_end_with_sweep, daemon=True).start()
 
 
-def _end_with(sweep: Connection) -> None:
-    with suppress(EOFError, OSError):
-        sweep.recv()
+def _end_with_sweep() -> None:
+    if (sweep := multiprocessing.parent_process()) is not None:
+        sweep.join()
     os._exit(1)
 
 

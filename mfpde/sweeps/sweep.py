@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,11 +20,9 @@ from mfpde.settings.overrides import change_by_text
 from mfpde.storage import load
 from mfpde.sweeps.execution import execute
 from mfpde.sweeps.executors import compute_runs
-from mfpde.sweeps.plan import PlannedRun, plan_runs
+from mfpde.sweeps.plan import PlannedRun, plan_runs, read_sweep_section
 from mfpde.sweeps.progress import SweepProgress, show_progress
 from mfpde.sweeps.records import RunRecord, SweepRecords
-from mfpde.sweeps.table import tabulate_runs
-from mfpde.sweeps.variations import read_sweep_section
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,9 +182,23 @@ class Sweep(Printed):
 
         The settings of the product have their names, as in
         ``table.groupby("attention.beta")["atoms"].mean()``, and cases are in ``case``.  Numbers
-        of a run that has not finished are NaN, and ``state`` and ``error`` say why.
+        of a run that has not finished are NaN, and ``state`` (``"finished"``, ``"stopped"``,
+        ``"failed"``, ``"pending"``) and ``error`` say why; what it has several of is a list.
         """
-        return tabulate_runs(self.runs, self.records)
+        import pandas as pd
+
+        lines = [
+            {
+                "run": run.name,
+                **{name: _write_value(value) for name, value in run.parameters.items()},
+                "state": record.state,
+                "error": record.error,
+                "attempts": len(record.attempts),
+                **record.summary,
+            }
+            for run, record in zip(self.runs, self.records, strict=True)
+        ]
+        return pd.DataFrame(lines)
 
     @property
     def failed(self) -> dict[str, str]:
@@ -219,3 +232,8 @@ class Sweep(Printed):
             if len(reasons) > MOST_SHOWN:
                 lines.append(f"... and {len(reasons) - MOST_SHOWN} more in .{state}")
         return "\n".join(lines)
+
+
+def _write_value(value: Any) -> Any:
+    """Return a number or a word; of what is neither its JSON."""
+    return value if isinstance(value, str | int | float) else json.dumps(value)
