@@ -14,11 +14,12 @@ import nbformat
 import numpy as np
 import pytest
 from nbclient import NotebookClient
+from pandas import DataFrame
 from PIL import Image
 from rich.console import Console
 
 import mfpde
-from mfpde.measures.events import Event, Events
+from mfpde.measures.events import Event
 from mfpde.notebook import Shown
 from mfpde.plotting.pictures import picture_of
 from mfpde.runs.progress import Progress, progress_line
@@ -204,25 +205,13 @@ def test_a_run_without_saves_is_no_dataset() -> None:
         empty.to_xarray()
 
 
-def test_atoms_and_events_are_tables() -> None:
-    atoms = mfpde.Atoms([[1.0, 0.0], [0.0, 1.0]], [0.25, 0.75])
-    table = atoms.to_pandas()
-    assert list(table.columns) == ["mass", "x", "y", "angle"]
-    assert np.allclose(table["angle"], [0.0, np.pi / 2])
-    assert list(mfpde.Atoms(np.eye(4)).to_pandas()) == ["mass", "x1", "x2", "x3", "x4"]
-    merge = Event("merge", 1.5, atoms.points, atoms.masses)
-    birth = Event("birth", 0.5, atoms.points[:1], atoms.masses[:1])
-    events = Events((birth, merge)).to_pandas()
-    assert events["event"].tolist() == [0, 1, 1]
-    assert events["time"].tolist() == [0.5, 1.5, 1.5]
-    assert events["kind"].tolist() == ["birth", "merge", "merge"]
-    assert events["mass"].tolist() == [0.25, 0.25, 0.75]
-    assert len(Events().to_pandas()) == 0
-
-
-def test_events_of_a_run_are_a_tuple_and_a_table(run) -> None:
-    assert isinstance(run.events, tuple)
-    assert len(run.events.to_pandas()["event"].unique()) == len(run.events)
+def test_events_are_a_table(run) -> None:
+    merge = Event("merge", 1.5, np.eye(2), np.array([0.25, 0.75]))
+    birth = Event("birth", 0.5, np.eye(2)[:1], np.array([0.25]))
+    table = DataFrame((birth, merge))
+    assert table["time"].tolist() == [0.5, 1.5]
+    assert table["kind"].tolist() == ["birth", "merge"]
+    assert len(DataFrame(run.events)) == len(run.events)
 
 
 # In a notebook ----------------------------------------------------------------------------------

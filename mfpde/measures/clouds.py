@@ -8,9 +8,6 @@ points
 each with the same share of its mass: they have exactly this mean and covariance.  The
 points move with the flow like any other mass; a hand-off between density and atoms gives
 them the form above again, with their mean and covariance at that time.
-
-Kernels are plain loops: array expressions inside them would take the compiler most of a
-minute, for vectors of two or three numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled
 from mfpde.geometry.arcs import exponential_map, logarithms, moved_to, normalised
 
 Cluster = tuple[float, FloatArray, FloatArray]
@@ -82,7 +78,6 @@ def largest_widths(covariances: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt((t + np.sqrt(np.maximum(2 * s - t**2, 0.0))) / 2))
 
 
-@compiled
 def moments_about(
     centre: FloatArray, points: FloatArray, masses: FloatArray
 ) -> Cluster:
@@ -91,29 +86,14 @@ def moments_about(
     The mean is taken in the tangent plane at ``centre``, next to which the points lie;
     the covariance is taken about the mean.  Points without mass give ``centre`` and zeros.
     """
-    count, dimension = points.shape
-    shift = np.zeros(dimension)
-    covariance = np.zeros((dimension, dimension))
-    total = 0.0
-    for p in range(count):
-        total += masses[p]
-    if total <= 0.0:
-        return 0.0, moved_to(centre, shift), covariance
+    total = float(masses.sum())
+    shares = masses / total if total > 0.0 else masses
     steps = logarithms(centre, points)
-    for p in range(count):
-        share = masses[p] / total
-        for i in range(dimension):
-            shift[i] += share * steps[p, i]
-            for j in range(i + 1):
-                covariance[i, j] += share * steps[p, i] * steps[p, j]
-    for i in range(dimension):
-        for j in range(i + 1):
-            covariance[i, j] -= shift[i] * shift[j]
-            covariance[j, i] = covariance[i, j]
+    shift = shares @ steps
+    covariance = (shares * steps.T) @ steps - np.outer(shift, shift)
     return total, moved_to(centre, shift), covariance
 
 
-@compiled
 def joined(one: Cluster, other: Cluster) -> Cluster:
     """Return two clusters as one, with the mass, mean and covariance of both together.
 
@@ -122,53 +102,31 @@ def joined(one: Cluster, other: Cluster) -> Cluster:
     """
     mass, position, covariance = one
     other_mass, other_position, other_covariance = other
-    dimension = len(position)
-    steps = logarithms(position, other_position.reshape(1, dimension))
-    total = mass + other_mass
-    share = other_mass / total
-    shift = np.empty(dimension)
-    spread = np.empty((dimension, dimension))
-    for i in range(dimension):
-        shift[i] = share * steps[0, i]
-        for j in range(dimension):
-            apart = share * (1.0 - share) * steps[0, i] * steps[0, j]
-            widths = covariance[i, j]
-            widths += share * (other_covariance[i, j] - covariance[i, j])
-            spread[i, j] = widths + apart
-    return total, moved_to(position, shift), spread
+    step = logarithms(position, other_position[np.newaxis])[0]
+    share = other_mass / (mass + other_mass)
+    widths = covariance + share * (other_covariance - covariance)
+    spread = widths + share * (1.0 - share) * np.outer(step, step)
+    return mass + other_mass, moved_to(position, share * step), spread
 
 
-@compiled
 def summed_motion(masses: FloatArray, size: int, vectors: FloatArray) -> float:
     """Mass times the length of the mean vector, summed over clouds of ``size`` points.
 
     ``vectors`` (points, d), ``masses`` (points,).  A change of a cloud's width does not
     count as motion: see :func:`fastest_rate`.
     """
-    total = 0.0
-    for first in range(0, len(masses), size):
-        squared = 0.0
-        for a in range(vectors.shape[1]):
-            component = 0.0
-            for p in range(first, first + size):
-                component += vectors[p, a]
-            squared += component**2
-        total += masses[first] * np.sqrt(squared)
-    return total
+    sums = vectors.reshape(-1, size, vectors.shape[1]).sum(axis=1)
+    return float(masses[::size] @ np.sqrt(np.einsum("ni,ni->n", sums, sums)))
 
 
-@compiled
 def fastest_rate(points: FloatArray, velocities: FloatArray) -> float:
     """Fastest rate at which the two points of a pair in a cloud approach or part.
 
     ``points`` and ``velocities`` (n, d) hold the pairs one after another.
     """
-    largest = 1e-300
-    for p in range(0, len(points), 2):
-        apart = faster = 0.0
-        for a in range(points.shape[1]):
-            apart += (points[p + 1, a] - points[p, a]) ** 2
-            faster += (velocities[p + 1, a] - velocities[p, a]) ** 2
-        if apart > _SMALLEST_WIDTH**2:
-            largest = max(largest, np.sqrt(faster / apart))
-    return largest
+    apart, faster = (
+        np.linalg.norm(vectors[1::2] - vectors[::2], axis=1)
+        for vectors in (points, velocities)
+    )
+    told = apart > _SMALLEST_WIDTH
+    return float((faster[told] / apart[told]).max(initial=1e-300))

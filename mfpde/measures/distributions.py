@@ -102,11 +102,6 @@ class AngularDistribution:
         # Of several nodes at one angle np.interp takes the last.
         return turns * self.total_mass + np.interp(rest, self.angles, self.levels)
 
-    def left_limit(self, angles: ArrayLike) -> FloatArray:
-        """Limits F(x-) from the left; parameters are those of :meth:`cdf`."""
-        turns, rest = np.divmod(real_array("angles", angles), self.span)
-        return turns * self.total_mass + _from_left(rest, self.angles, self.levels)
-
     def quantile(self, levels: ArrayLike) -> FloatArray:
         """Quantiles Q(u) = min {x : F(x) >= u}, with Q(u + total mass) = Q(u) + 2 pi.
 
@@ -118,7 +113,9 @@ class AngularDistribution:
         given = real_array("levels", levels)
         turns = np.ceil(given / self.total_mass) - 1
         rest = given - turns * self.total_mass
-        return turns * self.span + _from_left(rest, self.levels, self.angles)
+        # Backwards the last of several nodes at one level is that of the smallest angle.
+        backwards = -self.levels[::-1], self.angles[::-1]
+        return np.asarray(turns * self.span + np.interp(-rest, *backwards))
 
     def ball_mass(self, angles: ArrayLike, radius: float) -> FloatArray:
         """Masses mu([x - r, x + r]) of closed arcs.
@@ -130,7 +127,7 @@ class AngularDistribution:
         reach = real_number("radius", radius, at_least=0.0) + ANGLE_ROUNDING
         if reach >= np.pi:
             return np.full(centres.shape, self.total_mass)
-        return self.cdf(centres + reach) - self.left_limit(centres - reach)
+        return self.cdf(centres + reach) - self.cdf(centres - reach)
 
     def largest_ball_mass(self, radius: float) -> float:
         """Levy's concentration function: the supremum over x of mu([x - r, x + r]).
@@ -154,8 +151,3 @@ def polar_angles(points: FloatArray) -> FloatArray:
     """Angles (n,) of points (n, d) from the last axis, accurate at the poles too."""
     across = np.linalg.norm(points[:, :-1], axis=1)
     return np.asarray(np.arctan2(across, points[:, -1]))
-
-
-def _from_left(x: FloatArray, nodes: FloatArray, values: FloatArray) -> FloatArray:
-    """Values at x of a piecewise linear function, at a jump its limit from the left."""
-    return np.asarray(np.interp(-x, -nodes[::-1], values[::-1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -22,16 +22,9 @@ from mfpde.arrays import (
     whole_number,
 )
 from mfpde.geometry import Geometry
-from mfpde.geometry.circle import angles_of
 from mfpde.measures.clouds import cloud_points
 from mfpde.measures.samples import kernel_density
 from mfpde.notebook import Shown
-
-if TYPE_CHECKING:
-    import pandas
-
-MOST_COORDINATES = 3
-"""Up to here coordinates are x, y and z; beyond they have numbers."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -101,23 +94,6 @@ class Atoms(Shown):
         if len(self):
             found["heaviest"] = f"{self.masses.max():.6g}"
         return found
-
-    @property
-    def columns(self) -> dict[str, FloatArray]:
-        """Mass and coordinates by name, and on the circle the ``angle`` in [0, 2 pi)."""
-        names = [f"x{k + 1}" for k in range(self.dimension)]
-        if self.dimension <= MOST_COORDINATES:
-            names = ["x", "y", "z"][: self.dimension]
-        columns = {"mass": self.masses, **dict(zip(names, self.points.T, strict=True))}
-        if self.dimension == 2:
-            columns["angle"] = angles_of(self.points)
-        return columns
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the atoms as a table: mass, coordinates, and on the circle the angle."""
-        from pandas import DataFrame
-
-        return DataFrame(self.columns)
 
     @property
     def dimension(self) -> int:

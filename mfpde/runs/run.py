@@ -11,7 +11,7 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.events import Events
+from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.notebook import DATASET, PLOT, SAVED, Printed, call_above, format_table
 from mfpde.runs.layers import Dynamics, Layers, layer_before
@@ -79,7 +79,7 @@ class Run(Printed):
     events
         Births, merges, fissions and deaths of atoms, in their order: the events that the
         solver told of exact atoms, else those that the track found between saves;
-        ``run.events.to_pandas()`` is their table.  Exact atoms merge at a distance of 1e-6
+        ``pandas.DataFrame(run.events)`` is their table.  Exact atoms merge at a distance of 1e-6
         rad, as they never meet: about log(h/1e-6)/M later than at a cell's width h, with M the
         mass of the two (8.7/M for 1024 cells), while the track's basins become one earlier.
     track
@@ -105,14 +105,11 @@ class Run(Printed):
     final: AnyMeasure
     final_time: float
     statistics: dict[str, float | int | str] = field(default_factory=dict)
-    events: Events = field(default_factory=Events)
+    events: tuple[Event, ...] = ()
     track: Track | None = None
     quantities: dict[str, Quantity] = field(default_factory=dict)
     layers: Layers | None = None
     equation_since: float = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "events", Events(self.events))
 
     @property
     def dynamics(self) -> Dynamics | None:
@@ -210,7 +207,7 @@ class Run(Printed):
         saves = zip(self.times, self.states, strict=True)
         chosen = Concentration() if settings is None else settings
         track = followed(dynamics, saves, chosen, events=self.events)
-        return replace(self, track=track, events=Events(self.events or track.events))
+        return replace(self, track=track, events=tuple(self.events or track.events))
 
     def to_xarray(self) -> Any:
         """Return the saved states and diagnostics as an ``xarray.Dataset``.

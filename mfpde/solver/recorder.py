@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.atoms import atoms_of_state
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.measures.events import Event, Events
+from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Density, Measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Layers
@@ -139,7 +139,7 @@ class Recorder:
             final=final,
             final_time=final_time,
             statistics=statistics,
-            events=Events(self.events or (() if track is None else track.events)),
+            events=tuple(self.events or (() if track is None else track.events)),
             track=track,
             quantities=self.quantities,
             layers=self.layers,

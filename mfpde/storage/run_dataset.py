@@ -14,7 +14,6 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, read_only
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
-from mfpde.measures.events import Events
 from mfpde.measures.measure import (
     AnyMeasure,
     Atoms,
@@ -225,7 +224,7 @@ def build_run(contents: Contents, path: object) -> Run:
         final=final,
         final_time=final_time,
         statistics=description.statistics,
-        events=Events(events),
+        events=tuple(events),
         track=track,
         quantities=description.quantities,
         **_find_dynamics(description, final_time),
