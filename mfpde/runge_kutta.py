@@ -63,6 +63,20 @@ COMMUTATOR_FREE = read_only(
 together are those of the classical method.  Celledoni, Marthinsen & Owren (2003)."""
 
 
+def weigh_stages_until(share: float) -> FloatArray:
+    """Weights (2, 4) of k_1..k_4 in the flows, in the order of time, of a ``share`` of a step.
+
+    The velocity is the quadratic in time through k_1, (k_2 + k_3) / 2 and k_4; the flows are those
+    of its values at the two Gauss points of the time so far, of order 4: Blanes & Moan (2006).
+    """
+    root = np.sqrt(3) / 6
+    times = share * np.array([0.5 - root, 0.5 + root])
+    middle = 2 * times * (1 - times)
+    start, end = (1 - times) * (1 - 2 * times), times * (2 * times - 1)
+    shares = np.array([[0.25 + root, 0.25 - root], [0.25 - root, 0.25 + root]])
+    return np.asarray(share * shares @ np.stack([start, middle, middle, end], axis=1))
+
+
 class EulerStages(NamedTuple):
     """A method of Euler stages E, each of the length ``length`` times the step.
 

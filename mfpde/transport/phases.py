@@ -1,7 +1,7 @@
 """A transport in two phases: one while the grid resolves the density, then one for what forms.
 
-The first begins with a density without atoms that it ``resolves``; once a step ends in a state
-that it no longer ``carries``, the second goes on from the state before.
+The first begins with a density without atoms that it ``resolves``.  The second goes on from the
+state that the first no longer ``carries``, or that was before a step whose end it ``rejects``.
 """
 
 from __future__ import annotations
@@ -34,9 +34,15 @@ class SmoothTransport(Transport):
     def resolves(self, masses: FloatArray) -> bool:
         """Return whether masses of cells may be moved so from now on."""
 
-    @abstractmethod
     def carries(self, state: State) -> bool:
-        """Return whether the grid still resolves a ``state`` that evolves."""
+        """Return whether steps may begin at ``state``."""
+        del state
+        return True
+
+    def rejects(self, state: State) -> bool:
+        """Return whether a step that ends in ``state`` is no step of a measure."""
+        del state
+        return False
 
 
 class Phases(Transport):
@@ -63,10 +69,13 @@ class Phases(Transport):
 
     def step(self, state: State, dt: float) -> Step:
         """Return the state after a step of its phase, or the same state in the second phase."""
-        result = self._at(state).step(state, dt)
-        is_refused = LARGEST_ERROR < result.error <= np.inf
-        if state.phase == ROUGH or is_refused or self._smooth.carries(result.state):
-            return result
+        if state.phase == ROUGH:
+            return self._rough.step(state, dt)
+        if self._smooth.carries(state):
+            result = self._smooth.step(state, dt)
+            is_refused = LARGEST_ERROR < result.error <= np.inf
+            if is_refused or not self._smooth.rejects(result.state):
+                return result
         rough = self._rough.begin(self._smooth.measured(state))
         return Step(rough._replace(phase=ROUGH), np.inf)
 

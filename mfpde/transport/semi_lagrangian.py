@@ -25,7 +25,7 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
 from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
 from mfpde.grid_equation import GridEquation
-from mfpde.runge_kutta import COMMUTATOR_FREE
+from mfpde.runge_kutta import COMMUTATOR_FREE, weigh_stages_until
 from mfpde.transport.base import DEFAULT_RTOL
 from mfpde.transport.departure_points import find_departure_points
 from mfpde.transport.fluxes import Advance, FluxTransport, StepFarTooLongError
@@ -85,6 +85,7 @@ class SemiLagrangian(FluxTransport):
         """
         flows = [flow]
         edges = edge_densities(self.extended(state.masses))
+        self._stages = edges, flows
         for _ in range(3):
             flows.append(self.find_flow(self._carry(state, edges, flows, step)))
             if is_hopeless(step * flows[-1].velocity[0]):
@@ -97,14 +98,36 @@ class SemiLagrangian(FluxTransport):
         """Stage ``len(flows) + 1`` of the method, or the new state after four."""
         count = len(flows)
         weights = step * COMMUTATOR_FREE[count - 1, :, :count]
-        velocities = np.concatenate([flow.velocity for flow in flows])
-        masses = _moved(state.masses, edges, velocities, weights, self.periodic)
+        masses = self._move(state.masses, edges, flows, weights)
         points = state.points
         for share, flow in zip(weights.sum(axis=0), flows, strict=True):
             # In most stages only one velocity counts.
             if share != 0.0 and len(state.atom_masses):
                 points = points + share * flow.atom_velocities
         return state.moved(masses, points)
+
+    def _move(
+        self,
+        masses: FloatArray,
+        edges: FloatArray,
+        flows: Sequence[Flow],
+        weights: FloatArray,
+    ) -> FloatArray:
+        """Masses with densities ``edges``, moved by ``weights`` of the flows' velocities."""
+        velocities = np.concatenate([flow.velocity for flow in flows])
+        return _moved(masses, edges, velocities, weights, self.periodic)
+
+    def state_between(
+        self, before: State, after: State, dt: float, share: float
+    ) -> State:
+        """Return the density a ``share`` of the last step, ``dt``, after its start.
+
+        It is moved along the velocity that is quadratic in time through those of the stages.
+        """
+        edges, flows = self._stages
+        weights = dt * weigh_stages_until(share)
+        masses = self._move(before.masses, edges, flows, weights)
+        return before.moved(masses, before.points)
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate at which the remap moves mass for a step near 0."""
@@ -140,10 +163,12 @@ class ResolvedSemiLagrangian(SemiLagrangian, SmoothTransport):
         unresolved = self.unresolved_mass(self.represented(masses))
         return unresolved <= LARGEST_UNRESOLVED_MASS
 
+    def crosses_saves(self, state: State) -> bool:
+        """Whether steps may go past saves: they do, without atoms."""
+        return len(state.atom_masses) == 0
+
     def carries(self, state: State) -> bool:
         """Return whether that is so of a state that evolves."""
-        if len(state.atom_masses):
-            return False
         return self.unresolved_mass(state.masses) <= LARGEST_UNRESOLVED_MASS
 
 

@@ -143,15 +143,12 @@ class Spectral(SmoothTransport):
         is_resolved = keeps_positive(self.grid.geometry, masses)
         return is_resolved and not self.grid.has_lost_mass(moments, masses)
 
-    def carries(self, state: State) -> bool:
-        """Whether the density is resolved, there are no atoms, and no noise rules it."""
-        if len(state.atom_masses):
-            return False
+    def rejects(self, state: State) -> bool:
+        """Whether the density is negative somewhere, or noise rules its velocity."""
         if negative_mass(state.masses.ravel()) > LARGEST_NEGATIVE_MASS:
-            return False
-        # The noise of its masses would rule the velocity.
+            return True
         moments = self.density_moments(state.masses)
-        return not self.grid.has_lost_mass(moments, state.masses)
+        return self.grid.has_lost_mass(moments, state.masses)
 
     def restored(self, masses: FloatArray) -> FloatArray:
         """Masses without a negative part, of the same total."""
@@ -174,15 +171,15 @@ class ResolvedSpectral(Spectral):
         degrees = geometry.degrees(self._highest)
         self._is_upper = 2 * degrees > self._highest
 
-    def carries(self, state: State) -> bool:
-        """Whether the density is resolved in this stricter sense."""
-        if not super().carries(state):
-            return False
+    def rejects(self, state: State) -> bool:
+        """Whether the density is not resolved in this stricter sense."""
+        if super().rejects(state):
+            return True
         moments = self._all_moments(state.masses)
         upper = np.where(self._is_upper, moments, 0.0)
         pairing = self.grid.geometry.pairing
         return bool(
-            pairing(upper, upper) <= LARGEST_UPPER_PART**2 * pairing(moments, moments)
+            pairing(upper, upper) > LARGEST_UPPER_PART**2 * pairing(moments, moments)
         )
 
 
