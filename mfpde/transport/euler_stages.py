@@ -34,7 +34,7 @@ class DrainingTransport(FluxTransport):
     """
 
     method_in_time = SSPRK43
-    draining_share = 1.0
+    draining_share = 0.8
 
     @abstractmethod
     def drained(
