@@ -61,7 +61,9 @@ def eigenvalue(beta: float, dimension: int, degree: int) -> float:
     return float((shares * kernel * harmonic).sum() / shares.sum())
 
 
-def l1_error(grid: Zonal, case: str, transport: str | None) -> float:
+def l1_error(
+    grid: Zonal, case: str, transport: str | None, rtol: float = 1e-4
+) -> float:
     d = grid.dimension
     if case == "linear":
         term, came_from = constant_drift(d, 0.5), moved_by_linear_potential
@@ -71,7 +73,9 @@ def l1_error(grid: Zonal, case: str, transport: str | None) -> float:
         origins = came_from(grid.face_angles, 1.0)
     equation = MeanFieldEquation(term, direction="ascent")
     start = mfpde.uniform(grid)
-    run = mfpde.solve(equation, start, t_end=1.0, save_at=[1.0], transport=transport)
+    run = mfpde.solve(
+        equation, start, t_end=1.0, save_at=[1.0], transport=transport, rtol=rtol
+    )
     final = run.final.density
     assert abs(final.total_mass - 1) < 1e-13
     assert final.values.min() >= 0
@@ -265,9 +269,10 @@ class TestExactSolutions:
         errors = [l1_error(Zonal(5, n), "linear", "semi_lagrangian") for n in (48, 96)]
         assert np.log2(errors[0] / errors[1]) > 2.9
         errors = [
-            l1_error(Zonal(5, n), "linear", "donor_blended") for n in (64, 128, 256)
+            l1_error(Zonal(5, n), "linear", "donor_blended", rtol=1e-6)
+            for n in (64, 128)
         ]
-        assert np.log2(errors[1] / errors[2]) > 2.5
+        assert np.log2(errors[0] / errors[1]) > 2.5
 
     @pytest.mark.parametrize(
         ("dimension", "cells", "bound"),
