@@ -186,9 +186,13 @@ class Geometry(ABC):
         """
         return False
 
-    @abstractmethod
     def degrees(self, degree: int) -> IntArray:
-        """Degree l of each coefficient in the result of :meth:`moments`."""
+        """Degree l of each coefficient in the result of :meth:`moments`: 0..degree."""
+        return np.arange(degree + 1)
+
+    def multiplicities(self, count: int) -> FloatArray:
+        """How often each of ``count`` coefficients counts: twice if for orders m and -m."""
+        return np.ones(count)
 
     @abstractmethod
     def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
@@ -200,13 +204,18 @@ class Geometry(ABC):
     ) -> ComplexArray:
         """Moments up to ``degree`` of atoms with ``points`` (n, d) and ``masses`` (n,)."""
 
-    @abstractmethod
+    @property
+    def centres(self) -> Fields:
+        """Spectral fields at the cell centres: the grid, where it has those two methods itself."""
+        return self
+
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values of a spectral field at the cell centres, shape ``shape``."""
+        return self.centres.synthesis(coefficients)
 
-    @abstractmethod
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Gradient of a spectral field at the centres, (directions, *shape)."""
+        return self.centres.gradient(coefficients)
 
     @abstractmethod
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
@@ -230,13 +239,10 @@ class Geometry(ABC):
     def _lacks(self, what: str) -> ValueError:
         return ValueError(f"{self!r} does not give {what}")
 
-    @abstractmethod
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
-        """Integrate the field with ``coefficients`` against the measure with ``moments``."""
-
-    @abstractmethod
-    def heat_symbol(self, degree: int) -> FloatArray:
-        """Eigenvalue of the discrete -Laplacian for each coefficient of moments."""
+        """Integral of the field with ``coefficients`` against the measure with ``moments``."""
+        products = (coefficients * moments.conj()).real
+        return float(self.multiplicities(len(products)) @ products)
 
     @abstractmethod
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:

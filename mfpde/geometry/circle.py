@@ -17,7 +17,6 @@ import numpy as np
 from mfpde.arrays import (
     ComplexArray,
     FloatArray,
-    IntArray,
     read_only,
     whole_number,
     writable,
@@ -180,9 +179,9 @@ class Circle(Geometry):
         """Say which circle represents ``degree``."""
         return f"at least {2 * degree + 1} cells"
 
-    def degrees(self, degree: int) -> IntArray:
-        """Wave numbers 0..degree."""
-        return np.arange(degree + 1)
+    def multiplicities(self, count: int) -> FloatArray:
+        """Two, for wave numbers k and -k, but one for k = 0."""
+        return np.where(np.arange(count) > 0, 2.0, 1.0)
 
     @cached_property
     def centres(self) -> FourierFields:
@@ -212,14 +211,6 @@ class Circle(Geometry):
         flat = np.ascontiguousarray(points)
         return moments_of_atoms(flat, np.ascontiguousarray(masses), degree)
 
-    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
-        """Values of the field at the centres, shape (n,)."""
-        return self.centres.synthesis(coefficients)
-
-    def gradient(self, coefficients: ComplexArray) -> FloatArray:
-        """Slope of the field by the angle at the centres, shape (1, n)."""
-        return self.centres.gradient(coefficients)
-
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., 2) of the field at ``points``."""
         flat = np.ascontiguousarray(points.reshape(-1, 2))
@@ -239,20 +230,12 @@ class Circle(Geometry):
         """A circle that represents ``degree``, whose cells begin at angle 0."""
         return Circle(max(MINIMUM_CELLS, 2 * degree + 2))
 
-    def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
-        """Integral of the field against the measure (Parseval)."""
-        terms = (coefficients * moments.conj()).real
-        return float(2 * terms.sum() - terms[0])
-
-    def heat_symbol(self, degree: int) -> FloatArray:
-        """Eigenvalues 4 sin^2(k h / 2) / h^2 of the two-point -Laplacian, k = 0..degree."""
-        waves = np.arange(degree + 1)
-        return np.asarray((2 * np.sin(waves * self.spacing / 2) / self.spacing) ** 2)
-
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Flow of the two-point Laplacian: a random walk, hence positive and conservative."""
         transform = self._transform_masses(masses)
-        transform.complex[:] *= np.exp(-time * self.heat_symbol(self.num_cells // 2))
+        # Eigenvalues 4 sin^2(k h / 2) / h^2 of the two-point -Laplacian.
+        waves = np.sin(np.arange(self.num_cells // 2 + 1) * self.spacing / 2)
+        transform.complex[:] *= np.exp(-time * (2 * waves / self.spacing) ** 2)
         transform.backward.execute()
         # The exact flow is positive; the FFT leaves errors of 1e-17 in empty regions.
         flowed = np.maximum(transform.real / self.num_cells, 0.0)

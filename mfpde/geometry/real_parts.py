@@ -34,11 +34,7 @@ class RealParts:
         """The real numbers in the moments of ``geometry``."""
         degrees = geometry.degrees(degree)
         count = len(degrees)
-        weights, unit = np.empty(count), np.zeros(count, dtype=np.complex128)
-        for k in range(count):
-            unit[k] = 1.0
-            weights[k] = geometry.pairing(unit, unit)
-            unit[k] = 0.0
+        weights = geometry.multiplicities(count)
         # A moment that counts once is real.
         is_real = weights == 1.0
         places = np.sort(

@@ -173,6 +173,10 @@ class Sphere(Geometry):
         """Degree l of each coefficient: by order m = 0..degree, then l = m..degree."""
         return degrees_and_orders(degree)[0]
 
+    def multiplicities(self, count: int) -> FloatArray:
+        """Two, for orders m and -m, but one for m = 0."""
+        return np.where(degrees_and_orders(degree_of(count))[1] > 0, 2.0, 1.0)
+
     def _plan(self, degree: int) -> Any:
         return planned_transform(self.nlat, self.nlon, degree, threading.get_ident())
 
@@ -251,12 +255,6 @@ class Sphere(Geometry):
     def with_degree(self, degree: int) -> Sphere:
         """A sphere that represents ``degree``, with few rings."""
         return _small_sphere(degree)
-
-    def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
-        """Integral of the field against the measure (Parseval)."""
-        _, orders = degrees_and_orders(degree_of(len(moments)))
-        products = (coefficients * moments.conj()).real
-        return float(2 * products.sum() - products[orders == 0].sum())
 
     def heat_symbol(self, degree: int) -> FloatArray:
         """Eigenvalues l (l + 1), one for each coefficient of the moments."""
