@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.compiled import compiled_sum
+from mfpde.compiled import compiled_fused, compiled_sum
 
 _WITHOUT = "dask"
 _is_hidden = _WITHOUT not in sys.modules
@@ -49,7 +49,7 @@ def moments_of_atoms(
     return result
 
 
-@compiled_sum
+@compiled_fused
 def field_at_points(
     coefficients: ComplexArray, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:

@@ -20,7 +20,7 @@ from functools import cache
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only
-from mfpde.compiled import compiled, compiled_sum
+from mfpde.compiled import compiled, compiled_fused, compiled_sum
 
 BLOCK = 128
 """Points whose fields are summed together: their numbers stay in the nearest cache."""
@@ -81,7 +81,7 @@ def moments_of_atoms(
     return result[:-1]
 
 
-@compiled_sum
+@compiled_fused
 def field_at_points(
     coefficients: ComplexArray, points: FloatArray, factors: FloatArray, degree: int
 ) -> tuple[FloatArray, FloatArray]:
@@ -116,7 +116,7 @@ def _weights(
     return own.real, own.imag, shift * below.real, shift * below.imag
 
 
-@compiled_sum
+@compiled_fused
 def _fill_fields(
     values: FloatArray,
     gradients: FloatArray,
@@ -141,12 +141,13 @@ def _fill_fields(
             a1, b1, a2, b2 = a[k], b[k], a[k + 1], b[k + 1]
             c1, d1, e1, f1 = _weights(coefficients, k, l, m, degree)
             c2, d2, e2, f2 = _weights(coefficients, k + 1, l + 1, m, degree)
+            # Sums from the left, so that each is two fused operations.
             for p in range(n):
                 ahead = a1 * z[p] * q[p] - b1 * last[p]
-                real[p] += c1 * q[p] + c2 * ahead
-                imag[p] += d1 * q[p] + d2 * ahead
-                slope_real[p] += e1 * q[p] + e2 * ahead
-                slope_imag[p] += f1 * q[p] + f2 * ahead
+                real[p] = real[p] + c1 * q[p] + c2 * ahead
+                imag[p] = imag[p] + d1 * q[p] + d2 * ahead
+                slope_real[p] = slope_real[p] + e1 * q[p] + e2 * ahead
+                slope_imag[p] = slope_imag[p] + f1 * q[p] + f2 * ahead
                 q[p] = a2 * z[p] * ahead - b2 * q[p]
                 last[p] = ahead
             k += min(2, degree - l + 1)
