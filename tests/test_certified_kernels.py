@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from numpy.polynomial import Polynomial as Series
 
 import mfpde
 from mfpde.arrays import FloatArray
-from mfpde.terms.kernels import Kernel, KernelBounds, KernelSlopes
+from mfpde.terms.kernels import Kernel, KernelBounds
 
 
 @dataclass(frozen=True)
@@ -31,37 +30,14 @@ class Twin(Kernel):
         return mfpde.Exponential(self.beta).bounds
 
 
-@dataclass(frozen=True)
-class SeriesBounds(KernelBounds):
+def series_bounds(series: Series) -> KernelBounds:
     """Bounds of a polynomial along great arcs, over a mesh of u and s = u', 2 % wider."""
-
-    series: Series
-
-    @cached_property
-    def _mesh(self) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
-        angle, share = np.meshgrid(np.linspace(0, np.pi, 801), np.linspace(0, 1, 201))
-        u, s = np.cos(angle), share * np.sin(angle)
-        return u, s, [self.series.deriv(k)(u) for k in range(1, 6)]
-
-    @property
-    def curvature(self) -> float:
-        u, s, (w1, w2, *_) = self._mesh
-        return 1.02 * max(0.0, -float((w2 * s**2 - w1 * u).min()))
-
-    @property
-    def third(self) -> float:
-        u, s, (w1, w2, w3, *_) = self._mesh
-        return 1.02 * float(np.abs(w3 * s**3 - 3 * w2 * s * u - w1 * s).max())
-
-    @property
-    def fifth(self) -> float:
-        u, s, (w1, w2, w3, w4, w5) = self._mesh
-        found = w5 * s**5 - 10 * w4 * s**3 * u - 10 * w3 * s**3 + 15 * w3 * s * u**2
-        return 1.02 * float(np.abs(found + 15 * w2 * s * u + w1 * s).max())
-
-    def slopes(self, deficits: FloatArray, weights: FloatArray) -> KernelSlopes:
-        u = 1 + deficits
-        return KernelSlopes(*(weights * self.series.deriv(k)(u) for k in range(1, 5)))
+    angle, share = np.meshgrid(np.linspace(0, np.pi, 801), np.linspace(0, 1, 201))
+    u, s = np.cos(angle), share * np.sin(angle)
+    w1, w2, w3 = (series.deriv(k)(u) for k in range(1, 4))
+    curvature = max(0.0, -float((w2 * s**2 - w1 * u).min()))
+    third = float(np.abs(w3 * s**3 - 3 * w2 * s * u - w1 * s).max())
+    return KernelBounds(1.02 * curvature, 1.02 * third)
 
 
 @dataclass(frozen=True)
@@ -82,7 +58,7 @@ class Power(Kernel):
 
     @property
     def bounds(self) -> KernelBounds:
-        return SeriesBounds(self.series)
+        return series_bounds(self.series)
 
 
 def descent(kernel: Kernel, perceptron: mfpde.Perceptron) -> mfpde.MeanFieldEquation:

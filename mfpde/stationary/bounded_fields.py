@@ -6,7 +6,7 @@ k = e^{beta (u-1)} / beta has
     k''  = e^{beta (u-1)} (beta u'^2 - u)                       >= -1
     k''' = e^{beta (u-1)} u' (beta^2 u'^2 - 3 beta u - 1)       within +-T_beta
 
-T_beta is bounded in ``mfpde.terms.exponential_bounds``, V in ``external_bounds.py``.
+T_beta is bounded in ``mfpde.terms.exponential_kernel``, V in ``external_bounds.py``.
 
 Rounding: with the unit roundoff u = 2^-53 and first-order a-priori bounds of each sum
 (products and sums of d, n and J terms; relative error 4 u of exp and of the normal cdf),
@@ -32,7 +32,6 @@ from mfpde.geometry import Geometry
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.stationary.external_bounds import (
     ROUNDOFF,
-    Ball,
     ExternalBounds,
     external_bounds,
 )
@@ -40,14 +39,11 @@ from mfpde.stationary.taylor_bounds import (
     ArcForms,
     DerivativeNoise,
     Expansion,
-    Ridges,
-    largest,
     ridge_forms,
 )
 from mfpde.terms import Attention, ZonalTerm
 from mfpde.terms.kernels import KernelBounds
 
-ROUNDING_SHARE = 1e-12
 COSINES = np.cos(np.linspace(0.0, np.pi, 513))
 
 
@@ -127,64 +123,32 @@ class AtomicField:
             total += term.amplitude * (matrix @ self.masses)
         return total + self.external.values(points)
 
-    @cached_property
-    def fifth(self) -> float:
-        """Bound of the size of fifth derivatives of F between kinks."""
-        mass = float(self.masses.sum())
-        return self.external.fifth + sum(
-            mass * term.amplitude * bounds_of(term).fifth
-            for term in self.equation.zonal_terms
-        )
-
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
         """Values, gradients and lower Hessians at ``points`` (n, d)."""
-        place = points, tangent_frames(points), radii
-        values, families = self.attraction(points)
-        values += self.external.values(points)
-        families += self.external.ridges(place)
-        forms = ridge_forms(families, *place[:2])
+        frames = tangent_frames(points)
+        values, forms = self.attraction(points, frames)
+        lower = self.external.forms((points, frames, radii))
         return Expansion(
-            values,
-            forms.gradient,
-            forms.hessian,
-            forms.cubic,
-            self._rest(forms, place),
+            values + self.external.values(points),
+            forms.gradient + lower.gradient,
+            forms.hessian + lower.hessian,
             self.noise,
         )
 
-    def attraction(self, points: FloatArray) -> tuple[FloatArray, list[Ridges]]:
-        """A[mu] at ``points`` (n, d), and the atoms as ridges (``taylor_bounds.py``)."""
-        values = np.zeros(len(points))
-        families: list[Ridges] = []
-        deficits = points @ self.points.T - 1
-        for term in self.equation.zonal_terms:
-            weights = term.amplitude * self.masses
-            slopes = bounds_of(term).slopes(deficits, weights)
-            values += self._mean_kernel(term, deficits, slopes[0])
-            families.append((slopes, self.points))
-        return values, families
-
-    def second_order(
+    def attraction(
         self, points: FloatArray, frames: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """A[mu], its gradients (n, k) and Hessians (n, k, k), by few sums over the atoms."""
-        count, d = points.shape
-        identity = np.eye(frames.shape[1])
+    ) -> tuple[FloatArray, ArcForms]:
+        """A[mu] (n,) with its gradients and Hessians at ``points`` (n, d), in ``frames``."""
+        count, size, _ = frames.shape
         values = np.zeros(count)
-        gradient = np.zeros(frames.shape[:2])
-        hessian = np.zeros((count, *identity.shape))
-        squares = self.points[:, :, np.newaxis] * self.points[:, np.newaxis, :]
+        total = ArcForms(np.zeros((count, size)), np.zeros((count, size, size)))
         deficits = points @ self.points.T - 1
         for term in self.equation.zonal_terms:
             pulls = term.zonal_kernel.pulls(deficits, term.amplitude * self.masses)
-            first = pulls.first @ self.points
-            radial = np.einsum("ni,ni->n", points, first)
             values += self._mean_kernel(term, deficits, pulls.first)
-            gradient += np.einsum("nai,ni->na", frames, first)
-            second = (pulls.second @ squares.reshape(-1, d * d)).reshape(count, d, d)
-            hessian += frames @ second @ np.swapaxes(frames, 1, 2)
-            hessian -= radial[:, np.newaxis, np.newaxis] * identity
-        return values, gradient, hessian
+            found = ridge_forms(*pulls, self.points, points, frames)
+            total = ArcForms(*map(np.add, total, found))
+        return values, total
 
     def _mean_kernel(
         self, term: ZonalTerm, deficits: FloatArray, slopes: FloatArray
@@ -193,19 +157,6 @@ class AtomicField:
         if isinstance(term, Attention) and term.beta > 0:
             return np.asarray(slopes.sum(axis=1) / term.beta)
         return term.amplitude * (term.zonal_kernel.of_deficits(deficits) @ self.masses)
-
-    def _rest(self, forms: ArcForms, place: Ball) -> FloatArray | None:
-        """The terms beyond the cubic form, as a bound (n,) of third derivatives.
-
-        With D^4 at the centre, t^4 |D^4| / 24 + t^5 |D^5| / 120 <= t^3 rest / 6 up to the
-        radius; neurons whose kinks lie in the ball, and rounding, add to the rest.
-        """
-        radii = place[2]
-        if forms.quartic is None or not radii.any():
-            return None
-        rest = largest(forms.quartic) * radii / 4 + self.fifth * radii**2 / 20
-        rest += ROUNDING_SHARE * (self.bend + self.fifth * radii)
-        return rest + self.external.kink_bend(place)
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,8 +140,7 @@ def hasty_gap(
 
     At the low points (k, d) F is below its mean by more than half the tolerance.
     """
-    slack = SLACK_SHARE * tolerance
-    floor = floor_of(field, slack, level=known.mean_field, enough=tolerance / 2)
+    floor = _floor(field, known.mean_field, tolerance, enough=tolerance / 2)
     return _of_floor(field, known, floor), floor.low
 
 
@@ -252,15 +251,19 @@ def check_bounded(equation: MeanFieldEquation, name: str) -> None:
         activation_bounds(term.layer)
 
 
-def _floor(field: AnyField, mean: float, tolerance: float) -> Floor:
-    slack = SLACK_SHARE * tolerance
-    if not isinstance(field, BandLimitedField):
-        return floor_of(field, slack, level=mean)
-    bound = flat_floor(field, mean)
-    if mean - bound <= tolerance:
-        point = np.eye(1, field.dimension)
-        return Floor(bound, mean, point[0], True, 0, point[:0])
-    found = floor_of(field, slack, level=mean)
+def _floor(
+    field: AnyField, mean: float, tolerance: float, enough: float = np.inf
+) -> Floor:
+    """The floor of F from a search, which ends ``enough`` below the mean, or as F is flat."""
+    bound = -np.inf
+    if isinstance(field, BandLimitedField):
+        bound = flat_floor(field, mean)
+        if mean - bound <= tolerance:
+            point = np.eye(1, field.dimension)
+            return Floor(bound, mean, point[0], True, 0, point[:0])
+    found = floor_of(field, SLACK_SHARE * tolerance, level=mean, enough=enough)
+    if isinstance(field, AtomicField) and not found.is_tight and not len(found.low):
+        bound = flat_floor(field, mean, is_fine=True)
     return found if found.bound > bound else replace(found, bound=bound)
 
 

@@ -38,8 +38,6 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.taylor_bounds import (
     ArcForms,
     DerivativeNoise,
-    Ridges,
-    Slopes,
     ridge_forms,
 )
 from mfpde.terms import Perceptron
@@ -82,10 +80,13 @@ def polynomial_error(term: Perceptron, degree: int) -> float:
             return 0.0
         if activation.kinks == (0.0,):
             return _kink_remainder(term, bounds.largest_slope - bounds.least_slope)
-    if activation.log_derivative is None or degree < 4:
+    if activation.strip is None or degree < 4:
         return float("inf")
-    log_errors = np.log(2) + (degree + 1) * np.log(lengths / 2)
-    log_errors += activation.log_derivative(degree + 1)
+    # Chebyshev interpolation of degree N on an interval of half-length h has the error
+    # 2 (h/2)^(N+1) max |Phi^(N+1)| / (N+1)!, where the strip bounds the derivative.
+    width, largest = activation.strip
+    log_errors = np.log(2 * largest / (degree * (degree + 1.0)))
+    log_errors += (degree + 1) * np.log(lengths / 2) - (degree - 1) * np.log(width)
     return float(weights[acting] @ np.exp(np.minimum(log_errors[acting], 700.0)))
 
 
@@ -167,11 +168,6 @@ class ExternalBounds:
         return float(sum(sizes))
 
     @cached_property
-    def fifth(self) -> float:
-        """Bound of the size of fifth derivatives of V between kinks."""
-        return sum(_fifth(term) for term in self.terms)
-
-    @cached_property
     def noise(self) -> DerivativeNoise:
         """Bounds of the rounding errors of gradients and Hessians of V."""
         first = second = 0.0
@@ -194,36 +190,15 @@ class ExternalBounds:
             total += term.value(points)
         return total
 
-    def ridges(self, place: Ball) -> list[Ridges]:
-        """All neurons as ridges, with their lower slopes in each ball for g2."""
-        return [(_slopes(term, place), term.directions) for term in self.terms]
-
     def forms(self, place: Ball) -> ArcForms:
         """Derivatives of V at the centres, the Hessian the lower one of each ball."""
-        return ridge_forms(self.ridges(place), *place[:2])
-
-    def kink_bend(self, place: Ball) -> FloatArray:
-        """Bound (n,) of how far kinks in a ball move third derivatives from those of ``forms``.
-
-        With the lower slope l for sigma' in f'', which stays a lower bound, the derivative
-        of that is - (2 l + sigma') s y - sigma s, where ``forms`` has sigma'' s^3 -
-        (3 l y + sigma) s: at most |sigma''| |a|^3 + (largest - least slope) |a|^2 / 2 apart.
-        Their derivatives are at most |sigma'''| |a|^4 + 2.7 |sigma''| |a|^3 + 10 M |a|^2 +
-        2 |sigma(b)| |a| in size together.
-        """
-        points, _, radii = place
-        total = np.zeros(len(points))
+        points, frames, _ = place
+        count, size, _ = frames.shape
+        total = ArcForms(np.zeros((count, size)), np.zeros((count, size, size)))
         for term in self.terms:
-            z, bounds = term.preactivations(points), activation_bounds(term)
-            lengths, middle, steepest = _sizes(term)
-            sizes, bent = np.abs(term.weights) * lengths, bounds.second * lengths**2
-            apart = (bounds.largest_slope - bounds.least_slope) * lengths / 2 + bent
-            further = bounds.third * lengths**3 + 2.7 * bent
-            further += 10 * steepest * lengths + 2 * middle
-            for kink in term.activation.kinks:
-                near = _is_near(term, z - kink, radii)
-                total += near @ (sizes * apart)
-                total += radii / 4 * (near @ (sizes * further))
+            slopes = _lower_slopes(term, place)
+            found = ridge_forms(*slopes, term.directions, points, frames)
+            total = ArcForms(*map(np.add, total, found))
         return total
 
 
@@ -265,31 +240,18 @@ def _bend(term: Perceptron) -> float:
     return float(np.abs(term.weights) @ sizes)
 
 
-def _fifth(term: Perceptron) -> float:
-    """Bound |D^5| (``taylor_bounds.py``), with s = z', y = a.x, s^2 + y^2 <= |a|^2.
-
-    |s^3 y| <= (3 sqrt 3 / 16) |a|^4, |s y^2| <= 2 |a|^3 / (3 sqrt 3), |s y| <= |a|^2 / 2.
-    """
-    bounds = activation_bounds(term)
-    lengths, middle, steepest = _sizes(term)
-    sizes = bounds.fourth * lengths**5 + 3.25 * bounds.third * lengths**4
-    sizes += 15.78 * bounds.second * lengths**3 + 8 * steepest * lengths**2
-    return float(np.abs(term.weights) @ (sizes + middle * lengths))
-
-
-def _slopes(term: Perceptron, place: Ball) -> Slopes:
+def _lower_slopes(term: Perceptron, place: Ball) -> tuple[FloatArray, FloatArray]:
+    """The slopes w sigma and lower w sigma' (n, J) of the neurons in each ball."""
     points, _, radii = place
     z = term.preactivations(points)
+    bounds = activation_bounds(term)
     assert term.activation.derivative is not None
     steepness = np.asarray(term.activation.derivative(z))
+    lower = np.where(term.weights > 0, bounds.least_slope, bounds.largest_slope)
     for kink in term.activation.kinks:
-        bounds = activation_bounds(term)
-        lower = np.where(term.weights > 0, bounds.least_slope, bounds.largest_slope)
         steepness = np.where(_is_near(term, z - kink, radii), lower, steepness)
     outputs = np.asarray(term.activation.sigma(z))
-    second, third = term.activation.higher_slopes(z)
-    w = term.weights
-    return w * outputs, w * steepness, w * second, w * third
+    return term.weights * outputs, term.weights * steepness
 
 
 def _is_near(term: Perceptron, offsets: FloatArray, radii: FloatArray) -> FloatArray:

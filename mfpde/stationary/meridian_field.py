@@ -12,7 +12,11 @@ For a trigonometric polynomial p of degree N and M > 2 N equispaced points,
 
 On S^2 a polynomial of degree N is one along every meridian and every parallel, so that the
 factor comes twice.  F - c = p + rest with |rest| <= rho: the kernel's degrees beyond N and
-the distance of V from polynomials of degree N.
+the distance of V from polynomials of degree N.  The slope of p is 0 where it is least, and its
+second derivatives along great circles are at most N^2 max |p| (Bernstein), so that with a point
+of a finer grid within a distance h
+
+    min p >= min_grid p - h^2 N^2 max |p| / 2
 """
 
 from __future__ import annotations
@@ -101,20 +105,8 @@ class MeridianField:
             found.values,
             slope[:, np.newaxis],
             bend[:, np.newaxis, np.newaxis],
-            *self._along(found, parts),
             noise=found.noise,
         )
-
-    @staticmethod
-    def _along(
-        found: Expansion, parts: FloatArray
-    ) -> tuple[FloatArray | None, FloatArray | None]:
-        """Cubic form along the meridian, (n, 1), and the rest beyond it, (n,), or None."""
-        if found.cubic is None:
-            return None, None
-        heading = parts[:, 0] + 1j * parts[:, 1]
-        cubic = (np.conj(found.cubic) * heading[:, np.newaxis] ** [1, 3]).real
-        return cubic.sum(axis=1, keepdims=True), found.rest
 
 
 def ripple(
@@ -132,30 +124,50 @@ def ripple(
 
 
 OVERSAMPLING = 4
+FINE_OVERSAMPLING = 24
+MOST_AROUND = 1000
+"""Points of a great circle of a fine grid, at most: half a million on the sphere."""
+BLOCK = 2000
 LARGEST_DEGREE = 160
 NEGLIGIBLE = 1e-16
 FEW = 6
 
 
 def flat_floor(
-    field: BandLimitedField | AtomicField, level: float, *, most: float = np.inf
+    field: BandLimitedField | AtomicField,
+    level: float,
+    *,
+    most: float = np.inf,
+    is_fine: bool = False,
 ) -> float:
     """Lower bound of F from the largest distance between F and ``level``.
 
     The bound is -inf if V has kinks, for d above 3, or if F is further than ``most`` from
-    the level.  Rounding of the values is left to the caller, once.
+    the level.  With ``is_fine`` the least value of a fine grid improves it.  Rounding of the
+    values is left to the caller, once.
     """
     found = _degree(field)
     if found is None or field.dimension > 3:
         return -np.inf
     degree, rest = found
-    few = _equispaced(field.dimension, FEW)
+    few = _equispaced(field.dimension, OVERSAMPLING * FEW)
     if np.abs(field.values(few) - level).max() > most:
         return -np.inf
-    distance = np.abs(field.values(_equispaced(field.dimension, degree)) - level).max()
+    places = _equispaced(field.dimension, OVERSAMPLING * degree)
+    distance = float(np.abs(field.values(places) - level).max())
     factor = np.cos(np.pi / OVERSAMPLING) ** -(field.dimension - 1)
+    largest = factor * (distance + rest)
     rounding = (factor - 1) * field.rounding
-    return float(level - factor * (distance + rest) - rest - rounding)
+    bound = level - largest - rest - rounding
+    if is_fine:
+        around = min(FINE_OVERSAMPLING * degree, MOST_AROUND)
+        places = _equispaced(field.dimension, around)
+        blocks = np.array_split(places, 1 + len(places) // BLOCK)
+        lowest = min(float(field.values(block).min()) for block in blocks)
+        reach = 1.001 * np.pi / around * np.sqrt(field.dimension - 1)
+        fall = (reach * degree) ** 2 / 2 * (largest + field.rounding)
+        bound = max(bound, lowest - 2 * rest - fall)
+    return float(bound)
 
 
 def _degree(field: BandLimitedField | AtomicField) -> tuple[int, float] | None:
@@ -179,8 +191,8 @@ def _kernel_rest(field: BandLimitedField | AtomicField, degree: int) -> list[flo
     ]
 
 
-def _equispaced(dimension: int, degree: int) -> FloatArray:
-    count = OVERSAMPLING * degree
+def _equispaced(dimension: int, count: int) -> FloatArray:
+    """Points with ``count`` on each circle of latitude and on each great circle of meridians."""
     around = np.arange(count) * 2 * np.pi / count
     if dimension == 2:
         return np.stack([np.cos(around), np.sin(around)], axis=1)

@@ -140,10 +140,9 @@ class PotentialScan:
         valleys of which no point of the scan is the lowest.  The lowest ends are chosen by F
         itself, since the quadratic model's values may be far off.
         """
-        values, gradient, hessian = field.second_order(self.points, self.frames)
-        steps, change = newton_moves(
-            gradient + self.forms.gradient, hessian + self.forms.hessian, self.spacing
-        )
+        values, forms = field.attraction(self.points, self.frames)
+        gradient, hessian = map(np.add, forms, self.forms)
+        steps, change = newton_moves(gradient, hessian, self.spacing)
         reached = self.values + values + change
         low = np.flatnonzero(reached < level)
         ends = geodesic_moves(self.points[low], self.frames[low], steps[low])

@@ -17,9 +17,19 @@ _STEP = 1e-4
 ScalarFunction = Callable[[FloatArray], FloatArray]
 
 
+class Strip(NamedTuple):
+    """The strip |Im z| <= ``half_width``, in which sigma is analytic and |sigma'| bounded.
+
+    With r and M for the two, |Phi^(k+2)| <= k! M / r^k on the real line (Cauchy).
+    """
+
+    half_width: float
+    largest_slope: float
+
+
 @dataclass(frozen=True)
 class ActivationBounds:
-    """Bounds of the slope sigma', and of the sizes of sigma'' and so on off the kinks.
+    """Bounds of the slope sigma', and of the size of sigma'' off the kinks.
 
     They must hold for all arguments; nothing else is taken for granted of sigma.
     """
@@ -27,20 +37,11 @@ class ActivationBounds:
     least_slope: float
     largest_slope: float
     second: float
-    third: float
-    fourth: float
 
     @property
     def steepest(self) -> float:
         """Bound of |sigma'|."""
         return max(self.largest_slope, -self.least_slope)
-
-
-class HigherSlopes(NamedTuple):
-    """The derivatives sigma'' and sigma''' off the kinks, of one shape."""
-
-    second: FloatArray
-    third: FloatArray
 
 
 @dataclass(frozen=True)
@@ -59,21 +60,16 @@ class Activation:
         Arguments where sigma' jumps.
     silent_below
         Argument up to which sigma is 0; None if there is none.
-    steepest_at
-        Argument at which sigma' is largest, its Lipschitz constant; None if not known.
     bounds
         Bounds of derivatives, without which certificates refuse the activation.
-    curvature
-        sigma'' and sigma''' off the kinks; needed with bounds unless both are 0.
-    log_derivative
-        Log of a bound of |Phi^(k)| / k! for the order k; None if not known.
+    strip
+        Where sigma is analytic; None if that is not known.
 
     Raises
     ------
     ValueError
-        If bounds are given of an activation that is not piecewise linear, without its
-        ``derivative`` and ``curvature``, or if they do not hold at some of 4000 arguments
-        in [-20, 20].
+        If bounds are given without ``derivative``, or if they do not hold at some of 4000
+        arguments in [-20, 20].
     """
 
     name: str
@@ -82,37 +78,31 @@ class Activation:
     derivative: ScalarFunction | None = None
     kinks: tuple[float, ...] = ()
     silent_below: float | None = None
-    steepest_at: float | None = None
     bounds: ActivationBounds | None = None
-    curvature: Callable[[FloatArray], HigherSlopes] | None = None
-    log_derivative: Callable[[int], float] | None = None
+    strip: Strip | None = None
 
     def __post_init__(self) -> None:
-        has_slopes = self.derivative is not None and (
-            self.curvature is not None or self.is_piecewise_linear
-        )
-        if self.bounds is not None and not has_slopes:
+        if self.bounds is None:
+            return
+        if self.derivative is None:
             raise ValueError(
-                f"activation {self.name!r} has bounds: it needs its derivative, and its "
-                "curvature, (sigma'', sigma'''), where these are not 0"
+                f"activation {self.name!r} has bounds: it needs its derivative"
             )
-        if self.bounds is not None:
-            self._check_bounds(self.bounds)
+        self._check_bounds(self.bounds, self.derivative)
 
-    def _check_bounds(self, bounds: ActivationBounds) -> None:
-        """Raise ``ValueError`` where differences and derivatives pass their bounds."""
+    def _check_bounds(
+        self, bounds: ActivationBounds, derivative: ScalarFunction
+    ) -> None:
+        """Raise ``ValueError`` where differences pass their bounds."""
         z = np.linspace(-20.0, 20.0, 4001) + 1e-3
         step, kinked = np.diff(z), np.zeros(len(z) - 1, dtype=bool)
         for kink in self.kinks:
             kinked |= (z[:-1] <= kink) & (z[1:] >= kink)
-        second, third = self.higher_slopes(z)
         rises = np.diff(np.asarray(self.sigma(z))) / step
-        fourth = np.where(kinked, 0.0, np.diff(third) / step)
+        bends = np.where(kinked, 0.0, np.diff(np.asarray(derivative(z))) / step)
         for name, found, least, most in (
             ("slopes", rises, bounds.least_slope, bounds.largest_slope),
-            ("second", second, -bounds.second, bounds.second),
-            ("third", third, -bounds.third, bounds.third),
-            ("fourth", fourth, -bounds.fourth, bounds.fourth),
+            ("second", bends, -bounds.second, bounds.second),
         ):
             beyond = np.maximum(least - found, found - most)
             worst = int(np.argmax(beyond))
@@ -127,17 +117,9 @@ class Activation:
         """Whether sigma'' is known to be 0 off the kinks."""
         return self.bounds is not None and self.bounds.second == 0
 
-    def higher_slopes(self, z: FloatArray) -> HigherSlopes:
-        """The derivatives sigma'' and sigma''' at ``z`` off the kinks, each of its shape."""
-        if self.curvature is not None:
-            return self.curvature(z)
-        return HigherSlopes(np.zeros_like(z), np.zeros_like(z))
-
     @property
     def lipschitz(self) -> float | None:
         """Lipschitz constant of sigma; None if it is not known."""
-        if self.derivative is not None and self.steepest_at is not None:
-            return float(np.asarray(self.derivative(np.array(self.steepest_at))))
         return None if self.bounds is None else self.bounds.steepest
 
     def slopes(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -10,49 +10,36 @@ r"""Activations sigma and their primitives Phi, Phi' = sigma, Phi(0) = 0.
 with N and n the normal cdf and pdf (Hendrycks & Gimpel 2016, arXiv 1606.08415), s(z) = 1 /
 (1 + e^-z) and the dilogarithm Li2, Li2(-e^z) + Li2(-e^-z) = -pi^2/6 - z^2/2 at large z.
 
-An entry of ``ACTIVATIONS`` is complete (``activation.py``): bounds of derivatives too, and of
-polynomials near Phi,
+An entry of ``ACTIVATIONS`` is complete (``activation.py``), with bounds of derivatives and the
+strip in which it is analytic:
 
     relu        0 <= sigma' <= 1                 sigma'' = 0 off the kink
     leaky_relu  0.01 <= sigma' <= 1              sigma'' = 0 off the kink
     gelu        sigma' = N + z n                 -0.1290 < sigma' < 1.1290   (at z = -+ sqrt 2)
                 sigma'' = (2 - z^2) n            |sigma''| <= 2 n(0) < 0.7979
-                sigma''' = (z^3 - 4 z) n         |sigma'''| < 0.7796   (at z^2 = (7 - sqrt 33) / 2)
-                sigma'''' = (7 z^2 - z^4 - 4) n  |sigma''''| <= 4 n(0) < 1.5958
-    silu        sigma' = s + z q, q = s (1 - s)  -0.0999 < sigma' < 1.0999 (z tanh(z/2) = 2)
-                sigma'' = 2 q + z q'             |sigma''| <= 1/2 (at 0),  q' = q (1 - 2 s)
-                sigma''' = 3 q' + z q''          |sigma'''| < 0.3083,      q'' = q (1 - 6 q)
-                sigma'''' = 4 q'' + z q'''       |sigma''''| <= 1/2 (at 0)
+                |sigma'| < 1.7e8 where |Im z| <= 6:  |n(x + iy)| <= n(x) e^{y^2/2}
+    silu        sigma' = s + z s (1 - s)         -0.0999 < sigma' < 1.0999 (z tanh(z/2) = 2)
+                |sigma''| <= 1/2 (at 0)          |sigma'| < 6.1 where |Im z| <= 2.4
     tanh        0 < sigma' <= 1                  |sigma''| <= 4 / (3 sqrt 3) < 0.7699
-                |sigma'''| <= 2   (at 0),  |sigma''''| < 4.0859
+                |sigma'| <= 1 / cos^2 r < 34.7 where |Im z| <= r = 1.4
     linear      sigma' = 1                       sigma'' = 0
-
-Chebyshev interpolation of degree N on an interval of half-length h has the error
-2 (h/2)^{N+1} max |Phi^{(N+1)}| / (N+1)!, where
-
-    gelu    Phi^{(k+3)} = +-(He_k - He_{k+2}) n,   |He_k n| <= 1.0865 sqrt(k! / (2 pi))  (Cramer)
-    tanh    |Phi^{(k+1)}| <= k! tan(r) / r^k,  r = 1.4                              (Cauchy)
-    silu    |Phi^{(k+2)}| <= k! 6.1 / r^k,     r = 2.4   (|sigma'| < 6.1 where |Im z| <= r)
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.polynomial.legendre import leggauss
-from scipy.special import expit, gammaln, ndtr, spence
+from scipy.special import expit, ndtr, spence
 
 from mfpde.arrays import FloatArray, choice
-from mfpde.terms.activation import (
-    Activation,
-    ActivationBounds,
-    HigherSlopes,
-    ScalarFunction,
-)
+from mfpde.terms.activation import Activation, ActivationBounds, ScalarFunction, Strip
 
 LEAKY_SLOPE = 0.01
-CRAMER = 1.0865 / np.sqrt(2 * np.pi)
-STRIP = 1.4
-SILU_STRIP, SILU_LARGEST = 2.4, 6.1
+STEEPEST_GELU = 1.12890414518516
+STEEPEST_SILU = 1.09983932012887
+"""The largest sigma', rounded up."""
 NODES, SHARES = (leggauss(16)[0] + 1) / 2, leggauss(16)[1] / 2
 """Gauss's rule on [0, 1]."""
 
@@ -69,24 +56,21 @@ def _relu(z: FloatArray) -> FloatArray:
     return np.maximum(z, 0.0)
 
 
-def _relu_primitive(z: FloatArray) -> FloatArray:
-    return np.asarray(np.maximum(z, 0.0) ** 2 / 2)
-
-
-def _relu_derivative(z: FloatArray) -> FloatArray:
-    return np.where(z > 0, 1.0, 0.0)
-
-
 def _leaky_relu(z: FloatArray) -> FloatArray:
     return np.maximum(z, LEAKY_SLOPE * z)
 
 
-def _leaky_relu_primitive(z: FloatArray) -> FloatArray:
-    return z * _leaky_relu(z) / 2
+def _identity(z: FloatArray) -> FloatArray:
+    return z
 
 
-def _leaky_relu_derivative(z: FloatArray) -> FloatArray:
-    return np.where(z > 0, 1.0, LEAKY_SLOPE)
+def _half_product(z: FloatArray, sigma: ScalarFunction) -> FloatArray:
+    """Phi = z sigma(z) / 2 of a piecewise linear sigma with its kink at 0."""
+    return np.asarray(z * sigma(z) / 2)
+
+
+def _step(z: FloatArray, below: float) -> FloatArray:
+    return np.where(z > 0, 1.0, below)
 
 
 def _gelu(z: FloatArray) -> FloatArray:
@@ -102,27 +86,12 @@ def _gelu_derivative(z: FloatArray) -> FloatArray:
     return np.asarray(ndtr(z) + z * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
 
 
-def _tanh(z: FloatArray) -> FloatArray:
-    return np.tanh(z)
-
-
 def _log_cosh(z: FloatArray) -> FloatArray:
     return np.asarray(np.logaddexp(z, -z) - np.log(2.0))
 
 
 def _tanh_derivative(z: FloatArray) -> FloatArray:
     return np.asarray(1 - np.tanh(z) ** 2)
-
-
-def _gelu_curvature(z: FloatArray) -> HigherSlopes:
-    normal = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-    return HigherSlopes((2 - z**2) * normal, (z**2 - 4) * z * normal)
-
-
-def _tanh_curvature(z: FloatArray) -> HigherSlopes:
-    outputs = np.tanh(z)
-    slopes = 1 - outputs**2
-    return HigherSlopes(-2 * outputs * slopes, (6 * outputs**2 - 2) * slopes)
 
 
 def _silu(z: FloatArray) -> FloatArray:
@@ -144,100 +113,56 @@ def _silu_derivative(z: FloatArray) -> FloatArray:
     return np.asarray(expit(z) * (1 + z * expit(-z)))
 
 
-def _silu_curvature(z: FloatArray) -> HigherSlopes:
-    share = expit(z)
-    bump = share * expit(-z)
-    slope, bend = bump * (1 - 2 * share), bump * (1 - 6 * bump)
-    return HigherSlopes(2 * bump + z * slope, 3 * slope + z * bend)
-
-
-def _silu_log_derivative(order: int) -> float:
-    powers = (order - 2) * np.log(SILU_STRIP) + np.log(order * (order - 1.0))
-    return float(np.log(SILU_LARGEST) - powers)
-
-
-def _gelu_log_derivative(order: int) -> float:
-    largest = np.log(2 * CRAMER) + gammaln(order) / 2
-    return float(largest - gammaln(order + 1))
-
-
-def _tanh_log_derivative(order: int) -> float:
-    return float(np.log(np.tan(STRIP) / order) - (order - 1) * np.log(STRIP))
-
-
-def _identity(z: FloatArray) -> FloatArray:
-    return z
-
-
-def _half_square(z: FloatArray) -> FloatArray:
-    return np.asarray(z**2 / 2)
-
-
-def _one(z: FloatArray) -> FloatArray:
-    return np.ones_like(z)
-
-
 ACTIVATIONS: dict[str, Activation] = {
     activation.name: activation
     for activation in (
         Activation(
             "relu",
             _relu,
-            _relu_primitive,
-            _relu_derivative,
+            partial(_half_product, sigma=_relu),
+            partial(_step, below=0.0),
             kinks=(0.0,),
             silent_below=0.0,
-            steepest_at=1.0,
-            bounds=ActivationBounds(0.0, 1.0, 0.0, 0.0, 0.0),
+            bounds=ActivationBounds(0.0, 1.0, 0.0),
         ),
         Activation(
             "leaky_relu",
             _leaky_relu,
-            _leaky_relu_primitive,
-            _leaky_relu_derivative,
+            partial(_half_product, sigma=_leaky_relu),
+            partial(_step, below=LEAKY_SLOPE),
             kinks=(0.0,),
-            steepest_at=1.0,
-            bounds=ActivationBounds(0.01, 1.0, 0.0, 0.0, 0.0),
+            bounds=ActivationBounds(LEAKY_SLOPE, 1.0, 0.0),
         ),
         Activation(
             "gelu",
             _gelu,
             _gelu_primitive,
             _gelu_derivative,
-            # sigma'' = n(z) (2 - z^2) changes its sign there.
-            steepest_at=np.sqrt(2.0),
-            bounds=ActivationBounds(-0.1290, 1.1290, 0.7979, 0.7796, 1.5958),
-            curvature=_gelu_curvature,
-            log_derivative=_gelu_log_derivative,
+            bounds=ActivationBounds(1 - STEEPEST_GELU, STEEPEST_GELU, 0.7979),
+            strip=Strip(6.0, 1.7e8),
         ),
         Activation(
             "silu",
             _silu,
             _silu_primitive,
             _silu_derivative,
-            # z tanh(z/2) = 2, where sigma'' changes its sign.
-            steepest_at=2.399357280515468,
-            bounds=ActivationBounds(-0.0999, 1.0999, 0.5, 0.3083, 0.5),
-            curvature=_silu_curvature,
-            log_derivative=_silu_log_derivative,
+            bounds=ActivationBounds(1 - STEEPEST_SILU, STEEPEST_SILU, 0.5),
+            strip=Strip(2.4, 6.1),
         ),
         Activation(
             "tanh",
-            _tanh,
+            np.tanh,
             _log_cosh,
             _tanh_derivative,
-            steepest_at=0.0,
-            bounds=ActivationBounds(0.0, 1.0, 0.7699, 2.0, 4.0859),
-            curvature=_tanh_curvature,
-            log_derivative=_tanh_log_derivative,
+            bounds=ActivationBounds(0.0, 1.0, 0.7699),
+            strip=Strip(1.4, 34.7),
         ),
         Activation(
             "linear",
             _identity,
-            _half_square,
-            _one,
-            steepest_at=0.0,
-            bounds=ActivationBounds(1.0, 1.0, 0.0, 0.0, 0.0),
+            partial(_half_product, sigma=_identity),
+            np.ones_like,
+            bounds=ActivationBounds(1.0, 1.0, 0.0),
         ),
     )
 }
@@ -245,10 +170,10 @@ ACTIVATIONS: dict[str, Activation] = {
 
 CONSTANT = Activation(
     "constant",
-    _one,
+    np.ones_like,
     _identity,
     np.zeros_like,
-    bounds=ActivationBounds(0.0, 0.0, 0.0, 0.0, 0.0),
+    bounds=ActivationBounds(0.0, 0.0, 0.0),
 )
 """The neuron c/|c| with the weight |c| and this activation is an output bias c."""
 

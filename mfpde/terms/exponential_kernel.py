@@ -7,20 +7,29 @@ beta W.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, blocks_of_rows, real_number
 from mfpde.compiled import compiled
-from mfpde.terms.exponential_bounds import ExponentialBounds
 from mfpde.terms.funk_hecke import band_limit, counted_eigenvalues, eigenvalues
-from mfpde.terms.kernels import NEGLIGIBLE, Kernel, KernelPulls, KernelSums, PointMasses
+from mfpde.terms.kernels import (
+    NEGLIGIBLE,
+    Kernel,
+    KernelBounds,
+    KernelPulls,
+    KernelSums,
+    PointMasses,
+)
 
 # Below it K / beta is x.y (up to a constant) to more digits than there are, and 1 / beta
 # is soon not representable.
 SMALLEST_BETA = 1e-100
 LARGEST = np.finfo(float).max
+INTERVALS = 20_000
+"""Of u, on which third derivatives are bounded."""
 MOST_PAIRS = 2**16
 """Of points and atoms, whose shares stay in the processor's cache."""
 
@@ -96,9 +105,9 @@ class Exponential(Kernel):
         return KernelPulls(first, self.beta * first)
 
     @property
-    def bounds(self) -> ExponentialBounds:
-        """Bounds of derivatives along great arcs."""
-        return ExponentialBounds(self)
+    def bounds(self) -> KernelBounds:
+        """Bounds of derivatives along great arcs: second ones are at least -1."""
+        return KernelBounds(1.0, _bound_third_derivatives(self.beta))
 
     @property
     def sharpness(self) -> float:
@@ -160,6 +169,27 @@ class Exponential(Kernel):
     def pull_between(self, atoms: PointMasses) -> FloatArray:
         """Gradients (n, d) of sum_j m_j W(x.y_j) at the atoms themselves."""
         return self.attraction(atoms).pulls
+
+
+@lru_cache(maxsize=64)
+def _bound_third_derivatives(beta: float) -> float:
+    """Bound of |d^3/ds^3 W| along great arcs, with s = u' and s^2 <= 1 - u^2.
+
+    The third derivative is K s (beta^2 s^2 - 3 beta u - 1).  On each interval of u the largest K
+    meets the largest of the rest, which is linear in u: at an end of the interval, where s is
+    largest or its derivative vanishes.
+    """
+    ends = np.linspace(-1.0, 1.0, INTERVALS + 1)
+    low, high = ends[:-1], ends[1:]
+    nearest = np.where(low > 0, low, np.where(high < 0, high, 0.0))
+    steepest = np.sqrt(1 - nearest**2)
+    worst = np.zeros(INTERVALS)
+    for end in (low, high):
+        slope = 3 * beta * end + 1
+        turning = np.sqrt(np.maximum(slope, 0) / max(3 * beta**2, 1e-300))
+        for s in (steepest, np.minimum(turning, steepest)):
+            worst = np.maximum(worst, np.abs(beta**2 * s**3 - slope * s))
+    return float((np.exp(beta * (high - 1)) * worst).max() * (1 + 1e-9))
 
 
 @compiled

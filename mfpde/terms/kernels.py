@@ -58,42 +58,19 @@ class KernelPulls(NamedTuple):
     second: FloatArray
 
 
-class KernelSlopes(NamedTuple):
-    """Derivatives W', W'', W''' and W'''' of a kernel, weighted, all of one shape."""
-
-    first: FloatArray
-    second: FloatArray
-    third: FloatArray
-    fourth: FloatArray
-
-
-class KernelBounds(ABC):
-    """Derivatives of a kernel and their bounds along great arcs, as certificates need them.
+class KernelBounds(NamedTuple):
+    """Bounds of derivatives of a kernel along great arcs, as certificates need them.
 
     They are taken on trust.  An energy whose minimum is certified is convex: the kernel's
     eigenvalues from degree 1 on must not be negative, which is checked.
 
-    With u = gamma.y along a great arc gamma, u'' = -u and |u'| <= sqrt(1 - u^2).
+    ``curvature`` is a constant L >= 0 with d^2/ds^2 W(gamma(s).y) >= -L along every great arc
+    gamma; ``third`` bounds |d^3/ds^3 W(gamma(s).y)|.  With u = gamma.y, u'' = -u and
+    |u'| <= sqrt(1 - u^2).
     """
 
-    @property
-    @abstractmethod
-    def curvature(self) -> float:
-        """Constant L >= 0 with d^2/ds^2 W(gamma(s).y) >= -L."""
-
-    @property
-    @abstractmethod
-    def third(self) -> float:
-        """Bound of |d^3/ds^3 W(gamma(s).y)|."""
-
-    @property
-    @abstractmethod
-    def fifth(self) -> float:
-        """Bound of |d^5/ds^5 W(gamma(s).y)|."""
-
-    @abstractmethod
-    def slopes(self, deficits: FloatArray, weights: FloatArray) -> KernelSlopes:
-        """Derivatives of W at u = 1 + ``deficits`` (n, m), times ``weights`` (m,)."""
+    curvature: float
+    third: float
 
 
 class Kernel(ABC):
