@@ -11,7 +11,7 @@ from scipy.special import expit, spence
 import mfpde
 from mfpde.arrays import FloatArray
 from mfpde.stationary.external_bounds import external_bounds
-from mfpde.terms.activation import Activation, ActivationBounds
+from mfpde.terms.activation import Activation, ActivationBounds, Strip
 
 SHIFTED = Activation(
     "shifted",
@@ -33,6 +33,7 @@ SOFTPLUS = Activation(
     lambda z: -spence(1 + np.exp(z)) - np.pi**2 / 12,
     expit,
     bounds=ActivationBounds(0.0, 1.0, 0.25),
+    strip=Strip(3.0, 7.1),  # |1 + e^-z| is at least sin 3 there
 )
 STEEP = Activation(
     "steep on both sides of a kink",
