@@ -23,10 +23,8 @@ from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.terms import (
     Attention,
     ExternalTerm,
-    Head,
     InteractionTerm,
     Perceptron,
-    ZonalTerm,
 )
 
 MOST_NAMED = 4
@@ -95,12 +93,12 @@ class MeanFieldEquation:
     def _terms_of(self, kind: Any) -> tuple[Any, ...]:
         return tuple(term for term in self.terms if isinstance(term, kind))
 
-    def _all_interactions(self, kind: Any, words: str) -> tuple[Any, ...]:
+    def _zonal_interactions(self, kind: Any, words: str) -> tuple[Any, ...]:
         """Return the interactions, a ValueError if one is of another kind than ``words`` say."""
         for term in self.interactions:
-            if not isinstance(term, kind):
+            if not (isinstance(term, kind) and term.is_zonal):
                 raise ValueError(f"this is known for {words}, not for {term!r}")
-        return self._terms_of(kind)
+        return self.interactions
 
     @property
     def interactions(self) -> tuple[InteractionTerm, ...]:
@@ -113,19 +111,19 @@ class MeanFieldEquation:
         return self._terms_of(ExternalTerm)
 
     @property
-    def heads(self) -> tuple[Head, ...]:
+    def heads(self) -> tuple[Attention, ...]:
         """The heads of attention with matrices."""
-        return self._terms_of(Head)
+        return tuple(t for t in self._terms_of(Attention) if not t.is_zonal)
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
         """The interactions if all are attention; a ValueError if another kernel acts."""
-        return self._all_interactions(Attention, "Attention alone")
+        return self._zonal_interactions(Attention, "Attention alone")
 
     @property
-    def zonal_terms(self) -> tuple[ZonalTerm, ...]:
+    def zonal_terms(self) -> tuple[InteractionTerm, ...]:
         """The interactions if all are by kernels of x.y; a ValueError if a head acts."""
-        return self._all_interactions(ZonalTerm, "kernels of x.y")
+        return self._zonal_interactions(InteractionTerm, "kernels of x.y")
 
     @property
     def sharpness(self) -> float:

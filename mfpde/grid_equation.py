@@ -16,11 +16,10 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
 from mfpde.terms import (
+    Attention,
     ExternalTerm,
-    Head,
     InteractionTerm,
     PointMasses,
-    ZonalTerm,
 )
 from mfpde.terms.head_on_grid import HeadOnGrid
 from mfpde.terms.interaction_on_grid import InteractionOnGrid, KernelsOnGrid
@@ -65,14 +64,14 @@ class GridEquation:
         return max([min(WATCHED_DEGREE, geometry.max_degree), *kernels, *heads])
 
     @property
-    def _zonal_terms(self) -> tuple[ZonalTerm, ...]:
-        return tuple(t for t in self.interactions if isinstance(t, ZonalTerm))
+    def _zonal_terms(self) -> tuple[InteractionTerm, ...]:
+        return tuple(t for t in self.interactions if t.is_zonal)
 
     @cached_property
     def _heads_alone(self) -> tuple[HeadOnGrid, ...]:
         """The heads, each given moments of its own degree; they hold their matrices."""
-        heads = (t for t in self.interactions if isinstance(t, Head))
-        return tuple(HeadOnGrid.of(head, self.geometry) for head in heads)
+        heads = (t for t in self.interactions if isinstance(t, Attention))
+        return tuple(HeadOnGrid.of(h, self.geometry) for h in heads if not h.is_zonal)
 
     @cached_property
     def heads(self) -> tuple[HeadOnGrid, ...]:
@@ -106,7 +105,7 @@ class GridEquation:
 
         Without, mass sees itself, and Z is at least the mass nearby.
         """
-        return any(isinstance(t, Head) and t.needs_values for t in self.interactions)
+        return any(not t.is_zonal and t.needs_values for t in self.interactions)
 
     @cached_property
     def may_lose_mass(self) -> bool:

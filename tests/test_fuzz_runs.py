@@ -19,7 +19,6 @@ from mfpde.measures.measure import atoms_of
 from mfpde.settings.settings import read_settings, settings_from_dict
 from mfpde.storage import load, save
 from mfpde.storage.records import from_json, to_json
-from mfpde.terms.head import Head
 
 pytestmark = pytest.mark.filterwarnings("ignore:the grid is coarse")
 KINDS = ("circle", "sphere", "zonal")
@@ -71,7 +70,7 @@ def moved(
                 term.activation,
                 biases=term.biases,
             )
-        if not isinstance(term, Head):
+        if term.is_zonal:
             return term
         value = None if term.value is None else matrix @ term.value @ matrix.T
         return mfpde.Attention(

@@ -12,7 +12,6 @@ from mfpde.measures.sampling import quantized
 from mfpde.particles.labels import grid_of_labels, labels_of
 from mfpde.particles.spectral import SpectralSystem
 from mfpde.particles.systems import AngularSystem, ParticleSystem
-from mfpde.terms import ZonalTerm
 
 METHODS = ("auto", "direct", "spectral", "labels")
 DEFAULT_COUNT = 2000
@@ -91,7 +90,7 @@ def particle_system(
 
     Heads with matrices are always summed directly.
     """
-    has_matrices = any(not isinstance(t, ZonalTerm) for t in equation.interactions)
+    has_matrices = any(not t.is_zonal for t in equation.interactions)
     is_direct = method == "direct" or has_matrices
     kind = ParticleSystem if is_direct else SpectralSystem
     system = kind(equation, atoms.points, atoms.masses)

@@ -24,7 +24,7 @@ from mfpde.compiled import thread_count
 from mfpde.geometry import fourier_sums, harmonics
 from mfpde.geometry.spherical_transform import degrees_and_orders
 from mfpde.particles.systems import ParticleSystem
-from mfpde.terms import PointMasses, ZonalTerm
+from mfpde.terms import InteractionTerm, PointMasses
 from mfpde.terms.interaction import FieldValues
 
 NEGLIGIBLE = 1e-11
@@ -40,8 +40,8 @@ class SpectralSystem(ParticleSystem):
     """Particles on S^1 or S^2 whose interactions are all zonal kernels, summed by moments."""
 
     @cached_property
-    def _terms(self) -> tuple[ZonalTerm, ...]:
-        return tuple(t for t in self.equation.interactions if isinstance(t, ZonalTerm))
+    def _terms(self) -> tuple[InteractionTerm, ...]:
+        return tuple(t for t in self.equation.interactions if t.is_zonal)
 
     @cached_property
     def _degree(self) -> int:
@@ -58,7 +58,7 @@ class SpectralSystem(ParticleSystem):
         return waves, waves
 
     @cached_property
-    def _spectra(self) -> tuple[tuple[ZonalTerm, FloatArray], ...]:
+    def _spectra(self) -> tuple[tuple[InteractionTerm, FloatArray], ...]:
         degrees, _ = self._degrees_and_orders
         return tuple(
             (term, term.interaction_spectrum(self.dimension, self._degree)[degrees])
@@ -122,7 +122,7 @@ class SpectralSystem(ParticleSystem):
 
     def _softmax(
         self,
-        term: ZonalTerm,
+        term: InteractionTerm,
         coefficients: ComplexArray,
         points: FloatArray,
         particles: FloatArray,

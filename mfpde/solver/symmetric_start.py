@@ -38,7 +38,7 @@ from mfpde.runs.stopping import StepRecord, StoppingCondition, StopReason
 from mfpde.solver.arguments import Method
 from mfpde.solver.recorder import Recorder
 from mfpde.solver.time_loop import TimeLoop
-from mfpde.terms import ExternalTerm, Perceptron, ZonalTerm
+from mfpde.terms import ExternalTerm, Perceptron
 from mfpde.transport import LARGEST_DEGREE, scheme_for
 
 BEGINNING = "start and equation share"
@@ -105,7 +105,7 @@ def describe_unstable_symmetry(
     *before, last = stages[: 1 + sum(stage.end < ended for stage in stages[:-1])]
     acting = [*before, last._replace(end=ended)]
     terms = [term for stage in acting for term in stage.equation.interactions]
-    are_even = terms and all(isinstance(term, ZonalTerm) for term in terms)
+    are_even = terms and all(term.is_zonal for term in terms)
     if ended <= begun or len(start.atoms) or not are_even:
         return None
     externals = {term for stage in acting for term in stage.equation.externals}

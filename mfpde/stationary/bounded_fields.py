@@ -41,7 +41,7 @@ from mfpde.stationary.taylor_bounds import (
     Expansion,
     ridge_forms,
 )
-from mfpde.terms import Attention, ZonalTerm
+from mfpde.terms import Attention, InteractionTerm
 from mfpde.terms.kernels import KernelBounds
 
 COSINES = np.cos(np.linspace(0.0, np.pi, 513))
@@ -151,7 +151,7 @@ class AtomicField:
         return values, total
 
     def _mean_kernel(
-        self, term: ZonalTerm, deficits: FloatArray, slopes: FloatArray
+        self, term: InteractionTerm, deficits: FloatArray, slopes: FloatArray
     ) -> FloatArray:
         """Sums (n,) over the atoms of W, of which ``slopes`` (n, m) are the weighted W'."""
         if isinstance(term, Attention) and term.beta > 0:
@@ -265,17 +265,19 @@ def kernel_width(equation: MeanFieldEquation) -> float:
     return float(1 / np.sqrt(max(1.0, equation.sharpness)))
 
 
-def kernel_tail(term: ZonalTerm, dimension: int, degree: int, *, size: int) -> float:
+def kernel_tail(
+    term: InteractionTerm, dimension: int, degree: int, *, size: int
+) -> float:
     """Bound of the part of a term's kernel beyond ``degree``."""
     return term.amplitude * term.zonal_kernel.tail(dimension, degree, size=size)
 
 
-def largest_value(term: ZonalTerm) -> float:
+def largest_value(term: InteractionTerm) -> float:
     """The largest |W| of a term: 1 / beta for the shifted exponential kernel."""
     return term.amplitude * float(np.abs(term.zonal_kernel.value(COSINES)).max())
 
 
-def bounds_of(term: ZonalTerm) -> KernelBounds:
+def bounds_of(term: InteractionTerm) -> KernelBounds:
     """Bounds of the kernel's derivatives; ``ValueError`` if it gives none."""
     if term.bounds is None:
         raise ValueError(

@@ -48,7 +48,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
-from mfpde.terms import ExternalTerm, Head, Perceptron, ZonalTerm
+from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
 
 DIFFERENCE_STEP = 1e-3
 
@@ -115,7 +115,7 @@ class PairGeometry:
         )
 
 
-def zonal_derivatives(term: ZonalTerm, pairs: PairGeometry) -> FieldDerivatives:
+def zonal_derivatives(term: InteractionTerm, pairs: PairGeometry) -> FieldDerivatives:
     """Gradient of the interaction's potential at the atoms of mu, with its derivatives."""
     offsets, kernel = pairs.offsets, term.zonal_kernel
     weights, seconds = kernel.pulls(pairs.deficits, pairs.masses)
@@ -171,19 +171,19 @@ def _add_to_diagonal(blocks: FloatArray, diagonal: FloatArray) -> None:
 
 
 def head_derivatives(
-    head: Head, points: FloatArray, frames: FloatArray, masses: FloatArray
+    head: Attention, points: FloatArray, frames: FloatArray, masses: FloatArray
 ) -> FieldDerivatives:
     """The head's drift at atoms (n, d) with tangent ``frames`` (n, d - 1, d), derived."""
     beta, count = head.beta, len(points)
-    logits = points @ head.bilinear @ points.T
+    logits = points @ head.keys_matrix @ points.T
     largest = logits.max(axis=1) if head.needs_values else np.full(count, head.size)
     weights = masses * head.exponential.weight(logits - largest[:, np.newaxis])
     if not head.needs_values:
         weights *= head.amplitude
     sent = points @ head.values_matrix.T
     pulls = np.einsum("iad,jd->ija", frames, sent)
-    toward = beta * np.einsum("iad,jd->ija", frames, points @ head.bilinear.T)
-    away = beta * np.einsum("jbd,id->ijb", frames, points @ head.bilinear)
+    toward = beta * np.einsum("iad,jd->ija", frames, points @ head.keys_matrix.T)
+    away = beta * np.einsum("jbd,id->ijb", frames, points @ head.keys_matrix)
     gradient = np.einsum("ij,ija->ia", weights, pulls)
     own = np.einsum("ij,ija,ijb->iab", weights, pulls, toward, optimize=True)
     radial = (weights * (points @ sent.T)).sum(axis=1)
@@ -244,9 +244,9 @@ def field_derivatives(
     pairs = PairGeometry.of(points, frames, masses)
     parts = []
     for term in equation.interactions:
-        if isinstance(term, ZonalTerm):
+        if term.is_zonal:
             parts.append(zonal_derivatives(term, pairs))
-        elif isinstance(term, Head):
+        elif isinstance(term, Attention):
             parts.append(head_derivatives(term, points, frames, masses))
     external = external_field(equation, points, frames)
     count, size = external.drift.shape

@@ -31,7 +31,6 @@ from mfpde.terms import (
     KERNELS,
     Attention,
     ExternalTerm,
-    Head,
     Interaction,
     InteractionTerm,
     Perceptron,
@@ -195,8 +194,7 @@ def decode_checkpoint(row: Row) -> Checkpoint:
 
 
 def _write_kind(instance: Any) -> dict[str, Any]:
-    # A head with matrices is what Attention(..., bilinear=...) makes.
-    known = Attention if isinstance(instance, Head) else type(instance)
+    known = type(instance)
     names = [n for kinds in KINDS.values() for n in kinds if kinds[n] is known]
     # A subclass of a dataclass that is none itself would lose what it adds.
     if not names or "__dataclass_fields__" not in vars(known):

@@ -4,39 +4,49 @@ r"""Attention: the part of the first variation that depends on the measure.
     A[mu](x) = (1/beta) log int K(x.y) dmu(y)      normalised (softmax)
 
 with K = exp(beta (x.y - 1)) (``kernel="shifted"``) or exp(beta x.y) (``"unshifted"``),
-and their common limit x . int y dmu at beta = 0 (Kuramoto).
+and their common limit x . int y dmu at beta = 0 (Kuramoto).  With the matrices D = Q^T K of a
+trained network's queries and keys, and V of its values, it is one of its heads:
+
+    Z(x) = int exp(beta x.Dy - c) dmu(y),   m(x) = int y exp(beta x.Dy - c) dmu(y)
+    v(x) = s P_x V m(x)             or, with softmax,   s P_x V m(x) / Z(x)
+
+with c = beta |D|_2 in the shifted convention, 0 in the unshifted one.  For V = a D the drift is
+the gradient of (a / beta) Z, or of (a / beta) log Z (paper, form B: Remarks 3.4, 5.2 and 6.2); if
+D is symmetric too, without softmax, the flow is that of the energy
+(a / 2 beta) iint exp(beta x.Dy - c) dmu dmu.  Otherwise there is none, and stationary states may
+rotate.  Inside, everything is in shifted form; an unshifted, unnormalised kernel only multiplies
+by e^c at the end, and adds c to the logarithm of softmax.
 """
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, nearest
-from mfpde.terms.exponential_attention import LARGEST_BETA, ExponentialAttention
-from mfpde.terms.exponential_kernel import Exponential
-from mfpde.terms.head import Head
-from mfpde.terms.interaction import ZonalTerm
-from mfpde.terms.kernels import PointMasses
-
-_HEADS = (
-    "several heads are several terms: MeanFieldEquation(Attention(...), Attention(...))"
+from mfpde.arrays import FloatArray, choice, real_number
+from mfpde.terms.attention_arguments import (
+    LARGEST_BETA,
+    check_largest_logit,
+    check_matrices,
+    format_matrix,
+    read_matrix,
+    refuse,
 )
-_MASK = "each token attends to all: a measure has no order that a mask could follow"
-_DIMENSION = "its dimension is that of the geometry, or of bilinear"
-_OTHERS = {
-    **dict.fromkeys(("heads", "num_heads", "n_heads"), _HEADS),
-    **dict.fromkeys(("mask", "causal", "is_causal", "attn_mask"), _MASK),
-    **dict.fromkeys(("d", "dim", "dimension", "embed_dim"), _DIMENSION),
-}
-"""What networks have and Attention has not, and what is to be done."""
+from mfpde.terms.exponential_kernel import SMALLEST_BETA, Exponential, ScaledSums
+from mfpde.terms.external import tangential
+from mfpde.terms.interaction import FieldValues, InteractionTerm
+from mfpde.terms.kernels import KernelBounds, PointMasses
+
+PROPORTIONAL = 1e-14
+"""Relative distance below which V counts as a multiple of D, and D as symmetric."""
 
 
-@dataclass(frozen=True)
-class Attention(ExponentialAttention, ZonalTerm):
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Attention(InteractionTerm):
     """Attention with inverse temperature ``beta`` from 0 to 1000.
 
     Begin with ``Attention(5.0)``.
@@ -54,12 +64,11 @@ class Attention(ExponentialAttention, ZonalTerm):
         unshifted(beta, w e^beta, kappa e^beta, t e^-beta). Normalised attention is the
         same under both.
     bilinear
-        D, a matrix (d, d): logits are beta x.Dy, and the shifted kernel is
+        D, a matrix (d, d), singular or not: logits are beta x.Dy, and the shifted kernel is
         exp(beta (x.Dy - |D|_2)).  Without it D = V = I.
     value
         V, a matrix (d, d): what tokens send is V y.  Without it V = D, the gradient form.
-        With either matrix the result is a :class:`mfpde.terms.head.Head`; several of them
-        in one equation are its heads.
+        Several terms with matrices are the heads of one equation.
     **others
         Refused: the error says what there is in place of ``heads``, ``mask`` and the like.
 
@@ -68,77 +77,234 @@ class Attention(ExponentialAttention, ZonalTerm):
     ValueError
         If beta (beta |D|_2) is outside [0, 1000], or above 350 with the unshifted kernel
         (e^beta and its square must be representable); for a ``value`` without ``bilinear``,
-        or matrices that do not fit.
+        or matrices that are not square, of different sizes, or zero (D).
     """
 
     beta: float
     normalized: bool = False
     kernel: Literal["shifted", "unshifted"] = "shifted"
-    bilinear: InitVar[ArrayLike | None] = None
-    value: InitVar[ArrayLike | None] = None
+    bilinear: FloatArray | None = None
+    value: FloatArray | None = None
 
-    def __new__(  # noqa: D102 - the class says it
-        cls,
-        beta: float = 0.0,
+    def __init__(
+        self,
+        beta: float,
         normalized: bool = False,
         kernel: Literal["shifted", "unshifted"] = "shifted",
         bilinear: ArrayLike | None = None,
         value: ArrayLike | None = None,
         **others: object,
-    ) -> Any:
-        for name in others if cls is Attention else ():
-            known = ("beta", "normalized", "kernel", "bilinear", "value")
-            raise ValueError(
-                f"Attention has no argument {name!r}{nearest(name, known)}: "
-                f"{_OTHERS.get(name, 'it takes ' + ', '.join(known))}"
-            )
-        if bilinear is None:
-            return super().__new__(cls)
-        matrix: Any = bilinear
-        return Head(beta, matrix, value, normalized, kernel)  # type: ignore[arg-type]
-
-    def __post_init__(
-        self, bilinear: ArrayLike | None, value: ArrayLike | None
     ) -> None:
-        del bilinear
-        if value is not None:
-            raise ValueError(
-                "value without bilinear: give both matrices, bilinear = identity for "
-                "logits beta x.y"
-            )
-        self._check_options("beta", LARGEST_BETA)
+        for name in others:
+            raise refuse(name)
+        largest = LARGEST_BETA if bilinear is None else np.inf
+        beta = real_number("beta", beta, at_least=0.0, at_most=largest)
+        if not isinstance(normalized, bool | np.bool_):
+            raise ValueError(f"normalized = {normalized!r} must be True or False")
+        given = {
+            "beta": beta if beta >= SMALLEST_BETA else 0.0,
+            "normalized": normalized,
+            "kernel": choice("kernel", kernel, ("shifted", "unshifted")),
+            "bilinear": read_matrix("bilinear", bilinear),
+            "value": read_matrix("value", value),
+        }
+        for name, one in given.items():
+            object.__setattr__(self, name, one)
+        check_matrices(self.bilinear, self.value)
+        logits = "beta" if self.is_zonal else "beta |bilinear|"
+        check_largest_logit(logits, self.shift, self.kernel)
+
+    @property
+    def is_zonal(self) -> bool:
+        """Whether the kernel is a function of x.y alone: there are no matrices."""
+        return self.bilinear is None
+
+    @property
+    def dimension(self) -> int | None:
+        """Dimension d of the matrices; None without them."""
+        return None if self.bilinear is None else len(self.bilinear)
+
+    @property
+    def keys_matrix(self) -> FloatArray:
+        """The matrix D (d, d); ``ValueError`` if there is none."""
+        if self.bilinear is None:
+            raise ValueError(f"{self!r} has no matrices")
+        return self.bilinear
+
+    @property
+    def values_matrix(self) -> FloatArray:
+        """The matrix V (d, d), D itself where none was given."""
+        return self.keys_matrix if self.value is None else self.value
+
+    @cached_property
+    def size(self) -> float:
+        """The spectral norm |D|_2, so that logits lie within beta |D|_2."""
+        return 1.0 if self.bilinear is None else float(np.linalg.norm(self.bilinear, 2))
+
+    @cached_property
+    def multiple(self) -> float | None:
+        """The number a with V = a D; None if V is no multiple of D."""
+        if self.value is None:
+            return 1.0
+        keys = self.keys_matrix
+        factor = float((self.value * keys).sum() / (keys**2).sum())
+        apart = float(np.abs(self.value - factor * keys).max())
+        return factor if apart <= PROPORTIONAL * np.abs(self.value).max() else None
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether the drift at a measure is a gradient: V is a multiple of D."""
+        return self.multiple is not None
+
+    @property
+    def has_energy(self) -> bool:
+        """Whether there is an energy: V is a multiple of D, and D is symmetric."""
+        if self.bilinear is None:
+            return True
+        apart = np.abs(self.bilinear - self.bilinear.T).max()
+        return self.is_gradient and bool(apart <= PROPORTIONAL * self.size)
+
+    @cached_property
+    def exponential(self) -> Exponential:
+        """The kernel exp(beta (u - 1)) / beta, of products u of any size."""
+        return Exponential(self.beta)
 
     @property
     def zonal_kernel(self) -> Exponential:
-        """The shifted kernel W = K / beta, or x.y at beta = 0."""
+        """The shifted kernel W = K / beta, or x.y at beta = 0; ``ValueError`` with matrices."""
+        if self.bilinear is not None:
+            raise ValueError(f"{self!r} is no kernel of x.y")
         return self.exponential
 
     @property
+    def bounds(self) -> KernelBounds | None:
+        """Bounds of the kernel's derivatives along great arcs; with matrices none are known."""
+        return super().bounds if self.is_zonal else None
+
+    @property
+    def kernel_name(self) -> str:
+        """The kernel as errors name it."""
+        return super().kernel_name if self.is_zonal else repr(self)
+
+    @property
+    def needs_values(self) -> bool:
+        """Whether a softmax divides by Z."""
+        return self.normalized and self.beta > 0
+
+    @property
+    def shift(self) -> float:
+        """The number c in exp(beta x.Dy - c) with shifted logits, beta |D|_2."""
+        return self.beta * self.size
+
+    @property
+    def energy_amplitude(self) -> float:
+        """Ratio of the kernel in the energy to the shifted one: e^c (unshifted) or 1."""
+        return float(np.exp(self.shift)) if self.kernel == "unshifted" else 1.0
+
+    @property
+    def amplitude(self) -> float:
+        """Ratio of the kernel in the field to the shifted one: e^c (unshifted) or 1."""
+        return 1.0 if self.normalized else self.energy_amplitude
+
+    @property
+    def sharpness(self) -> float:
+        """The inverse square beta |D|_2 of the length on which the kernel varies."""
+        return self.shift
+
+    @property
+    def strength(self) -> float:
+        """The largest speed at which a unit of mass pulls, |V|_2."""
+        if self.is_zonal:
+            return self.amplitude
+        return self.amplitude * float(np.linalg.norm(self.values_matrix, 2))
+
+    @property
     def description(self) -> str:
-        """The kind of the attention and its beta, in words."""
-        return f"{self.kind} (beta = {self.beta:g})"
+        """The kind of the attention, its beta and its matrices, in words."""
+        kind = "normalised attention" if self.normalized else "attention"
+        matrices = ", matrix D" if self.value is None else ", matrices D and V"
+        return f"{kind} (beta = {self.beta:g}{'' if self.is_zonal else matrices})"
 
     @property
     def formula(self) -> str:
-        """The kernel, of softmax A[mu], in words, as every output states the convention."""
-        shifted = self.kernel == "shifted"
-        kernel = "exp(beta (x.y - 1))" if shifted else "exp(beta x.y)"
+        """The kernel, of softmax what it acts in, in words, as outputs state the convention."""
+        is_shifted = self.kernel == "shifted"
+        if self.is_zonal:
+            kernel = "exp(beta (x.y - 1))" if is_shifted else "exp(beta x.y)"
+            softmax = f"A = (1/beta) log int {kernel} dmu"
+            return softmax if self.needs_values else f"K = {kernel}"
         if self.needs_values:
-            return f"A = (1/beta) log int {kernel} dmu"
-        return f"K = {kernel}"
+            return "drift V int exp(beta x.Dy) y dmu / int exp(beta x.Dy) dmu"
+        return "K = exp(beta (x.Dy - |D|))" if is_shifted else "K = exp(beta x.Dy)"
 
     @property
     def _named(self) -> str:
         return f"beta = {self.beta:g}"
 
+    def check_dimension(self, dimension: int) -> None:
+        """Raise ``ValueError`` unless the matrices are (``dimension``, ``dimension``)."""
+        if self.dimension not in (None, dimension):
+            raise ValueError(
+                f"bilinear has shape {self.keys_matrix.shape}, but the measure lies on "
+                f"S^{dimension - 1}: it must be ({dimension}, {dimension})"
+            )
+
+    def softmax_potential(self, log_mean: FloatArray) -> FloatArray:
+        """The potential (a / beta) log Z from log Z of the shifted kernel; 0 without one."""
+        offset = self.shift if self.kernel == "unshifted" else 0.0
+        return np.asarray((self.multiple or 0.0) / self.beta * (log_mean + offset))
+
+    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
+        """The potential and the drift at ``points`` (n, d), by the direct sum over atoms.
+
+        Values are 0 where the drift is no gradient.  With the largest logit taken out, neither
+        the quotient nor the logarithm of softmax underflows.
+        """
+        logits, sums, vectors = found = self._scaled_sums(points, atoms)
+        sent = vectors if self.is_zonal else vectors @ self.values_matrix.T
+        drift = tangential(sent, points)
+        if self.needs_values:
+            values = self.softmax_potential(np.log(sums) + logits)
+            return FieldValues(values, drift / sums[:, np.newaxis])
+        drift *= (self.amplitude * np.exp(logits))[:, np.newaxis]
+        means = self._mean_kernel(found, points, atoms)
+        return FieldValues(self.amplitude * means, drift)
+
+    def energy_of_atoms(self, atoms: PointMasses) -> float:
+        """The energy (a / 2 beta) iint exp(beta x.Dy - c) dmu dmu; ``ValueError`` without one."""
+        if not self.has_energy:
+            raise ValueError(
+                f"{self!r} has no energy: V is no multiple of D, or D is not symmetric"
+            )
+        points = atoms.points
+        means = self._mean_kernel(self._scaled_sums(points, atoms), points, atoms)
+        return float(self.energy_amplitude * (atoms.masses @ means) / 2)
+
+    def _scaled_sums(self, points: FloatArray, atoms: PointMasses) -> ScaledSums:
+        """Sums over atoms of exp(beta x.Dy - c) in the shifted convention."""
+        # K = exp(beta (z.y - 1)) with z = D^T x, of any length.
+        found = self.exponential.scaled_sums(self._turned(points), atoms)
+        return found._replace(peaks=found.peaks + self.beta - self.shift)
+
+    def _mean_kernel(
+        self, found: ScaledSums, points: FloatArray, atoms: PointMasses
+    ) -> FloatArray:
+        """The values (a / beta) Z, at beta = 0 their limit a x.D int y dmu."""
+        multiple = self.multiple or 0.0
+        if self.beta == 0:
+            mean = atoms.masses @ atoms.points
+            return multiple * (self._turned(points) @ mean)
+        return np.asarray(multiple / self.beta * np.exp(found.peaks) * found.sums)
+
+    def _turned(self, points: FloatArray) -> FloatArray:
+        """The vectors D^T x (..., d), whose products with y are the logits over beta."""
+        self.check_dimension(points.shape[-1])
+        return points if self.bilinear is None else np.asarray(points @ self.bilinear)
+
     def gradient_from(
         self, gradient: FloatArray, mean_kernel: FloatArray | None
     ) -> FloatArray:
-        """The gradient grad A[mu] from that of the mean kernel (1/beta) int K dmu.
-
-        Softmax divides by the values ``mean_kernel`` of the mean kernel, which must be positive
-        and broadcast against ``gradient``; ``ValueError`` without them.
-        """
+        """The gradient grad A[mu] from that of int W dmu; softmax divides by its values."""
         if not self.needs_values:
             return super().gradient_from(gradient, mean_kernel)
         if mean_kernel is None:
@@ -146,8 +312,47 @@ class Attention(ExponentialAttention, ZonalTerm):
         return np.asarray(gradient / (self.beta * mean_kernel))
 
     def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
-        """Gradients (n, d) of A[mu] at the atoms themselves, to all their digits."""
+        """Drifts (n, d) at the atoms themselves, with matrices an atom's own P_x V x included."""
+        if not self.is_zonal:
+            return self.field_of_atoms(atoms.points, atoms).gradient
         if not self.needs_values:
             return super().pull_between_atoms(atoms)
         totals, pulls = self.zonal_kernel.attraction(atoms)
         return np.asarray(pulls / totals[:, np.newaxis])
+
+    def commutators(self, generators: FloatArray) -> FloatArray:
+        """The changes (g, 2 d^2) of D and V under the rotations Omega (g, d, d).
+
+        They are D Omega - Omega D and V Omega - Omega V, each relative to the matrix's norm.
+        """
+        changes = []
+        for matrix in (self.keys_matrix, self.values_matrix):
+            size = max(float(np.linalg.norm(matrix, 2)), np.finfo(float).tiny)
+            change = (matrix @ generators - generators @ matrix) / size
+            changes.append(change.reshape(len(generators), -1))
+        return np.concatenate(changes, axis=1)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @cached_property
+    def _identity(self) -> tuple[object, ...]:
+        matrices = (self.bilinear, self.value)
+        given = [(m.shape, m.tobytes()) for m in matrices if m is not None]
+        return (self.beta, self.normalized, self.kernel, *given)
+
+    def __repr__(self) -> str:
+        if self.bilinear is None:
+            options = f"normalized={self.normalized!r}, kernel={self.kernel!r}"
+            return f"{type(self).__name__}(beta={self.beta!r}, {options})"
+        parts = [f"beta={self.beta:g}", f"bilinear={format_matrix(self.bilinear)}"]
+        if self.value is not None:
+            parts.append(f"value={format_matrix(self.value)}")
+        if self.normalized:
+            parts.append("normalized=True")
+        if self.kernel != "shifted":
+            parts.append(f"kernel={self.kernel!r}")
+        return f"Attention({', '.join(parts)})"

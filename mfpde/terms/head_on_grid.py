@@ -15,8 +15,8 @@ import numpy as np
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
+from mfpde.terms.attention import Attention
 from mfpde.terms.external import beyond_grids
-from mfpde.terms.head import Head
 from mfpde.terms.interaction import RESOLVED_TOLERANCE
 from mfpde.terms.interaction_on_grid import InteractionOnGrid
 from mfpde.terms.softmax_sums import NOISY, Normalisation, resolved_limit
@@ -27,11 +27,11 @@ from mfpde.terms.transfer import Shift, Transfer, check_resolved, transfer
 class HeadOnGrid(InteractionOnGrid):
     """A head on a grid, given moments up to ``moment_degree``; None for the least, its own."""
 
-    head: Head
+    head: Attention
     moment_degree: int | None = None
 
     @classmethod
-    def of(cls, head: Head, geometry: Geometry) -> HeadOnGrid:
+    def of(cls, head: Attention, geometry: Geometry) -> HeadOnGrid:
         """``head`` on the grid, with its matrix; ``ValueError`` if it does not fit."""
         if geometry.axis is not None:
             raise ValueError(
@@ -60,7 +60,7 @@ class HeadOnGrid(InteractionOnGrid):
     @cached_property
     def _of_energy(self) -> Transfer:
         """The matrix of the energy's kernel, which has no softmax."""
-        plain = Head(self.head.beta, self.head.bilinear)
+        plain = Attention(self.head.beta, bilinear=self.head.bilinear)
         return transfer(plain, self.geometry, Shift.of(plain))
 
     @cached_property
@@ -100,7 +100,9 @@ class HeadOnGrid(InteractionOnGrid):
         coefficients = self._transfer.apply(rows)
         entries = [where.synthesis(row) for row in coefficients]
         drift: FloatArray = np.einsum(
-            "a...i,i...->a...", where.tangents, np.asarray(entries[: head.dimension])
+            "a...i,i...->a...",
+            where.tangents,
+            np.asarray(entries[: len(head.keys_matrix)]),
         )
         if self.softmax is None:
             return head.amplitude * drift
@@ -111,7 +113,7 @@ class HeadOnGrid(InteractionOnGrid):
         """The potential (...) of which the drift is the gradient."""
         if self.head.beta > 0:
             return super().potential(moments, where)
-        drift = self.head.bilinear @ self._mean_point(moments)
+        drift = self.head.keys_matrix @ self._mean_point(moments)
         return np.asarray((self.head.multiple or 0.0) * (where.points @ drift))
 
     def log_scale(self, where: Fields) -> FloatArray:
@@ -123,7 +125,7 @@ class HeadOnGrid(InteractionOnGrid):
         head, multiple = self.head, self.head.multiple or 0.0
         if head.beta == 0:
             mean = self._mean_point(moments)
-            return float(multiple * (mean @ head.bilinear @ mean) / 2)
+            return float(multiple * (mean @ head.keys_matrix @ mean) / 2)
         used = self._used_moments(moments)
         factor = multiple * head.energy_amplitude / (2 * head.beta)
         coefficients: ComplexArray = self._of_energy.apply(used[np.newaxis])[0]

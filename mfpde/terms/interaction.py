@@ -36,8 +36,18 @@ class InteractionTerm(ABC):
 
     @property
     @abstractmethod
+    def zonal_kernel(self) -> Kernel:
+        """The kernel W as a function of x.y, amplitudes of conventions apart."""
+
+    @property
+    def is_zonal(self) -> bool:
+        """Whether the kernel is a function of x.y alone; attention may have matrices."""
+        return True
+
+    @property
     def energy_amplitude(self) -> float:
-        """Factor of the kernel in the energy."""
+        """Factor of :attr:`zonal_kernel` in the energy."""
+        return 1.0
 
     @property
     def amplitude(self) -> float:
@@ -63,65 +73,6 @@ class InteractionTerm(ABC):
     def no_potential(self) -> str:
         """Why there is no potential, where the drift at a measure is no gradient."""
         return f"{self!r} has a value matrix that is no multiple of bilinear"
-
-    @property
-    def bounds(self) -> KernelBounds | None:
-        """Bounds of the kernel's derivatives along great arcs, None if none are known."""
-        return None
-
-    @property
-    def kernel_name(self) -> str:
-        """The kernel as errors name it."""
-        return repr(self)
-
-    @property
-    @abstractmethod
-    def sharpness(self) -> float:
-        """Inverse square of the length on which the kernel varies: beta for attention."""
-
-    @property
-    @abstractmethod
-    def strength(self) -> float:
-        """The largest speed at which a unit of mass pulls, softmax apart."""
-
-    @property
-    @abstractmethod
-    def description(self) -> str:
-        """The kind of the term and its kernel, in words."""
-
-    @property
-    @abstractmethod
-    def formula(self) -> str:
-        """The kernel in words, as outputs state the convention."""
-
-    @abstractmethod
-    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
-        """The potential and its gradient at ``points`` (n, d), by the direct sum over atoms.
-
-        Where the drift is no gradient, it stands in the gradient's place, beside values 0.
-        """
-
-    @abstractmethod
-    def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
-        """Drifts (n, d) at the atoms themselves, to all their digits."""
-
-    @abstractmethod
-    def energy_of_atoms(self, atoms: PointMasses) -> float:
-        """The energy of atoms, by the direct sum."""
-
-
-class ZonalTerm(InteractionTerm):
-    """An interaction whose kernel W depends on x.y alone."""
-
-    @property
-    @abstractmethod
-    def zonal_kernel(self) -> Kernel:
-        """The kernel W as a function of x.y, amplitudes of conventions apart."""
-
-    @property
-    def energy_amplitude(self) -> float:
-        """Factor of :attr:`zonal_kernel` in the energy."""
-        return 1.0
 
     @property
     def bounds(self) -> KernelBounds | None:
@@ -193,21 +144,24 @@ class ZonalTerm(InteractionTerm):
     ) -> FloatArray:
         """The gradient of the potential from that of int W dmu.
 
-        Softmax needs the values ``mean_kernel`` of int W dmu too, which must broadcast
-        against ``gradient``.
+        Softmax divides by the values ``mean_kernel`` of int W dmu too, which must be positive
+        and broadcast against ``gradient``.
         """
         del mean_kernel
         return gradient if self.amplitude == 1.0 else self.amplitude * gradient
 
     def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
-        """The potential and its gradient at ``points`` (n, d), by the direct sum over atoms."""
+        """The potential and its gradient at ``points`` (n, d), by the direct sum over atoms.
+
+        Where the drift is no gradient, it stands in the gradient's place, beside values 0.
+        """
         values, vectors = self.zonal_kernel.sums(points, atoms)
         return FieldValues(
             self.amplitude * values, tangential(self.amplitude * vectors, points)
         )
 
     def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
-        """Gradients (n, d) of the potential at the atoms themselves, to all their digits.
+        """Drifts (n, d) at the atoms themselves, to all their digits.
 
         An atom's force on itself, which is zero, is left out.
         """
@@ -220,7 +174,7 @@ class ZonalTerm(InteractionTerm):
 
 
 @dataclass(frozen=True)
-class Interaction(ZonalTerm):
+class Interaction(InteractionTerm):
     """The interaction F[mu](x) = int W(x.y) dmu(y) of a zonal kernel.
 
     Begin with ``Interaction(Polynomial((0.0, 0.0, 1.0)))``.

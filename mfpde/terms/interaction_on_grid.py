@@ -20,8 +20,8 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry, Zonal
 from mfpde.geometry.base import Fields
-from mfpde.terms.exponential_attention import ExponentialAttention
-from mfpde.terms.interaction import ZonalTerm
+from mfpde.terms.attention import Attention
+from mfpde.terms.interaction import InteractionTerm
 from mfpde.terms.softmax_sums import SMALL, Normalisation, resolved_limit
 
 
@@ -33,7 +33,7 @@ class InteractionOnGrid(ABC):
     """
 
     geometry: Geometry
-    softmax: ExponentialAttention | None
+    softmax: Attention | None
 
     @property
     @abstractmethod
@@ -94,11 +94,11 @@ class KernelsOnGrid(InteractionOnGrid):
 
     @classmethod
     def of(
-        cls, terms: Sequence[ZonalTerm], geometry: Geometry, degree: int
+        cls, terms: Sequence[InteractionTerm], geometry: Geometry, degree: int
     ) -> KernelsOnGrid:
         """The sum of ``terms`` without softmax, or one with it, for moments up to ``degree``."""
         first, softmax = terms[0], None
-        if isinstance(first, ExponentialAttention) and first.needs_values:
+        if isinstance(first, Attention) and first.needs_values:
             softmax = first
         counted = geometry.symbols_count_harmonics
         spectra = [

@@ -22,8 +22,8 @@ from mfpde.compiled import compiled_sum
 from mfpde.geometry import Geometry
 from mfpde.geometry.memory import available_memory
 from mfpde.geometry.real_parts import RealParts
+from mfpde.terms.attention import Attention
 from mfpde.terms.funk_hecke import band_limit
-from mfpde.terms.head import Head
 from mfpde.terms.interaction import RESOLVED_TOLERANCE
 
 LARGEST_LOST = 11.0
@@ -127,11 +127,11 @@ class Shift:
     with the largest f that keeps Z above e^-11.
     """
 
-    head: Head
+    head: Attention
     is_constant: bool
 
     @classmethod
-    def of(cls, head: Head) -> Shift:
+    def of(cls, head: Attention) -> Shift:
         """The shift with which the head's field keeps its digits."""
         constant = cls(head, is_constant=True)
         lost = head.beta * (head.size - constant.smallest)
@@ -142,7 +142,7 @@ class Shift:
     @property
     def smallest(self) -> float:
         """The smallest singular value of D."""
-        return float(np.linalg.svd(self.head.bilinear, compute_uv=False)[-1])
+        return float(np.linalg.svd(self.head.keys_matrix, compute_uv=False)[-1])
 
     def at(self, points: FloatArray) -> FloatArray:
         """Values of g at ``points`` (..., d)."""
@@ -151,7 +151,7 @@ class Shift:
             return np.full(points.shape[:-1], head.size)
         # As smooth as it may be without Z falling below e^-LARGEST_LOST.
         smoothed = (self.smallest + LARGEST_LOST / head.beta) ** 2 - self.smallest**2
-        squares = ((points @ head.bilinear) ** 2).sum(axis=-1)
+        squares = ((points @ head.keys_matrix) ** 2).sum(axis=-1)
         return np.asarray(np.sqrt(squares + smoothed))
 
     @property
@@ -169,7 +169,7 @@ MOST_KEPT = 2**29
 """Bytes of the matrices that are kept."""
 
 
-def transfer(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
+def transfer(head: Attention, geometry: Geometry, shift: Shift) -> Transfer:
     """The transfer matrix of ``head`` on the grids of ``geometry``'s kind.
 
     It is computed once for all heads with its D, as long as it is one of the last in use.
@@ -180,7 +180,7 @@ def transfer(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
         If the grid does not resolve the kernel, or the matrix needs more memory than there
         is; the messages name the grid and the memory needed.
     """
-    matrix = head.bilinear
+    matrix = head.keys_matrix
     key = (head.beta, matrix.shape, matrix.tobytes(), shift.is_constant, geometry)
     found = _KEPT.pop(key, None) or _resolve(head, geometry, shift)
     _KEPT[key] = found
@@ -190,9 +190,9 @@ def transfer(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
     return found
 
 
-def _resolve(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
+def _resolve(head: Attention, geometry: Geometry, shift: Shift) -> Transfer:
     """The matrix with as many degrees in x as the kernel has."""
-    inner = min(band_limit(head.shift, head.dimension), geometry.max_degree - 1)
+    inner = min(band_limit(head.shift, len(head.keys_matrix)), geometry.max_degree - 1)
     outer = inner
     while True:
         found = _sample_kernel(head, geometry, shift, inner=inner, outer=outer)
@@ -210,9 +210,9 @@ def _resolve(head: Head, geometry: Geometry, shift: Shift) -> Transfer:
         outer = min(int(GROWTH * outer) + 1, geometry.max_degree)
 
 
-def check_resolved(head: Head, geometry: Geometry, tolerance: float) -> None:
+def check_resolved(head: Attention, geometry: Geometry, tolerance: float) -> None:
     """Raise ``ValueError`` if ``geometry`` does not hold the kernel's degrees and one more."""
-    needed = band_limit(head.shift, head.dimension, tolerance) + 1
+    needed = band_limit(head.shift, len(head.keys_matrix), tolerance) + 1
     if geometry.max_degree < needed:
         raise ValueError(
             f"{geometry!r} is too coarse for beta |bilinear| = {head.shift:g}, whose kernel "
@@ -231,19 +231,19 @@ def _last_share(found: Transfer) -> float:
 
 
 def _sample_kernel(
-    head: Head, geometry: Geometry, shift: Shift, *, inner: int, outer: int
+    head: Attention, geometry: Geometry, shift: Shift, *, inner: int, outer: int
 ) -> Transfer:
     senders, receivers = geometry.with_degree(inner), geometry.with_degree(outer)
-    points = receivers.points.reshape(-1, head.dimension)
+    points = receivers.points.reshape(-1, len(head.keys_matrix))
     _check_memory(head, _count(geometry, inner), _count(geometry, outer), len(points))
     moments = RealParts.of(geometry, inner)
     fields = RealParts.of(geometry, outer)
-    sources = senders.points.reshape(-1, head.dimension)
+    sources = senders.points.reshape(-1, len(head.keys_matrix))
     shares = senders.areas / senders.areas.sum()
     rows = np.empty((len(points), len(moments.places)))
     shifts = shift.at(points)
     for k, (point, least) in enumerate(
-        zip(points @ head.bilinear, shifts, strict=True)
+        zip(points @ head.keys_matrix, shifts, strict=True)
     ):
         kernel = head.exponential.weight(sources @ point - least)
         found = senders.moments(kernel.reshape(senders.shape) * shares, inner)
@@ -265,7 +265,7 @@ def _count(geometry: Geometry, degree: int) -> int:
     return 2 * len(geometry.degrees(degree)) - degree - 1
 
 
-def _check_memory(head: Head, moments: int, fields: int, points: int) -> None:
+def _check_memory(head: Attention, moments: int, fields: int, points: int) -> None:
     needed = 8 * moments * (fields / 2 + points)
     there = available_memory().size
     if needed > there:

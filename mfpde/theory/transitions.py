@@ -40,7 +40,7 @@ from scipy.optimize import brentq
 from mfpde.arrays import FloatArray, choice, read_only, real_array, whole_number
 from mfpde.notebook import Printed
 from mfpde.terms import Attention, Kernel
-from mfpde.terms.exponential_attention import LARGEST_UNSHIFTED_BETA
+from mfpde.terms.attention_arguments import LARGEST_UNSHIFTED_BETA
 from mfpde.terms.funk_hecke import eigenvalues, log_eigenvalues
 from mfpde.theory.curvature import checked_dimension
 from mfpde.theory.ordered_states import SMALLEST_MOMENT, OrderedBranch

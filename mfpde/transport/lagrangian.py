@@ -27,7 +27,6 @@ from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.clouds import summed_motion
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
-from mfpde.terms import ZonalTerm
 from mfpde.terms.kernels import NEGLIGIBLE, PointMasses
 from mfpde.transport.base import DEFAULT_RTOL, Step, Transport, geometry_of
 from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
@@ -197,7 +196,7 @@ def _negligible(grid: GridEquation) -> float:
     """
     least = 1.0
     for term in grid.interactions:
-        if isinstance(term, ZonalTerm) and term.needs_values:
+        if term.is_zonal and term.needs_values:
             farthest, nearest = term.zonal_kernel.value(np.array([-1.0, 1.0]))
             least = min(least, abs(farthest / nearest))
     return max(NEGLIGIBLE, _NEGLIGIBLE * least)
