@@ -39,7 +39,7 @@ from mfpde.terms.attention_arguments import (
 from mfpde.terms.exponential_kernel import SMALLEST_BETA, Exponential, ScaledSums
 from mfpde.terms.external import tangential
 from mfpde.terms.interaction import FieldValues, InteractionTerm
-from mfpde.terms.kernels import KernelBounds, PointMasses
+from mfpde.terms.kernels import PointMasses
 
 PROPORTIONAL = 1e-14
 """Relative distance below which V counts as a multiple of D, and D as symmetric."""
@@ -175,16 +175,6 @@ class Attention(InteractionTerm):
         if self.bilinear is not None:
             raise ValueError(f"{self!r} is no kernel of x.y")
         return self.exponential
-
-    @property
-    def bounds(self) -> KernelBounds | None:
-        """Bounds of the kernel's derivatives along great arcs; with matrices none are known."""
-        return super().bounds if self.is_zonal else None
-
-    @property
-    def kernel_name(self) -> str:
-        """The kernel as errors name it."""
-        return super().kernel_name if self.is_zonal else repr(self)
 
     @property
     def needs_values(self) -> bool:
@@ -325,12 +315,12 @@ class Attention(InteractionTerm):
 
         They are D Omega - Omega D and V Omega - Omega V, each relative to the matrix's norm.
         """
-        changes = []
-        for matrix in (self.keys_matrix, self.values_matrix):
-            size = max(float(np.linalg.norm(matrix, 2)), np.finfo(float).tiny)
-            change = (matrix @ generators - generators @ matrix) / size
-            changes.append(change.reshape(len(generators), -1))
-        return np.concatenate(changes, axis=1)
+        matrices = np.stack([self.keys_matrix, self.values_matrix])
+        sizes = np.linalg.norm(matrices, 2, axis=(1, 2))[:, np.newaxis, np.newaxis]
+        matrices = matrices / np.maximum(sizes, np.finfo(float).tiny)
+        turned = generators[:, np.newaxis]
+        changes = matrices @ turned - turned @ matrices
+        return np.asarray(changes.reshape(len(generators), -1))
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._identity == other._identity

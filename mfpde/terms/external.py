@@ -208,31 +208,24 @@ class Potential(ExternalTerm):
         self._check_gradient(dimension)
 
     def check_axis(self, axis: FloatArray) -> None:
-        """Raise ``ValueError`` unless the drift at random points is that of a function of z.
+        """Raise ``ValueError`` unless the drift is the same in a mirror that holds the axis.
 
-        The drift of a function of z = x.e is a multiple of e - z x, and the multiple is the
-        same all around the axis e.
+        The drift of a function of x.e at R x is R times that at x, for every reflection R that
+        leaves e where it is; one at random is tried at random points.
         """
-        heights = np.linspace(-0.9, 0.9, 7)[:, np.newaxis]
         generator = np.random.default_rng(0)
-        slopes = []
-        for _ in range(3):
-            vectors = generator.standard_normal((7, len(axis)))
-            across = tangential(vectors, np.broadcast_to(axis, vectors.shape))
-            across /= np.linalg.norm(across, axis=1, keepdims=True)
-            points = heights * axis + np.sqrt(1 - heights**2) * across
-            towards = (axis - heights * points) / (1 - heights**2)
-            drift = self.drift(points)
-            slopes.append((drift * towards).sum(axis=1, keepdims=True))
-            sideways = drift - slopes[-1] * towards * (1 - heights**2)
-            spread = np.abs(slopes[-1] - slopes[0]).max() + np.abs(sideways).max()
-            if spread > SYMMETRY_TOLERANCE * (1e-12 + np.abs(drift).max()):
-                raise ValueError(
-                    "the potential is not symmetric about the axis "
-                    "(the last one): its gradient differs along a ring by "
-                    f"{spread:.3g}; a zonal density stays zonal only if it is. Use Sphere"
-                    f"{beyond_grids(len(axis))}."
-                )
+        points = generator.standard_normal((32, len(axis)))
+        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        normal = tangential(generator.standard_normal(len(axis)), axis)
+        mirror = np.eye(len(axis)) - 2 * np.outer(normal, normal) / (normal @ normal)
+        drift = self.drift(points)
+        spread = float(np.abs(self.drift(points @ mirror) - drift @ mirror).max())
+        if spread > SYMMETRY_TOLERANCE * (1e-12 + np.abs(drift).max()):
+            raise ValueError(
+                "the potential is not symmetric about the axis "
+                f"(the last one): its gradient differs along a ring by {spread:.3g}; "
+                f"a zonal density stays zonal only if it is. Use Sphere{beyond_grids(len(axis))}."
+            )
 
     def _find_dimensions(self) -> tuple[int, ...]:
         """The dimensions among those tried in which both functions can be called."""

@@ -77,12 +77,12 @@ class InteractionTerm(ABC):
     @property
     def bounds(self) -> KernelBounds | None:
         """Bounds of the kernel's derivatives along great arcs, None if none are known."""
-        return self.zonal_kernel.bounds
+        return self.zonal_kernel.bounds if self.is_zonal else None
 
     @property
     def kernel_name(self) -> str:
         """The kernel as errors name it."""
-        return repr(self.zonal_kernel)
+        return repr(self.zonal_kernel if self.is_zonal else self)
 
     @property
     def sharpness(self) -> float:

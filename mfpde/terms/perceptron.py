@@ -284,12 +284,7 @@ class Perceptron(ExternalTerm):
         middles = np.arctan2(self.directions[:, 1], self.directions[:, 0])
         found = [np.empty(0)]
         for kink in self.activation.kinks:
-            cosines = np.divide(
-                kink - self.biases,
-                lengths,
-                out=np.full(len(lengths), np.inf),
-                where=lengths > 0,
-            )
+            cosines = (kink - self.biases) / lengths
             crossed = np.abs(cosines) <= 1
             half_widths = np.arccos(cosines[crossed])
             found += [middles[crossed] - half_widths, middles[crossed] + half_widths]

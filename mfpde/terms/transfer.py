@@ -223,10 +223,11 @@ def check_resolved(head: Attention, geometry: Geometry, tolerance: float) -> Non
 def _last_share(found: Transfer) -> float:
     """Largest entry of the last two degrees in x, as a share of the largest of all."""
     largest, last = 0.0, 0.0
-    for parity, block in enumerate(found.blocks):
-        degrees = found.fields.degrees[found.fields.by_parity[parity]]
-        largest = max(largest, float(np.abs(block).max()))
-        last = max(last, float(np.abs(block[degrees >= found.fields.degree - 1]).max()))
+    for numbers, block in zip(found.fields.by_parity, found.blocks, strict=True):
+        sizes = np.abs(block).max(axis=1)
+        is_last = found.fields.degrees[numbers] >= found.fields.degree - 1
+        largest = max(largest, float(sizes.max()))
+        last = max(last, float(sizes[is_last].max()))
     return last / largest
 
 
