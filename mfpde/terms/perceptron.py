@@ -9,27 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mfpde.arrays import (
-    LARGEST_DIMENSION,
     FloatArray,
     blocks_of_rows,
-    check_entries,
     read_only,
     real_array,
     real_number,
     whole_number,
     writable,
 )
-from mfpde.geometry.memory import check_memory
 from mfpde.terms.activation import Activation, ScalarFunction
 from mfpde.terms.activations import CONSTANT, AnyActivation, find_activation
 from mfpde.terms.external import ExternalTerm, beyond_grids, tangential
+from mfpde.terms.perceptron_arguments import (
+    LARGEST,
+    check_directions,
+    check_number_of_neurons,
+    check_sizes,
+    read_numbers,
+)
 
-LARGEST = 1e50
-"""Of weights, biases and lengths of directions: squares of their products are numbers."""
-MOST_UNITS = 1_000_000
-"""Of random perceptrons: more take seconds for each hundred cells."""
-_COPIES = 4
-"""Arrays of the size of the directions that are held while they are drawn and checked."""
 PARALLEL_TOLERANCE = 1e-12
 MOST_OUTPUTS = 2**20
 """Outputs of neurons at points that are held at a time."""
@@ -89,6 +87,7 @@ class Perceptron(ExternalTerm):
             raise ValueError(
                 f"directions of shape {directions.shape} must have shape (units, d), d >= 2"
             )
+        check_directions(directions)
         units, d = directions.shape
         weights = real_array("weights", weights)
         if weights.shape not in ((units,), (units, d)):
@@ -99,26 +98,15 @@ class Perceptron(ExternalTerm):
                 f"they must have shape ({units},) for a gradient drift or "
                 f"({units}, {d}) for a general one{turned if is_turned else ''}"
             )
-        offsets = np.zeros(units) if biases is None else real_array("biases", biases)
-        if offsets.shape != (units,):
-            raise ValueError(
-                f"biases of shape {offsets.shape} do not match the {units} directions: "
-                f"they must have shape ({units},)"
-            )
-        constant = np.zeros(d)
-        if output_bias is not None:
-            constant = real_array("output_bias", output_bias)
-        if constant.shape != (d,):
-            raise ValueError(
-                f"output_bias of shape {constant.shape} must have shape ({d},)"
-            )
-        numbers = {"directions": directions, "weights": weights, "biases": offsets}
-        numbers["output_bias"] = constant
+        numbers = {
+            "directions": directions,
+            "weights": weights,
+            "biases": read_numbers("biases", biases, units, directions),
+            "output_bias": read_numbers("output_bias", output_bias, d, directions),
+        }
         for name, values in numbers.items():
-            allowed = f"must be at most {LARGEST:g} in size"
-            check_entries(name, values, np.abs(values) <= LARGEST, allowed)
+            check_sizes(name, values)
             object.__setattr__(self, name, read_only(values))
-        _check_lengths(directions)
         found = find_activation(activation, needs_primitive=weights.ndim == 1)
         object.__setattr__(self, "activation", found)
 
@@ -140,7 +128,7 @@ class Perceptron(ExternalTerm):
 
         Begin with ``Perceptron.random(2, 2, seed=777)``.
         """
-        _check_number_of_neurons(units, dimension)
+        check_number_of_neurons(units, dimension)
         scale = real_number("scale", scale, at_least=0.0, at_most=LARGEST / 100)
         generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
         directions = generator.standard_normal((units, dimension))
@@ -322,29 +310,4 @@ class Perceptron(ExternalTerm):
         return (
             f"Perceptron({units} {self.activation_name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
-        )
-
-
-def _check_number_of_neurons(units: int, dimension: int) -> None:
-    """Raise ``ValueError`` for too many neurons, ``MemoryError`` where they do not fit."""
-    whole_number("units", units, at_least=1)
-    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
-    if units > MOST_UNITS:
-        raise ValueError(
-            f"units = {units} must be at most {MOST_UNITS}: each cell sums over all of "
-            "them; a mean over so many is a potential of its own (mfpde.Potential)"
-        )
-    what = f"units = {units} in dimension {dimension}"
-    check_memory(what, _COPIES * 8.0 * units * (dimension + 1), "use fewer neurons")
-
-
-def _check_lengths(directions: FloatArray) -> None:
-    """Raise ``ValueError`` for directions of which one is none, or its square no number."""
-    lengths = np.linalg.norm(directions, axis=1)
-    where = int(np.argmin(lengths))
-    if lengths[where] < 1 / LARGEST:
-        what = "is zero" if not directions[where].any() else "is almost zero"
-        raise ValueError(
-            f"directions[{where}] = {directions[where].tolist()} {what}; a neuron "
-            f"needs a direction, of a length of at least {1 / LARGEST:g}"
         )
