@@ -294,7 +294,10 @@ class Attention(InteractionTerm):
     def gradient_from(
         self, gradient: FloatArray, mean_kernel: FloatArray | None
     ) -> FloatArray:
-        """The gradient grad A[mu] from that of int W dmu; softmax divides by its values."""
+        """The gradient grad A[mu] from that of int W dmu.
+
+        Softmax divides by the values ``mean_kernel`` of int W dmu; ``ValueError`` without them.
+        """
         if not self.needs_values:
             return super().gradient_from(gradient, mean_kernel)
         if mean_kernel is None:
