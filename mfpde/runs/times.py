@@ -21,7 +21,6 @@ DEFAULT_SAVES = 50
 """Intervals between the saves of a run of the density solver that is told no others."""
 LARGEST_NUMBER_OF_SAVES = 1_000_000
 ROUNDING = 1e-9
-LAST_DIGITS = 1e-14
 
 
 def end_time(dynamics: Dynamics, t_end: float | None, *, after: float = 0.0) -> float:
@@ -124,12 +123,8 @@ def _check_times(save_at: ArrayLike, start_time: float, t_end: float) -> FloatAr
             f"save_at of shape {times.shape} must be a nonempty list of times; "
             "leave it out for the default"
         )
-    span = t_end - start_time
-    beyond_by_rounding = (times > t_end) & (times - t_end <= ROUNDING * span)
-    times[beyond_by_rounding] = t_end
-    if 0 < t_end - times[-1] <= LAST_DIGITS * span:
-        # Sums of durations have other last digits: no step as short as they follows a save.
-        times[-1] = t_end
+    # Sums of durations have other last digits: no step as short as they follows a save.
+    times[np.abs(times - t_end) <= SLIVER * (t_end - start_time)] = t_end
     since = times - start_time
     is_inside = (since == 0) | ((since >= SHORTEST_TIME) & (times <= t_end))
     allowed = (
