@@ -243,7 +243,6 @@ CALLS: dict[str, Call] = {
             "rtol": 1e-3,
             "max_step": 0.1,
             "start_time": 0.0,
-            "first_step": 0.01,
         },
         needed=("t_end",),
     ),

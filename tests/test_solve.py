@@ -60,7 +60,6 @@ def test_a_run_continued_is_the_run() -> None:
         t_end=4.0,
         save_at=[3.0, 4.0],
         start_time=2.0,
-        first_step=half.statistics["last_step"],
     )
     np.testing.assert_array_equal(rest.times, [3.0, 4.0])
     assert mfpde.wasserstein(rest.final, whole.final) < 1e-6

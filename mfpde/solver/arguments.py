@@ -23,7 +23,6 @@ class Method:
     scheme: Scheme
     rtol: float
     longest_step: float = np.inf
-    first_step: float = np.inf
     exact_atoms: bool = False
 
 

@@ -66,7 +66,6 @@ def solve(
     track: Concentration | Tracker | None = None,
     observer: Observer | None = None,
     start_time: float = 0.0,
-    first_step: float | None = None,
     resume_from: Checkpoint | None = None,
 ) -> Run:
     r"""Solve d_t mu + div(mu v) = kappa Lap mu, v = s grad F, from ``start`` to ``t_end``.
@@ -141,9 +140,9 @@ def solve(
     observer
         A :class:`mfpde.runs.observer.Observer`, which sees saves, followed atoms and
         events as they happen, and the finished run (as storage does).
-    start_time, first_step
-        Time of ``start`` and first step to try: to continue an earlier run.  Layers go on in
-        the one that acts from this time on.
+    start_time
+        Time of ``start``, to continue an earlier run.  Layers go on in the one that acts from
+        this time on.
     resume_from
         A checkpoint of this very run (``mfpde.storage.stored_checkpoint(path)``): the run goes on
         from it, to the bit as if it had never stopped, on the same machine and threads.  All
@@ -198,7 +197,6 @@ def solve(
         ),
         real_number("rtol", rtol, above=0.0, at_most=1.0),
         positive_or_infinite("max_step", max_step),
-        positive_or_infinite("first_step", first_step),
         is_exact,
     )
     for_each_layer(dynamics, lambda layer: check_atoms(atoms, layer, geometry))

@@ -74,7 +74,6 @@ class TimeLoop:
             start_time=start_time,
             smooth_until=start_time,
             first_mass=state.total_mass,
-            step_control=StepControl(accurate=self.method.first_step),
         )
 
     def resume(self, checkpoint: Checkpoint) -> None:
