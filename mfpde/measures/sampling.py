@@ -38,9 +38,8 @@ from mfpde.geometry.arcs import normalised
 from mfpde.geometry.base import as_kind
 from mfpde.measures.distributions import TURN, AngularDistribution
 from mfpde.measures.measure import AnyMeasure, Atoms, Density
-from mfpde.measures.normal_points import spread_atoms
+from mfpde.measures.normal_points import GOLDEN, spread_atoms
 
-GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 DIRECTION_SEED = 0
 
 
@@ -79,12 +78,8 @@ def sampled(measure: AnyMeasure, n: int, seed: int = 0) -> Atoms:
 def quantized(measure: AnyMeasure, n: int) -> Atoms:
     """Return ``n`` atoms of equal mass that stand for ``measure``, without randomness.
 
-    On the circle they lie at the quantiles (i + 1/2)/n, from angle 0 on.  On the sphere the
-    density is the image of a Fibonacci lattice: latitudes at the quantiles (i + 1/2)/n of
-    the ring masses, the longitude of number i at the quantile frac(i / golden ratio) of its
-    ring; the uniform density gives the lattice itself.  On zonal grids polar angles lie at
-    the quantiles (i + 1/2)/n; directions from the axis are golden angles for d = 3, and
-    opposite pairs of seeded normals for larger d.
+    They lie at quantiles of the measure: on the circle from angle 0 on; of a uniform density
+    on the sphere they are a Fibonacci lattice (:mod:`mfpde.measures.sampling`).
 
     Atoms of a measure keep their share: in the order of their last coordinate, and before
     the density, each gets one new atom for each quantile (i + 1/2)/n of the cumulated mass
