@@ -161,8 +161,8 @@ class Attention(InteractionTerm):
         """Whether there is an energy: V is a multiple of D, and D is symmetric."""
         if self.bilinear is None:
             return True
-        apart = np.abs(self.bilinear - self.bilinear.T).max()
-        return self.is_gradient and bool(apart <= PROPORTIONAL * self.size)
+        apart = float(np.abs(self.bilinear - self.bilinear.T).max())
+        return self.is_gradient and apart <= PROPORTIONAL * self.size
 
     @cached_property
     def exponential(self) -> Exponential:
@@ -172,9 +172,9 @@ class Attention(InteractionTerm):
     @property
     def zonal_kernel(self) -> Exponential:
         """The shifted kernel W = K / beta, or x.y at beta = 0; ``ValueError`` with matrices."""
-        if self.bilinear is not None:
-            raise ValueError(f"{self!r} is no kernel of x.y")
-        return self.exponential
+        if self.is_zonal:
+            return self.exponential
+        raise ValueError(f"{self!r} is no kernel of x.y")
 
     @property
     def needs_values(self) -> bool:
@@ -344,8 +344,6 @@ class Attention(InteractionTerm):
         parts = [f"beta={self.beta:g}", f"bilinear={format_matrix(self.bilinear)}"]
         if self.value is not None:
             parts.append(f"value={format_matrix(self.value)}")
-        if self.normalized:
-            parts.append("normalized=True")
-        if self.kernel != "shifted":
-            parts.append(f"kernel={self.kernel!r}")
+        parts += ["normalized=True"] if self.normalized else []
+        parts += [f"kernel={self.kernel!r}"] if self.kernel != "shifted" else []
         return f"Attention({', '.join(parts)})"
