@@ -14,6 +14,7 @@ from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.bounded_fields import AtomicField
 from mfpde.stationary.branch_and_bound import floor_of
 from mfpde.stationary.external_bounds import polynomial_error
+from mfpde.stationary.meridian_field import flat_floor
 from mfpde.stationary.taylor_bounds import largest_fall
 from mfpde.terms.funk_hecke import eigenvalues
 from validation.references.ring import ring_angle
@@ -367,6 +368,20 @@ def test_what_is_beyond_the_second_order_is_within_its_bound(
         assert (beyond >= -field.bend * t**3 / 6 - 1e-13).all()
         fall = largest_fall(found, radii, curvature=field.curvature, bend=field.bend)
         assert (ends >= found.values - fall - 1e-13).all()
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("activation", ["gelu", "tanh", "silu"])
+def test_no_value_is_below_the_floor_of_a_grid(activation, dimension):
+    """The finer grid's is closer: a tenth of the range of F, where the coarse one's is all."""
+    neurons = mfpde.Perceptron.random(3, dimension, seed=4, activation=activation)
+    masses = np.full(5, 0.2)
+    field = AtomicField(descent(3.0, neurons), random_points(5, dimension, 1), masses)
+    values = field.values(random_points(40_000, dimension, 2))
+    level = float(values.mean())
+    coarse, fine = flat_floor(field, level), flat_floor(field, level, is_fine=True)
+    assert coarse <= fine <= values.min()
+    assert values.min() - fine < 0.1 * np.ptp(values)
 
 
 @pytest.mark.parametrize("activation", ["gelu", "tanh"])

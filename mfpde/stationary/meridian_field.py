@@ -165,7 +165,7 @@ def flat_floor(
         blocks = np.array_split(places, 1 + len(places) // BLOCK)
         lowest = min(float(field.values(block).min()) for block in blocks)
         reach = 1.001 * np.pi / around * np.sqrt(field.dimension - 1)
-        fall = (reach * degree) ** 2 / 2 * (largest + field.rounding)
+        fall = (reach * degree) ** 2 / 2 * (largest + factor * field.rounding)
         bound = max(bound, lowest - 2 * rest - fall)
     return float(bound)
 
