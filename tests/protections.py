@@ -72,9 +72,12 @@ PROTECTIONS = (
     ),
     Protection(
         "the journal knows how many saves it has",
-        _JOURNAL,
-        '                raise ValueError("it is missing")',
-        "                return Row()",
+        _READER,
+        '    rows = [journal.read(number) for number in range(attributes.pop("rows"))]',
+        """    rows = []
+    for number in range(attributes.pop("rows")):
+        with suppress(ValueError):
+            rows.append(journal.read(number))""",
         _DAMAGED + "test_every_damage_of_a_journal_is_a_line_or_harmless",
     ),
     Protection(
@@ -136,8 +139,8 @@ PROTECTIONS = (
     Protection(
         "files that are not the store's",
         _PLACES,
-        "        remove_parts(folder, own | {DESCRIPTION, *JOURNAL_FILES})",
-        "        remove_parts(folder, {p.name for p in folder.iterdir()} - {LOCK})",
+        "    remove_parts(folder, own | {NEW, DESCRIPTION, *JOURNAL_FILES})",
+        "    remove_parts(folder, {p.name for p in folder.iterdir()} - {LOCK})",
         _STORAGE + "test_overwrite_deletes_no_file_that_is_not_the_stores",
     ),
     Protection(

@@ -282,6 +282,9 @@ def test_particles_live_beside_the_density(run, tmp_path):
     with pytest.raises(FileExistsError, match="particles exists"):
         save(particles, tmp_path / "run.zarr/particles")
     save(particles, tmp_path / "run.zarr/particles", overwrite=True)
+    save(run, tmp_path / "run.zarr", overwrite=True)
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "run.zarr/particles")
 
 
 def test_a_path_that_exists_is_refused_before_the_run(run, tmp_path):
@@ -335,7 +338,7 @@ def test_overwrite_deletes_no_file_that_is_not_the_stores(run, tmp_path):
     """A run was written into a folder of other work, or something was put beside it."""
     path = tmp_path / "project"
     save(run, path)
-    foreign = ["src/a.py", "notes.txt", "mine/zarr.json", "c/1"]
+    foreign = ["src/a.py", "notes.txt", "mine/zarr.json", "c/1", "particles/of.txt"]
     for name in foreign:
         (path / name).parent.mkdir(parents=True, exist_ok=True)
         (path / name).write_text("dear")

@@ -110,9 +110,9 @@ def clear_place(path: str | Path, *, overwrite: bool) -> ExitStack:
     folder.mkdir(parents=True, exist_ok=True)
     with lock_store(path) as lock:
         _check_free(folder, overwrite=overwrite)
-        # What else is in the folder stays.
-        own = {NEW, PARTICLES, *list_variables(folder), *list_variables(folder / NEW)}
-        remove_parts(folder, own | {DESCRIPTION, *JOURNAL_FILES})
+        if list_variables(folder / PARTICLES):
+            _remove_store(folder / PARTICLES)
+        _remove_store(folder)
         return lock.pop_all()
 
 
@@ -126,6 +126,12 @@ def stored_attributes(path: str | Path) -> dict[str, Any]:
         return read_attributes(path)
     with closing(Journal(path)) as journal:
         return journal.read_attributes()
+
+
+def _remove_store(folder: Path) -> None:
+    """Remove the store in a folder; what else is there stays, and so does the lock."""
+    own = list_variables(folder) | list_variables(folder / NEW)
+    remove_parts(folder, own | {NEW, DESCRIPTION, *JOURNAL_FILES})
 
 
 def remove_parts(folder: Path, names: Collection[str]) -> None:
