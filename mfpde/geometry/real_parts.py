@@ -33,30 +33,24 @@ class RealParts:
     def of(cls, geometry: Geometry, degree: int) -> RealParts:
         """The real numbers in the moments of ``geometry``."""
         degrees = geometry.degrees(degree)
-        count = len(degrees)
-        weights = geometry.multiplicities(count)
+        weights = geometry.multiplicities(len(degrees))
         # A moment that counts once is real.
-        is_real = weights == 1.0
-        places = np.sort(
-            np.concatenate([2 * np.arange(count), 2 * np.nonzero(~is_real)[0] + 1])
-        )
+        places = np.nonzero(np.stack([weights > 0, weights > 1], axis=-1).ravel())[0]
         owners = places // 2
-        return cls(degree, count, places, degrees[owners], weights[owners])
+        return cls(degree, len(degrees), places, degrees[owners], weights[owners])
 
     @cached_property
     def by_parity(self) -> tuple[IntArray, IntArray]:
         """The real numbers of even degree, and of odd degree, each in the order of degrees."""
-        even, odd = (np.nonzero(self.degrees % 2 == parity)[0] for parity in (0, 1))
-        return self._by_degree(even), self._by_degree(odd)
+        order = np.argsort(self.degrees, kind="stable")
+        is_odd = self.degrees[order] % 2 == 1
+        return order[~is_odd], order[is_odd]
 
     @cached_property
     def places_by_parity(self) -> tuple[IntArray, IntArray]:
         """The places of :attr:`by_parity`."""
         even, odd = self.by_parity
         return self.places[even], self.places[odd]
-
-    def _by_degree(self, numbers: IntArray) -> IntArray:
-        return numbers[np.argsort(self.degrees[numbers], kind="stable")]
 
     def taken(self, moments: ComplexArray) -> FloatArray:
         """The real numbers (..., n) in ``moments`` (..., size)."""

@@ -21,7 +21,6 @@ from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_nu
 from mfpde.geometry.base import FieldAtPoints, Geometry, as_kind
 from mfpde.geometry.gauss_legendre import Rings, rings, spread
 from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
-from mfpde.geometry.heat import two_point_heat_flow
 from mfpde.geometry.remap import masses_between
 from mfpde.geometry.spherical_transform import (
     degree_of,
@@ -33,7 +32,8 @@ from mfpde.geometry.spherical_transform import (
 MINIMUM_RINGS = 32
 MOST_RINGS = 2**13
 """Beyond it a run would not fit in the memory of a common machine."""
-_ROUNDING = 1e-12
+_NEGATIVE = 1e-3
+"""Share of what a heat flow moves that it may make negative."""
 
 
 @dataclass(frozen=True)
@@ -262,22 +262,28 @@ class Sphere(Geometry):
         return np.asarray(l * (l + 1.0))
 
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
-        """Spectral heat flow where it stays positive, else the two-point Laplacian's.
+        """Spectral heat flow, of a share of the mass and for longer where it is not positive.
 
-        The spectral flow is exact for resolved data, and stays positive for all data
-        once ``time`` is above about 3.5 h^2; the part of the data beyond ``max_degree``
-        decays at the rate of that degree, so that short times change little.  The flow of
-        the two-point Laplacian is a random walk.  Both keep mass and positivity.
+        The spectral flow P_t is exact for resolved data, and positive for all data once t is
+        above about 3.5 h^2; the part beyond ``max_degree`` decays at the rate of that degree, so
+        that short times change little.  A walk that rests with probability 1 - t/s and else
+        moves by P_s has the same rate for short s: s is the least of t, 2t, 4t, ... for which
+        what P_s makes negative, and is left out, is a thousandth of what it moves.
         """
-        decay = np.exp(-time * self.heat_symbol(self.max_degree))
         moments = self.moments(masses, self.max_degree)
-        smooth = self.synthesis((decay - decay.min()) * moments)
-        smooth += decay.min() * masses * self._inverse_probabilities
-        if smooth.min() < -_ROUNDING * smooth.max():
-            return two_point_heat_flow(masses, self.rings, time)
-        flowed = np.maximum(smooth, 0.0) * self.areas
-        spread(flowed, self.rings.group_sizes)
-        return np.asarray(flowed * (masses.sum() / flowed.sum()))
+        rates, whole = self.heat_symbol(self.max_degree), time
+        while True:
+            decay = np.exp(-whole * rates)
+            smooth = self.synthesis((decay - decay.min()) * moments)
+            smooth = smooth / self._inverse_probabilities + decay.min() * masses
+            flowed = np.maximum(smooth, 0.0)
+            if (flowed - smooth).sum() <= _NEGATIVE * np.abs(flowed - masses).sum():
+                break
+            whole *= 2
+        flowed *= masses.sum() / flowed.sum()
+        result = masses + time / whole * (flowed - masses)
+        spread(result, self.rings.group_sizes)
+        return np.asarray(result)
 
     def remapped(self, masses: FloatArray, finer: Geometry) -> FloatArray:
         """Masses on ``finer``, a sphere, by monotone cubics in the cumulated mass.
