@@ -117,16 +117,12 @@ class Circle(Geometry):
     """
 
     num_cells: int
+    dimension = 2
 
     def __post_init__(self) -> None:
         whole_number(
             "num_cells", self.num_cells, at_least=MINIMUM_CELLS, at_most=MOST_CELLS
         )
-
-    @property
-    def dimension(self) -> int:
-        """Dimension of the plane that the circle lies in: 2."""
-        return 2
 
     @property
     def shape(self) -> tuple[int, ...]:

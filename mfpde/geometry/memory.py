@@ -6,9 +6,9 @@ needs are the largest resident sizes of runs on each kind of grid, within a fact
 
 from __future__ import annotations
 
+import contextlib
 import math
 from pathlib import Path
-from typing import NamedTuple
 
 from mfpde.geometry.base import Geometry
 
@@ -20,13 +20,6 @@ _OF_REPORT = 1040.0
 """Bytes a cell of the report on a sphere."""
 _TABLES = 4.5
 """Tables (degree + 1, cells) of a zonal grid."""
-
-
-class Room(NamedTuple):
-    """Bytes that this process may still take, and what bounds them, in words."""
-
-    size: float
-    bound: str
 
 
 def memory_of_run(
@@ -74,30 +67,27 @@ def check_memory_of_run(
 
 def check_memory(what: str, needed: float, remedy: str) -> None:
     """Raise ``MemoryError``, with the ``remedy``, if ``what`` takes more bytes than there are."""
-    room = available_memory()
-    if needed > room.size:
+    size, bound = available_memory()
+    if needed > size:
         raise MemoryError(
-            f"{what} needs about {needed / 1e9:.2g} GB, and {room.size / 1e9:.2g} GB are left "
-            f"{room.bound}: {remedy}"
+            f"{what} needs about {needed / 1e9:.2g} GB, and {size / 1e9:.2g} GB are left "
+            f"{bound}: {remedy}"
         )
 
 
-def available_memory() -> Room:
-    """Memory that this process may still take: of the machine, or by its own limit."""
-    try:
-        import resource
-    except ImportError:  # on Windows
-        return Room(math.inf, "of a memory that is not known")
+def available_memory() -> tuple[float, str]:
+    """Bytes that this process may still take, and what bounds them: the machine, or its limit."""
     machine = _kilobytes_in("/proc/meminfo")
     free = machine.get("MemAvailable", math.inf) + machine.get("SwapFree", 0.0)
-    room = Room(1024 * free, "on this machine")
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit == resource.RLIM_INFINITY:
-        return room
-    taken = 1024 * _kilobytes_in("/proc/self/status").get("VmSize", 0.0)
-    return min(
-        room, Room(max(limit - taken, 0.0), "of the limit of this process (ulimit -v)")
-    )
+    rooms = [(1024 * free, "on this machine")]
+    with contextlib.suppress(ImportError):  # on Windows
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            left = limit - 1024 * _kilobytes_in("/proc/self/status").get("VmSize", 0.0)
+            rooms.append((max(left, 0.0), "of the limit of this process (ulimit -v)"))
+    return min(rooms)
 
 
 def _kilobytes_in(path: str) -> dict[str, float]:

@@ -61,6 +61,7 @@ class Sphere(Geometry):
 
     nlat: int
     nlon: int = field(default=None)  # type: ignore[assignment]
+    dimension = 3
 
     def __post_init__(self) -> None:
         # shtns can end the interpreter on numbers that it dislikes: check them before.
@@ -80,11 +81,6 @@ class Sphere(Geometry):
         shtns_module()
         object.__setattr__(self, "nlat", nlat)
         object.__setattr__(self, "nlon", nlon)
-
-    @property
-    def dimension(self) -> int:
-        """Dimension of the space that the sphere lies in: 3."""
-        return 3
 
     @property
     def shape(self) -> tuple[int, ...]:

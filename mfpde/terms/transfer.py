@@ -268,7 +268,7 @@ def _count(geometry: Geometry, degree: int) -> int:
 
 def _check_memory(head: Attention, moments: int, fields: int, points: int) -> None:
     needed = 8 * moments * (fields / 2 + points)
-    there = available_memory().size
+    there, _ = available_memory()
     if needed > there:
         raise ValueError(
             f"beta |bilinear| = {head.shift:g} needs {needed / 1e9:.1f} GB for its transfer "
