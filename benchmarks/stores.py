@@ -34,7 +34,6 @@ RUNS = {"101 saves": (mfpde.Circle(1024), 10.0), "51 saves": (mfpde.Sphere(64), 
 class Collector(mfpde.Observer):
     """Keeps the last checkpoint of a run."""
 
-    keeps_checkpoints = True
     checkpoint: object
 
     def keep(self, checkpoint: object) -> None:
