@@ -14,6 +14,7 @@ from scipy.special import comb, exp1, expi, gamma, iv, roots_legendre
 
 import mfpde
 from mfpde import theory
+from mfpde.commands.command_line import main
 from mfpde.geometry.zonal_fields import zonal_harmonics
 from validation.circle_cases import (
     Array,
@@ -840,3 +841,31 @@ def test_the_inverse_says_which_condition_fails() -> None:
 def test_bad_input_is_named(call: Callable[[], object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_the_command_prints_what_the_functions_return(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["theory", "beta=5", "degrees=[1, 2]", "direction=ascent"]) == 0
+    said = capsys.readouterr().out
+    assert str(theory.growth_rates(5.0, 2, [1, 2], direction="ascent")) in said
+    assert f"    {theory.critical_diffusion(5.0, 2)}" in said
+    assert "non_degeneracy: " in said
+    assert "does not apply: equation has unnormalised attention" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["dimension=3"], "needs the setting 'beta'"),
+        (["beta=5", "dimenson=3"], "did you mean 'dimension'?"),
+        (["beta", "5"], "must have the form section.key=value"),
+        (["beta=-1"], "beta = -1"),
+        (["beta=5", "dimension=1"], "dimension = 1"),
+    ],
+)
+def test_wrong_parameters_end_the_command_with_code_2(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["theory", *arguments]) == 2
+    assert words in capsys.readouterr().err

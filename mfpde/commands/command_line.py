@@ -19,14 +19,14 @@ from mfpde.commands.compiling import show_waiting
 from mfpde.commands.look import plot, show, view
 from mfpde.commands.run import resume, run, settings
 from mfpde.commands.signals import TerminatedError, ended_by_signals, raise_if_dropped
-from mfpde.commands.states import continuation, minimize, phase_diagram
+from mfpde.commands.states import continuation, minimize, phase_diagram, theory
 from mfpde.commands.studies import sweep, verify
 from mfpde.version import __version__
 
 GROUPS: dict[str, tuple[Callable[..., int], ...]] = {
     "Run": (run, resume, settings),
     "Look": (show, plot, view),
-    "States": (minimize, continuation, phase_diagram),
+    "States": (minimize, continuation, phase_diagram, theory),
     "Studies": (sweep, verify),
 }
 """All commands; none of their modules imports what takes long before it is called."""

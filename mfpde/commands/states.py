@@ -1,12 +1,14 @@
-"""Commands about stationary states: minimize, continuation, phase-diagram."""
+"""Commands about stationary states: minimize, continuation, phase-diagram, theory."""
 
 from __future__ import annotations
 
+import inspect
+from textwrap import indent
 from typing import Annotated, Any, Literal
 
 import mfpde
 from mfpde.commands import DONE, NUMERICAL_FAILURE, options
-from mfpde.commands.answers import answer
+from mfpde.commands.answers import answer, say
 from mfpde.commands.options import about
 
 OF_BRANCHES = """\
@@ -122,4 +124,42 @@ def phase_diagram(
         raise ValueError("--betas: a picture needs two values or more")
     found = mfpde.phase_diagram(dimension, betas, kernel=kernel, degree=degree)
     answer(found, figure, "plot_phase_diagram", OF_DIAGRAMS)
+    return DONE
+
+
+def theory(
+    *given: Annotated[str, about("KEY=VALUE, as in beta=5 or 'degrees=[1,2,3]'.")],
+) -> int:
+    """Print the closed forms of mfpde.theory whose parameters are given.
+
+    Example: mfpde theory beta=5 dimension=3 'degrees=[1,2,3]'
+    """
+    import numpy as np
+
+    from mfpde.arrays import choice
+    from mfpde.settings.base import NEEDED, Section
+    from mfpde.settings.overrides import change_by_text
+
+    values: dict[str, Any] = {"dimension": 2}
+    for text in given:
+        change_by_text({"theory": values}, f"theory.{text}")
+    attention = Section(mfpde.Attention, needed=("beta",))
+    term = attention.read({k: values[k] for k in attention.keys if k in values})
+    values["equation"] = mfpde.MeanFieldEquation(term, direction="descent")
+    functions = (getattr(mfpde.theory, name) for name in mfpde.theory.__all__)
+    forms = [Section(one) for one in functions if inspect.isfunction(one)]
+    known = {*attention.keys, *(key for form in forms for key in form.keys)}
+    for key in values:
+        choice("setting", key, sorted(known))
+    for form in forms:
+        if any(k not in values for k in form.keys if form.keys[k] is NEEDED):
+            continue
+        try:
+            found = form.construct(**{k: values[k] for k in form.keys if k in values})
+        except ValueError as error:
+            if "equation" not in form.keys:
+                raise
+            found = f"does not apply: {error}"
+        name, value = form.construct.__name__, indent(str(np.asarray(found)), "    ")
+        say(f"{name}: {form.meaning}\n{value}")
     return DONE
