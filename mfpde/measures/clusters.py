@@ -142,7 +142,10 @@ class Clustering(Printed):
         return float(self.masses.sum()) ** 2 / squares if self.count else 0.0
 
     def counts(self, angles: ArrayLike) -> IntArray:
-        """Number of clusters at each of the ``angles``, from 0 to pi and of any shape."""
+        """Number of clusters at each of the ``angles`` of any shape, from 0 to pi.
+
+        Others are a ``ValueError``.
+        """
         given = real_array("angles", angles)
         if (given < 0).any() or (given > np.pi).any():
             raise ValueError(f"angles = {shown(angles)} must lie between 0 and pi")
