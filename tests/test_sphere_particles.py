@@ -7,10 +7,8 @@ from scipy.stats import special_ortho_group
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Sphere, Zonal
-from mfpde.geometry.arcs import exponential_map
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.particles import solve_particles
-from mfpde.particles.systems import inverse_differential
 from mfpde.terms import (
     Attention,
     Exponential,
@@ -68,29 +66,7 @@ def test_sums_do_not_depend_on_blocks():
         np.testing.assert_allclose(one[130:300], part, rtol=1e-13, atol=1e-13)
 
 
-# --- geodesics and the fixed step ---------------------------------------------------
-
-
-@pytest.mark.parametrize("dimension", [3, 5])
-def test_the_inverse_differential_undoes_the_exponential_map(dimension, rng):
-    points = random_points(20, dimension)
-    raw = rng.standard_normal((2, 20, dimension))
-    steps, rates = raw - np.einsum("sni,ni->sn", raw, points)[..., None] * points
-    steps *= (rng.uniform(0, 3, 20) / np.linalg.norm(steps, axis=1))[:, np.newaxis]
-    steps[0] = 0.0
-    small = 1e-6
-    ahead, behind = (
-        exponential_map(points, steps + sign * small * rates) for sign in (1, -1)
-    )
-    velocity = (ahead - behind) / (2 * small)
-    np.testing.assert_allclose(
-        inverse_differential(points, steps, velocity), rates, atol=2e-7
-    )
-    lengths = np.linalg.norm(steps, axis=1)
-    ends = exponential_map(points, steps)
-    np.testing.assert_allclose(
-        np.einsum("ni,ni->n", points, ends), np.cos(lengths), atol=1e-14
-    )
+# --- the fixed step ---------------------------------------------------
 
 
 @pytest.mark.parametrize("dimension", [3, 6])

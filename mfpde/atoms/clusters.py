@@ -78,14 +78,10 @@ class Clusters(NamedTuple):
 
     def merged(self, first: int, second: int) -> Clusters:
         """These atoms with the ``second`` united with the ``first``."""
-        united = Clusters.of(
-            [joined(self.one(first), self.one(second))], self.positions.shape[1]
-        )
-        others = np.arange(len(self.masses)) != second
-        parts = [part.copy() for part in self]
-        for part, new in zip(parts, united, strict=True):
-            part[first] = new[0]
-        return Clusters(*parts).chosen(others)
+        atoms = list(zip(*self, strict=True))
+        atoms[first] = joined(atoms[first], atoms[second])
+        del atoms[second]
+        return Clusters.of(atoms, self.positions.shape[1])
 
     def joined(self, others: Clusters) -> Clusters:
         """Each atom united with the one of the same index in ``others`` where that has mass."""

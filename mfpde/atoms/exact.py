@@ -43,24 +43,20 @@ def check_atoms(atoms: str, equation: MeanFieldEquation, geometry: Geometry) -> 
         )
 
 
-def least_cells(equation: MeanFieldEquation, geometry: Geometry) -> float:
-    """Return how many cells of a circle, or rings of a sphere, exact atoms need."""
-    root = np.sqrt(equation.sharpness)
-    if geometry.dimension == 2:
-        return float(2 * np.pi * root / COARSEST_CIRCLE)
-    return float(np.pi * root / COARSEST_SPHERE)
-
-
 def coarseness(equation: MeanFieldEquation, geometry: Geometry) -> str | None:
     """Say, for a warning, that the grid is too coarse for exact atoms; None if it is not."""
-    least, beta = least_cells(equation, geometry), equation.sharpness
+    beta, is_circle = equation.sharpness, geometry.dimension == 2
+    span, coarsest = (
+        (2 * np.pi, COARSEST_CIRCLE) if is_circle else (np.pi, COARSEST_SPHERE)
+    )
+    least = span * np.sqrt(beta) / coarsest
     if geometry.shape[0] * (1 + 1e-9) >= least:
         return None
     return (
         f"the grid is coarse for exact atoms at beta = {beta:g}: {geometry!r} has cells of "
         f"{geometry.spacing:.3g} against a kernel of width {beta**-0.5:.3g}; atoms may form "
         f"at the wrong place or not at all; use at least {int(np.ceil(least))} "
-        f"{'cells' if geometry.dimension == 2 else 'rings'}"
+        f"{'cells' if is_circle else 'rings'}"
     )
 
 

@@ -81,24 +81,6 @@ def exponential_map(points: FloatArray, steps: FloatArray) -> FloatArray:
     return ends
 
 
-def inverse_differential(
-    points: FloatArray, steps: FloatArray, vectors: FloatArray
-) -> FloatArray:
-    """Vectors (d Exp_x)_u^{-1} v for tangent vectors v at Exp_x(u), all (n, d).
-
-    They are tangent at the ``points`` x, and not finite where |u| is a positive multiple of
-    pi; ``steps`` are the u, ``vectors`` the v.
-    """
-    lengths = np.linalg.norm(steps, axis=1, keepdims=True)
-    directions = steps / np.where(lengths > 0, lengths, 1.0)
-    radial = np.cos(lengths) * directions - np.sin(lengths) * points
-    along = np.einsum("ni,ni->n", vectors, radial)[:, np.newaxis]
-    with np.errstate(divide="ignore"):
-        stretch = 1 / np.sinc(lengths / np.pi)
-    # Where u = 0 there is no direction: everything is across, and stretched by 1.
-    return np.asarray(along * directions + stretch * (vectors - along * radial))
-
-
 def tangent_frames(points: FloatArray) -> FloatArray:
     """Orthonormal tangents at unit vectors ``points`` (n, d), shape (n, d - 1, d)."""
     normals = points.copy()

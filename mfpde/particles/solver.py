@@ -101,8 +101,7 @@ def solve_particles(
         particles are compared with particles.  From 300 particles on whose sums on S^2 are
         spectral, order 5 is used where ``rtol`` is 1e-5 or more.
     time_step
-        Use classical Runge-Kutta of order 4 with this step instead, on a sphere in the
-        tangent spaces (a particle must move by less than pi in a step).
+        Use classical Runge-Kutta of order 4 with this step instead.
     progress
         Show a progress bar.
 

@@ -1,13 +1,7 @@
-r"""Particles as an ordinary differential equation: a state, its velocity, its energy.
+"""Particles as an ordinary differential equation: a state, its velocity, its energy.
 
 The state is the points themselves, on S^1 their angles: any Runge-Kutta method then keeps the mean
-angle where the equation does.  Steps may be taken in the tangent space at their start: with u
-tangent at x, r = |u|, e = u / r and Exp_x(u) = cos r x + sin r e,
-
-    (d Exp_x)_u^{-1} v = (v.e_r) e + (r / sin r) (v - (v.e_r) e_r),   e_r = cos r e - sin r x
-
-for v tangent at Exp_x(u) and r < pi: lengths along the geodesic are kept, lengths across it
-shrink by sin r / r (do Carmo, 1992, chapter 5).
+angle where the equation does.
 """
 
 from __future__ import annotations
@@ -18,7 +12,6 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry.arcs import exponential_map, inverse_differential
 from mfpde.geometry.circle import points_at, tangents_at
 from mfpde.measures.measure import Atoms
 
@@ -43,16 +36,6 @@ class ParticleSystem:
     def normalize(self, state: FloatArray) -> FloatArray:
         """Return the points scaled to unit length."""
         return np.asarray(state / np.linalg.norm(state, axis=1, keepdims=True))
-
-    def move(self, state: FloatArray, step: FloatArray) -> FloatArray:
-        """Return the ends Exp_x(u) of the geodesics that start along ``step``."""
-        return exponential_map(state, step)
-
-    def pull_back(
-        self, state: FloatArray, step: FloatArray, velocity: FloatArray
-    ) -> FloatArray:
-        """Return the rate of change of ``step`` at which ``move`` has this ``velocity``."""
-        return inverse_differential(state, step, velocity)
 
     def atoms(self, state: FloatArray) -> Atoms:
         """Return the particles as a measure."""
@@ -83,16 +66,6 @@ class AngularSystem(ParticleSystem):
     def normalize(self, state: FloatArray) -> FloatArray:
         """Return the angles as they are."""
         return state
-
-    def move(self, state: FloatArray, step: FloatArray) -> FloatArray:
-        """Return the angles after the step."""
-        return state + step
-
-    def pull_back(
-        self, state: FloatArray, step: FloatArray, velocity: FloatArray
-    ) -> FloatArray:
-        """Return the velocity itself: angles are flat."""
-        return velocity
 
     def atoms(self, state: FloatArray) -> Atoms:
         """Return the particles as a measure."""
