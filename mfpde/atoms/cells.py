@@ -10,9 +10,11 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.atoms.clusters import Clusters
 from mfpde.geometry import CellsNear, Geometry
-from mfpde.geometry.arcs import logarithms, moved_to
+from mfpde.geometry.arcs import logarithms, moved_to, tangent_frames
 from mfpde.measures.clouds import Cluster, moments_about
 
+REACH_CELLS = 0.7
+"""Half the distance over which velocities are differenced; a kink in it counts by its share."""
 _SHIFTS = 4
 _ROUNDING = 1e-12
 # What covariances have along the radius, of the largest eigenvalue.  Its inverse must not count.
@@ -39,14 +41,52 @@ class Cells:
         """Masses, means and covariances of the cells within ``radius`` of each centre."""
         return self._clusters(centres, self.geometry.cells_about(centres, radius))
 
-    def contracted(self, centres: FloatArray, radius: float) -> CellsNear:
-        """Cells within ``radius`` of each centre (n, d) that the flow contracts to it.
+    def expansion_rates(self, centres: FloatArray) -> FloatArray:
+        """Largest rate (n,) at which the flow expands about each of ``centres`` (n, d).
+
+        It is the largest real part of the eigenvalues of the velocity's gradient, s Hess F of a
+        gradient flow, by differences over a cell and a half; below 0 the flow contracts.
+        """
+        if len(centres) == 0:
+            return np.empty(0)
+        reach = REACH_CELLS * self.geometry.spacing
+        basis = tangent_frames(centres)
+        # Ends ahead and behind along each direction, (2, n, d - 1, d).
+        middle, steps = np.cos(reach) * centres[:, np.newaxis], np.sin(reach) * basis
+        ends = np.stack([middle + steps, middle - steps])
+        speeds = self.velocity_at(ends.reshape(-1, centres.shape[1]))
+        ahead, behind = speeds.reshape(ends.shape)
+        gradients = np.einsum("nai,nbi->nab", ahead - behind, basis)
+        # Along the arc the tangent turns with it: cos(reach) e -+ sin(reach) x.
+        along = np.arange(basis.shape[1])
+        gradients[:, along, along] *= np.cos(reach)
+        turned = np.einsum("nai,ni->na", ahead + behind, centres)
+        gradients[:, along, along] -= np.sin(reach) * turned
+        if centres.shape[1] == 2:
+            return np.asarray(gradients[:, 0, 0] / (2 * reach))
+        return np.asarray(np.linalg.eigvals(gradients).real.max(axis=1) / (2 * reach))
+
+    def take_contracted(
+        self, centres: FloatArray, radius: float, least: float = 0.0
+    ) -> Clusters:
+        """Empty the cells within ``radius`` of each centre (n, d) that the flow contracts to it.
 
         At these cells the speed of approach, as seen from the moving centre, grows with the
         distance.  Cells behind a kink or a separatrix are not among them: their mass comes later,
         or never.  Cells that move together are decided together, by the middle one.  A cell near
         several centres goes to the first.
+
+        Returns
+        -------
+        Their masses, means and covariances; nothing is taken of less than the mass ``least``.
         """
+        near = self._contracted(centres, radius)
+        taken = self._clusters(centres, near)
+        if taken.masses.sum() >= least:
+            self.masses[near.cells] = 0.0
+        return taken
+
+    def _contracted(self, centres: FloatArray, radius: float) -> CellsNear:
         every, sizes = np.arange(len(self.masses)), self.geometry.group_sizes
         middle_of = every - every % sizes + sizes // 2
         numbers, counts = self.geometry.cells_about(centres, radius)
@@ -67,12 +107,6 @@ class Cells:
         cells = np.argsort(owner_of, kind="stable")
         counts = np.bincount(owner_of, minlength=len(counts) + 1)[:-1]
         return CellsNear(cells[: counts.sum()], counts)
-
-    def taken(self, centres: FloatArray, near: CellsNear) -> Clusters:
-        """Empty the cells ``near`` each centre; return their masses, means and covariances."""
-        clusters = self._clusters(centres, near)
-        self.masses[near.cells] = 0.0
-        return clusters
 
     def _clusters(self, centres: FloatArray, near: CellsNear) -> Clusters:
         numbers, counts = near

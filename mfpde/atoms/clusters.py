@@ -1,11 +1,8 @@
-"""Atoms as arrays of masses, positions and covariances, and the states that hold them.
-
-Rates at which a flow contracts about a point, by central differences.
-"""
+"""Atoms as arrays of masses, positions and covariances, and the states that hold them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mfpde.arrays import FloatArray
-from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.clouds import (
     Cluster,
     cloud_points,
@@ -123,42 +119,3 @@ def atoms_of_state(state: State) -> Atoms:
         return Atoms(state.points, state.atom_masses)
     masses, positions, covariances = Clusters.of_state(state)
     return Atoms(positions, masses, covariances)
-
-
-def contraction_rates(
-    velocity_at: Callable[[FloatArray], FloatArray], centres: FloatArray, reach: float
-) -> FloatArray:
-    """Real parts (n, d - 1) of the eigenvalues of the velocity's gradient at ``centres``.
-
-    Parameters
-    ----------
-    velocity_at
-        Velocities (n, d) at points (n, d).
-    centres
-        Points (n, d).
-    reach
-        Half the distance over which velocities are differenced, in radians; a kink
-        within it counts by its share.
-
-    Returns
-    -------
-    Eigenvalues of s Hess F for a gradient flow, increasing.  All negative: the flow
-    contracts there.
-    """
-    if len(centres) == 0:
-        return np.empty((0, centres.shape[1] - 1))
-    basis = tangent_frames(centres)
-    # Ends ahead and behind along each direction, (2, n, d - 1, d).
-    middle, steps = np.cos(reach) * centres[:, np.newaxis], np.sin(reach) * basis
-    ends = np.stack([middle + steps, middle - steps])
-    speeds = velocity_at(ends.reshape(-1, centres.shape[1])).reshape(ends.shape)
-    gradients = np.einsum("nai,nbi->nab", speeds[0] - speeds[1], basis)
-    # Along the arc the tangent turns with it: cos(reach) e -+ sin(reach) x.
-    along = np.arange(basis.shape[1])
-    gradients[:, along, along] *= np.cos(reach)
-    turned = np.einsum("nai,ni->na", speeds[0] + speeds[1], centres)
-    gradients[:, along, along] -= np.sin(reach) * turned
-    gradients /= 2.0 * reach
-    if centres.shape[1] == 2:
-        return np.asarray(gradients[:, 0])
-    return np.asarray(np.sort(np.linalg.eigvals(gradients).real, axis=1))

@@ -17,7 +17,6 @@ ascent and in descent:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -25,7 +24,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.atoms.cells import Cells
-from mfpde.atoms.clusters import Clusters, contraction_rates, nearest_pair
+from mfpde.atoms.clusters import Clusters, nearest_pair
 from mfpde.atoms.peaks import find_peaks
 from mfpde.measures.clouds import POINT_WIDTH, largest_widths
 from mfpde.measures.events import Event, EventKind
@@ -45,7 +44,6 @@ RELEASE_SMOOTHING = 0.3
 SMALLEST_MASS = 1e-4
 MEETING_DISTANCE = 1e-6
 """Atoms closer than this, in radians, are one; they never meet."""
-REACH_CELLS = 0.7
 _WINDOW_STEPS = 4
 
 
@@ -79,7 +77,7 @@ class HandOff:
 
         The very same state is returned if nothing was to do.
         """
-        cells = Cells(self.geometry, state.masses.flatten(), self._velocity_at(flow))
+        cells = self._cells_of(state, flow)
         exchange = _Exchange(Clusters.of_state(state), cells, time)
         _merge(exchange)
         self._release(exchange)
@@ -98,10 +96,11 @@ class HandOff:
         if (widths > widest_cells * self.spacing).any():
             return False
         wide = atoms.positions[widths > POINT_WIDTH]
-        return bool((self._fastest(wide, self._velocity_at(flow)) < 0).all())
+        return bool((self._cells_of(state, flow).expansion_rates(wide) < 0).all())
 
-    def _velocity_at(self, flow: Flow) -> Callable[[FloatArray], FloatArray]:
-        return partial(self.transport.grid.velocity_at, flow.moments)
+    def _cells_of(self, state: State, flow: Flow) -> Cells:
+        velocity_at = partial(self.transport.grid.velocity_at, flow.moments)
+        return Cells(self.geometry, state.masses.flatten(), velocity_at)
 
     def _release(self, exchange: _Exchange) -> None:
         """Return wide atoms to the cells where the flow expands."""
@@ -109,7 +108,7 @@ class HandOff:
         widths = largest_widths(atoms.covariances)
         is_released = widths > RELEASED_CELLS * self.spacing
         wide = atoms.positions[is_released]
-        is_released[is_released] = self._fastest(wide, cells.velocity_at) > 0
+        is_released[is_released] = cells.expansion_rates(wide) > 0
         smoothing = (RELEASE_SMOOTHING * self.spacing) ** 2
         for index in map(int, np.flatnonzero(is_released)):
             at_centres = cells.as_gaussian(
@@ -126,8 +125,8 @@ class HandOff:
         atoms, cells = exchange.atoms, exchange.cells
         if len(atoms.masses) == 0:
             return False
-        near = cells.contracted(atoms.positions, ABSORBED_CELLS * self.spacing)
-        taken = cells.taken(atoms.positions, near)
+        reach = ABSORBED_CELLS * self.spacing
+        taken = cells.take_contracted(atoms.positions, reach)
         exchange.atoms = atoms.joined(taken)
         return bool((taken.masses > 0).any())
 
@@ -145,21 +144,15 @@ class HandOff:
         starts = starts[~np.triu(close, 1).any(axis=0)]
         centres = self._centres_of_narrow_mass(cells, starts)
         for centre in _alone(centres, exchange.atoms.positions, reach):
-            born = self._atom_at(cells, centre[np.newaxis])
-            if born is not None:
+            if cells.expansion_rates(centre[np.newaxis])[0] >= 0:
+                continue
+            reach = SWALLOWED_CELLS * self.spacing
+            born = cells.take_contracted(centre[np.newaxis], reach, SMALLEST_MASS)
+            if born.masses[0] >= SMALLEST_MASS:
                 exchange.atoms = exchange.atoms.with_others(born)
                 exchange.record("birth", born)
                 return True
         return False
-
-    def _atom_at(self, cells: Cells, centre: FloatArray) -> Clusters | None:
-        """A new atom from the mass about ``centre`` (1, d), if the flow contracts it."""
-        if self._fastest(centre, cells.velocity_at)[0] >= 0:
-            return None
-        near = cells.contracted(centre, SWALLOWED_CELLS * self.spacing)
-        if cells.masses[near[0]].sum() < SMALLEST_MASS:
-            return None
-        return cells.taken(centre, near)
 
     def _centres_of_narrow_mass(self, cells: Cells, starts: FloatArray) -> FloatArray:
         """Means of the mass in windows about ``starts`` that is neither light nor wide."""
@@ -175,13 +168,6 @@ class HandOff:
                 centres = centres[widths <= limit]
         masses = cells.within(centres, SWALLOWED_CELLS * self.spacing).masses
         return centres[masses >= SMALLEST_MASS]
-
-    def _fastest(
-        self, centres: FloatArray, velocity_at: Callable[[FloatArray], FloatArray]
-    ) -> FloatArray:
-        """Largest rate of expansion (n,) at each of ``centres`` (n, d)."""
-        rates = contraction_rates(velocity_at, centres, REACH_CELLS * self.spacing)
-        return np.asarray(rates.max(axis=1, initial=-np.inf))
 
 
 def _merge(exchange: _Exchange) -> None:
