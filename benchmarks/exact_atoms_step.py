@@ -56,7 +56,7 @@ class Stepping:
             self.state = self.transport.step(self.state, step).state
         if self.exact is not None:
             flow = self.transport.flow(self.state)
-            self.state, _ = self.exact.exchange(self.state, flow, 0.0)
+            self.state, _ = self.exact.hand_off.apply(self.state, flow, 0.0)
         self.taken += time.process_time() - begin
 
 

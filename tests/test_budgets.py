@@ -49,7 +49,7 @@ PROOF = "the proof is still to be halved"
 EDGES = "the last tenth of the edges is not out yet"
 OVER = {
     **dict.fromkeys(("geometry", "transport", "terms", "measures"), CORE),
-    **dict.fromkeys(("solver, runs", "particles, atoms"), CORE),
+    "solver, runs": CORE,
     **dict.fromkeys(("detection, tracking", "stationary"), ANALYSIS),
     "branches, theory, studies": ANALYSIS,
     **dict.fromkeys(("mfpde", "modules", "median", "participles"), CORE),

@@ -11,7 +11,7 @@ import pytest
 from documents import pages
 
 import mfpde
-from mfpde.atoms.exact import COARSEST_CIRCLE, NEGLIGIBLE_MASS
+from mfpde.atoms.exact import LEAST_CELLS, NEGLIGIBLE_MASS
 from mfpde.settings.settings import read_settings
 from mfpde.transport.spectral import LARGEST_NEGATIVE_MASS
 from validation.references.two_atoms import merge_time
@@ -147,7 +147,7 @@ def test_defaults_and_limits_are_those_of_the_code() -> None:
     assert "would have below zero weighs 1e-5" in SENTENCES
     assert LARGEST_NEGATIVE_MASS == 1e-5
     assert "from about 100 √β cells around a circle" in SENTENCES
-    assert 2 * np.pi / COARSEST_CIRCLE == pytest.approx(100)
+    assert LEAST_CELLS[2] == 100
     assert "from d = 193 on" in SENTENCES
     totals = [mfpde.Zonal(dimension, 400).areas.sum() for dimension in (192, 193)]
     assert totals[0] < 1e-90

@@ -10,15 +10,15 @@ from mfpde.atoms.hand_off import MEETING_DISTANCE, HandOff
 from mfpde.atoms.motion import AtomMotion
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
+from mfpde.geometry.arcs import normalised
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Atoms
 from mfpde.transport import Flow, State, Transport
 
 MODES = ("grid", "exact")
-# Largest h sqrt(beta) at which exact atoms form where they should: 100 sqrt(beta) cells on
-# the circle, 64 rings at beta = 32 on the sphere.
-COARSEST_CIRCLE = 2 * np.pi / 100
-COARSEST_SPHERE = np.pi / 64 * np.sqrt(32)
+LEAST_CELLS = {2: 100.0, 3: 64 / np.sqrt(32)}
+"""Cells of a circle, rings of a sphere, by dimension, with which exact atoms form where they
+should at beta = 1; at other beta its root as many."""
 
 
 def check_atoms(atoms: str, equation: MeanFieldEquation, geometry: Geometry) -> None:
@@ -45,18 +45,15 @@ def check_atoms(atoms: str, equation: MeanFieldEquation, geometry: Geometry) -> 
 
 def coarseness(equation: MeanFieldEquation, geometry: Geometry) -> str | None:
     """Say, for a warning, that the grid is too coarse for exact atoms; None if it is not."""
-    beta, is_circle = equation.sharpness, geometry.dimension == 2
-    span, coarsest = (
-        (2 * np.pi, COARSEST_CIRCLE) if is_circle else (np.pi, COARSEST_SPHERE)
-    )
-    least = span * np.sqrt(beta) / coarsest
+    beta = equation.sharpness
+    least = LEAST_CELLS[geometry.dimension] * np.sqrt(beta)
     if geometry.shape[0] * (1 + 1e-9) >= least:
         return None
     return (
         f"the grid is coarse for exact atoms at beta = {beta:g}: {geometry!r} has cells of "
         f"{geometry.spacing:.3g} against a kernel of width {beta**-0.5:.3g}; atoms may form "
         f"at the wrong place or not at all; use at least {int(np.ceil(least))} "
-        f"{'cells' if is_circle else 'rings'}"
+        f"{'cells' if geometry.dimension == 2 else 'rings'}"
     )
 
 
@@ -67,18 +64,12 @@ NARROW_CELLS = 1e-3
 
 
 class ExactAtoms:
-    """Exact atoms of a run: mass exchanged between density and atoms, and atoms moved alone."""
+    """Exact atoms of a run: their hand-off of mass with the density, and their motion alone."""
 
     def __init__(self, equation: MeanFieldEquation, transport: Transport) -> None:
         self.transport = transport
         self.hand_off = HandOff(transport)
         self.motion = AtomMotion(equation, MEETING_DISTANCE)
-
-    def exchange(
-        self, state: State, flow: Flow, time: float
-    ) -> tuple[State, tuple[Event, ...]]:
-        """Let mass pass; the very same state is returned if nothing was to do."""
-        return self.hand_off.apply(state, flow, time)
 
     def are_alone(self, state: State, flow: Flow) -> bool:
         """Whether the density is negligible and the atoms act as points."""
@@ -102,8 +93,6 @@ class ExactAtoms:
 def _with_remains(state: State, transport: Transport) -> Atoms:
     """The atoms as points, with the mass of each cell at the nearest of them."""
     atoms = atoms_of_state(state)
-    if state.masses.sum() == 0:
-        return atoms
     geometry = transport.grid.geometry
     centres = geometry.points.reshape(-1, geometry.dimension)
     masses, weights = state.masses.ravel(), atoms.masses.copy()
@@ -111,4 +100,4 @@ def _with_remains(state: State, transport: Transport) -> Atoms:
     nearest = np.argmax(centres @ atoms.points.T, axis=1)
     np.add.at(weights, nearest, masses)
     np.add.at(sums, nearest, masses[:, np.newaxis] * centres)
-    return Atoms(sums / np.linalg.norm(sums, axis=1, keepdims=True), weights)
+    return Atoms(normalised(sums), weights)

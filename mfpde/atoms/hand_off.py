@@ -114,9 +114,8 @@ class HandOff:
             at_centres = cells.as_gaussian(
                 atoms.one(index), smoothing, 6 * widths[index]
             )
-            shape = self.geometry.shape
-            released = self.transport.represented(at_centres.reshape(shape))
-            cells.masses += released.ravel()
+            at_centres = at_centres.reshape(self.geometry.shape)
+            cells.masses += self.transport.represented(at_centres).ravel()
             exchange.record("fission", atoms.chosen([index]))
         exchange.atoms = atoms.chosen(~is_released)
 

@@ -18,6 +18,7 @@ from scipy.integrate import solve_ivp
 from mfpde.arrays import FloatArray
 from mfpde.atoms.clusters import nearest_pair
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import normalised
 from mfpde.measures.events import Event
 from mfpde.terms import PointMasses
 
@@ -25,8 +26,6 @@ RELATIVE_TOLERANCE = 1e-10
 ABSOLUTE_TOLERANCE = 1e-13
 MOST_EVALUATIONS = 30_000
 """Evaluations of the atoms' velocities between two meetings; long runs take some thousands."""
-
-
 _MET = 1 + 1e-6
 """Factor of the distance at which atoms meet, which the integrator finds to rounding."""
 
@@ -60,14 +59,12 @@ class AtomMotion:
         while start < end and len(masses) > 0:
             points, start = self._until_meeting(points, masses, start=start, end=end)
             while (near := nearest_pair(points))[0] <= self.meeting_distance * _MET:
-                first, second = near[1:]
-                met = [first, second]
+                first, second = met = [*near[1:]]
                 events.append(Event("merge", start, points[met], masses[met]))
-                points[first] = masses[met] @ points[met]
-                points = _unit(np.delete(points, second, axis=0))
-                masses = masses.copy()
-                masses[first] += masses[second]
+                points[first], total = masses[met] @ points[met], masses[met].sum()
+                points = normalised(np.delete(points, second, axis=0))
                 masses = np.delete(masses, second)
+                masses[first] = total
         return points, masses, tuple(events)
 
     def _until_meeting(
@@ -76,14 +73,16 @@ class AtomMotion:
         shape = points.shape
 
         def meeting(_: float, flat: FloatArray) -> float:
-            return nearest_pair(_unit(flat.reshape(shape)))[0] - self.meeting_distance
+            return (
+                nearest_pair(normalised(flat.reshape(shape)))[0] - self.meeting_distance
+            )
 
         meeting.terminal = True  # type: ignore[attr-defined]
         rate = self._rate(masses, shape)
         found = _integrated(
             rate, points.ravel(), end - start, meeting if len(masses) > 1 else None
         )
-        last = _unit(found.y[:, -1].reshape(shape))
+        last = normalised(found.y[:, -1].reshape(shape))
         return last, end if found.status == 0 else start + float(found.t[-1])
 
     def _rate(
@@ -92,7 +91,7 @@ class AtomMotion:
         equation = self.equation
 
         def rate(_: float, flat: FloatArray) -> FloatArray:
-            points = _unit(flat.reshape(shape))
+            points = normalised(flat.reshape(shape))
             atoms = PointMasses(points, masses)
             speeds = np.zeros(shape)
             for interaction in equation.interactions:
@@ -115,7 +114,6 @@ def _integrated(
     Near rest rounding may keep LSODA from its methods for stiff equations, so that its steps stay
     as short as the fastest rate asks for; BDF is one of these methods alone.
     """
-    failure: AtomsTooFastError | None = None
     for method in ("LSODA", "BDF"):
         try:
             with warnings.catch_warnings():
@@ -131,13 +129,11 @@ def _integrated(
                     rtol=RELATIVE_TOLERANCE,
                     atol=ABSOLUTE_TOLERANCE,
                 )
+            if found.status >= 0:
+                return found
+            failure = AtomsTooFastError(float(found.t[-1]) / len(found.t))
         except AtomsTooFastError as error:
             failure = error
-            continue
-        if found.status >= 0:
-            return found
-        failure = AtomsTooFastError(float(found.t[-1]) / len(found.t))
-    assert failure is not None
     raise failure
 
 
@@ -155,7 +151,3 @@ def _within_reason(
         return rate(time, flat)
 
     return counted
-
-
-def _unit(points: FloatArray) -> FloatArray:
-    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))

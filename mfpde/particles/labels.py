@@ -83,10 +83,8 @@ def grid_of_labels(grid: Geometry, count: int | None = None) -> Geometry:
             f"{grid!r}"
         )
     cells = math.prod(grid.shape)
-    if (
-        count is None
-        or whole_number("count", count, at_least=cells, at_most=LARGEST_COUNT) == cells
-    ):
+    count = cells if count is None else count
+    if whole_number("count", count, at_least=cells, at_most=LARGEST_COUNT) == cells:
         return grid
     return Circle(count) if grid.dimension == 2 else _sphere_of(count)
 

@@ -18,7 +18,6 @@ DEFAULT_COUNT = 2000
 # On S^2 sums through the moments are as fast as direct ones at so many particles up to
 # beta = 100, and 5 times faster at beta = 5 (1000 particles: 4 and 30 times).
 MANY = 300
-_SPECTRAL_DIMENSIONS = (2, 3)
 
 
 def check_motion(equation: MeanFieldEquation, start: AnyMeasure) -> None:
@@ -45,7 +44,7 @@ def choose_method(start: AnyMeasure, method: str, count: int | None) -> str:
         For an unknown method, moments beyond S^2, a count out of its range.
     """
     method, dimension = choice("method", method, METHODS), start.dimension
-    if method not in ("auto", "direct") and dimension not in _SPECTRAL_DIMENSIONS:
+    if method not in ("auto", "direct") and dimension not in (2, 3):
         raise ValueError(
             f"method = {method!r} works on S^1 and S^2 (d = 2, 3), but start lies on "
             f"S^{dimension - 1} (d = {dimension}); use method='direct'"

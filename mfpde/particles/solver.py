@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -135,14 +135,14 @@ def solve_particles(
     began_at = time.perf_counter()
     layers = dynamics if isinstance(dynamics, Layers) else None
     stages = stages_of(dynamics, 0.0, t_end, saves)
-    motion = _Motion(atoms, method, stages[0].equation)
     with (
         np.errstate(over="ignore", invalid="ignore"),
         progress_bar() if progress else nullcontext() as bar,
     ):
         if bar is not None:
             bar.add_task("particles", total=t_end)
-        stop = motion.follow(stages, integrator, saves, bar)
+        motion = _Motion(stages[0].equation, atoms, method, saves)
+        stop = motion.follow(stages, integrator, bar)
     return Run(
         equation=motion.system.equation,
         times=np.array(motion.times),
@@ -168,8 +168,10 @@ def solve_particles(
 class _Motion:
     """Particles on their way: the present time and state, and what is saved of them."""
 
-    def __init__(self, atoms: Atoms, method: str, equation: MeanFieldEquation) -> None:
-        self.method, self.time, self.steps = method, 0.0, 0
+    def __init__(
+        self, equation: MeanFieldEquation, atoms: Atoms, method: str, saves: FloatArray
+    ) -> None:
+        self.method, self.saves, self.time, self.steps = method, saves, 0.0, 0
         self.velocity = CountedVelocity(particle_system(equation, atoms, method))
         self.state = self.system.start
         self.times: list[float] = []
@@ -182,16 +184,20 @@ class _Motion:
         return self.velocity.system
 
     def follow(
-        self,
-        stages: Sequence[Stage],
-        integrator: Integrator,
-        saves: FloatArray,
-        bar: Progress | None,
+        self, stages: Sequence[Stage], integrator: Integrator, bar: Progress | None
     ) -> StopReason:
         """Move through all layers, or to an early stop, and return the reason to stop."""
+        wanted = frozenset(self.saves.tolist())
         try:
-            for equation, end in stages:
-                self._move(equation, end, integrator, saves, bar)
+            if 0.0 in wanted:
+                self._save()
+            for reached, state in self._steps(stages, integrator):
+                self.time, self.state = reached, state
+                self.steps += 1
+                if reached in wanted:
+                    self._save()
+                if bar is not None:
+                    bar.update(bar.task_ids[0], completed=reached)
         except KeyboardInterrupt:
             return StopReason.of("interrupted", time=self.time)
         except NotFiniteError:
@@ -205,42 +211,25 @@ class _Motion:
             )
         return StopReason.of("t_end", time=self.time)
 
-    def _move(
-        self,
-        equation: MeanFieldEquation,
-        end: float,
-        integrator: Integrator,
-        saves: FloatArray,
-        bar: Progress | None,
-    ) -> None:
-        """Move to the ``end`` of the layer of an equation."""
-        wanted = frozenset(saves.tolist())
-        if self.time > 0:
-            atoms = self.system.atoms(self.state)
-            self.velocity.system = particle_system(equation, atoms, self.method)
-        elif 0.0 in wanted:
-            self._save()
-        inside = saves[(saves > self.time) & (saves < end)]
-        times = np.array([self.time, *inside, end])
-        for reached, state in integrator.trajectory(self.velocity, times):
-            self.time, self.state = reached, state
-            self.steps += 1
-            if reached in wanted:
-                self._save()
-            if bar is not None:
-                bar.update(bar.task_ids[0], completed=reached)
+    def _steps(
+        self, stages: Sequence[Stage], integrator: Integrator
+    ) -> Iterator[tuple[float, FloatArray]]:
+        """Yield time and state after each step; each layer has a system of its own."""
+        for number, (equation, end) in enumerate(stages):
+            if number:
+                atoms = self.system.atoms(self.state)
+                self.velocity.system = particle_system(equation, atoms, self.method)
+            inside = self.saves[(self.saves > self.time) & (self.saves < end)]
+            times = np.array([self.time, *inside, end])
+            yield from integrator.trajectory(self.velocity, times)
 
     def _save(self) -> None:
         atoms = self.system.atoms(self.state)
-        found = (
-            atoms.total_mass,
-            self.system.energy(self.state),
-            self.system.dissipation(self.state),
-        )
         self.times.append(self.time)
         self.states.append(atoms)
-        for name, value in zip(DIAGNOSTICS, found, strict=True):
-            self.diagnostics[name].append(value)
+        self.diagnostics["mass"].append(atoms.total_mass)
+        self.diagnostics["energy"].append(self.system.energy(self.state))
+        self.diagnostics["dissipation"].append(self.system.dissipation(self.state))
 
 
 def _integrator(

@@ -68,11 +68,9 @@ class SpectralSystem(ParticleSystem):
     @cached_property
     def _summed_spectrum(self) -> FloatArray:
         """One symbol for all interactions without softmax, amplitudes included."""
-        total = np.zeros(len(self._degrees_and_orders[0]))
-        for term, spectrum in self._spectra:
-            if not term.needs_values:
-                total += term.amplitude * spectrum
-        return total
+        plain = [(term, s) for term, s in self._spectra if not term.needs_values]
+        nothing = np.zeros(len(self._degrees_and_orders[0]))
+        return sum((term.amplitude * spectrum for term, spectrum in plain), nothing)
 
     def _moments(self, points: FloatArray) -> ComplexArray:
         def sum_share(share: slice) -> ComplexArray:
@@ -87,24 +85,19 @@ class SpectralSystem(ParticleSystem):
     def _field(self, coefficients: ComplexArray, points: FloatArray) -> FieldValues:
         if self.dimension == 2:
             return FieldValues(*fourier_sums.field_at_points(coefficients, points))
-        factors = harmonics.recurrence(self._degree)
-        return FieldValues(
-            *harmonics.field_at_points(coefficients, points, factors, self._degree)
-        )
+        order = harmonics.recurrence(self._degree), self._degree
+        return FieldValues(*harmonics.field_at_points(coefficients, points, *order))
 
     def velocity(self, state: FloatArray) -> FloatArray:
         """The velocity s grad F at the normalised points, tangent vectors (n, d)."""
         points = self.normalize(state)
-        drift = np.empty(points.shape)
         moments = self._moments(points) if self._terms else np.zeros(1, np.complex128)
 
-        def fill(share: slice) -> None:
-            drift[share] = self.equation.sign * self._drift(
-                points[share], moments, points
-            )
+        def drift_of(share: slice) -> FloatArray:
+            return self._drift(points[share], moments, points)
 
-        map_shares(fill, len(points))
-        return drift
+        drifts = np.concatenate(map_shares(drift_of, len(points)))
+        return np.asarray(self.equation.sign * drifts)
 
     def _drift(
         self, points: FloatArray, moments: ComplexArray, particles: FloatArray
