@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -282,15 +281,16 @@ def stages_of(
     A breakpoint that is one of the times of the ``saves``, up to rounding, is put there, so
     that no sliver of a step lies between them.
     """
+    if not isinstance(dynamics, Layers):
+        return (Stage(dynamics, t_end),)
     breaks = find_breaks(dynamics, start_time, t_end)
     if len(saves) and len(breaks):
         nearest = saves[np.abs(breaks[:, np.newaxis] - saves).argmin(axis=1)]
-        is_save = np.abs(nearest - breaks) <= SLIVER * t_end
+        is_save = np.abs(nearest - breaks) <= SLIVER * dynamics.depth
         breaks = np.where(is_save, nearest, breaks)
-    times = [start_time, *breaks.tolist(), t_end]
-    return tuple(
-        Stage(dynamics.equation_after(begin), end) for begin, end in pairwise(times)
-    )
+    ends = [*breaks.tolist(), t_end]
+    first = layer_after(dynamics.breakpoints, start_time)
+    return tuple(map(Stage, dynamics.equations[first : first + len(ends)], ends))
 
 
 def checked_dynamics(dynamics: object) -> Dynamics:
