@@ -256,18 +256,19 @@ class Zonal(Geometry):
         return FieldAtPoints(values.reshape(cosines.shape), np.asarray(gradients))
 
     @cached_property
-    def _heat_rates(self) -> tuple[FloatArray, FloatArray]:
-        """Rates at which the heat flow moves a cell's mass to the cell above and below.
+    def _heat_matrix(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Entries below, on and above the diagonal of minus the two-point Laplacian.
 
-        The rates w(face) / (area h) with w = sin^(d-2) are in detailed balance with the
-        areas, and bounded also where both underflow.
+        The rates w(face) / (area h) with w = sin^(d-2), at which a cell's mass moves to the cell
+        above and below, are in detailed balance with the areas, and bounded also where both
+        underflow.
         """
         with np.errstate(divide="ignore"):
             faces = (self.dimension - 2) * np.log(np.sin(self.face_angles))
         faces[[0, -1]] = -np.inf
         rise = np.exp(faces[1:] - self._log_areas) / self.spacing
         fall = np.exp(faces[:-1] - self._log_areas) / self.spacing
-        return rise, fall
+        return -rise[:-1], rise + fall, -fall[1:]
 
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Flow of the two-point Laplacian on the bands: positive, conservative, of third order.
@@ -279,19 +280,22 @@ class Zonal(Geometry):
         """
         flowed = np.zeros(self.num_cells)
         for steps, weight in ((1, 0.5), (2, -4.0), (3, 4.5)):
-            rise, fall = (time / steps * rates for rates in self._heat_rates)
+            below, diagonal, above = (time / steps * band for band in self._heat_matrix)
+            diagonal += 1.0
             result = masses
             for _ in range(steps):
-                *_, result, _ = dgtsv(-rise[:-1], 1.0 + rise + fall, -fall[1:], result)
+                *_, result, _ = dgtsv(below, diagonal, above, result)
             flowed += weight * result
         flowed = np.maximum(flowed, 0.0)
         return np.asarray(flowed * (masses.sum() / flowed.sum()))
 
     def heat_rate(self, masses: FloatArray) -> FloatArray:
         """Rate of change under the two-point Laplacian, which the flow approximates."""
-        rise, fall = self._heat_rates
-        upward = rise[:-1] * masses[:-1] - fall[1:] * masses[1:]
-        return np.asarray(-np.diff(np.concatenate([[0.0], upward, [0.0]])))
+        below, diagonal, above = self._heat_matrix
+        rate = -diagonal * masses
+        rate[1:] -= below * masses[:-1]
+        rate[:-1] -= above * masses[1:]
+        return np.asarray(rate)
 
     def remapped(self, masses: FloatArray, finer: Geometry) -> FloatArray:
         """Masses on ``finer`` by a monotone cubic in the cumulated mass, shape (n,)."""
