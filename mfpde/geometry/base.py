@@ -174,17 +174,13 @@ class Geometry(ABC):
 
     @property
     def axis(self) -> FloatArray | None:
-        """Axis (d,) about which densities are symmetric; None if they need not be."""
-        return None
+        """Axis (d,) about which densities are symmetric; None if they need not be.
 
-    @property
-    def symbols_count_harmonics(self) -> bool:
-        """Whether symbols hold D_l lambda_l, D_l the number of harmonics of degree l.
-
-        By default D_l is part of moments and synthesis.  In high dimension neither D_l nor
-        lambda_l is representable, only their product.
+        With an axis the numbers D_l of harmonics of degree l are part of symbols, which hold
+        D_l lambda_l; without one they are part of moments and synthesis.  In high dimension
+        neither D_l nor lambda_l is representable, only their product.
         """
-        return False
+        return None
 
     def degrees(self, degree: int) -> IntArray:
         """Degree l of each coefficient in the result of :meth:`moments`: 0..degree."""
@@ -226,18 +222,17 @@ class Geometry(ABC):
 
         ``moments`` are those of mu.  ``ValueError`` on a grid that does not know them.
         """
-        raise self._lacks(
-            "the moments of coordinates times a measure, which attention with matrices needs"
+        raise ValueError(
+            f"{self!r} does not give the moments of coordinates times a measure, which "
+            "attention with matrices needs"
         )
 
     def with_degree(self, degree: int) -> Geometry:
         """A small grid of this kind that represents ``degree``; ``ValueError`` without one."""
-        raise self._lacks(
-            f"a grid of its kind for degree {degree}, which attention with matrices needs"
+        raise ValueError(
+            f"{self!r} names no grid of its kind for degree {degree}, which attention with "
+            "matrices needs"
         )
-
-    def _lacks(self, what: str) -> ValueError:
-        return ValueError(f"{self!r} does not give {what}")
 
     def pairing(self, coefficients: ComplexArray, moments: ComplexArray) -> float:
         """Integral of the field with ``coefficients`` against the measure with ``moments``."""

@@ -80,13 +80,12 @@ class Zonal(Geometry):
     num_cells: int = 0
 
     def __post_init__(self) -> None:
-        if whole_number("dimension", self.dimension, at_least=2) == 2:
+        dimension = whole_number(
+            "dimension", self.dimension, at_least=2, at_most=LARGEST_DIMENSION
+        )
+        if dimension == 2:
             raise ValueError(
                 "dimension = 2 has no zonal grid: use Circle, whose densities need no axis"
-            )
-        if self.dimension > LARGEST_DIMENSION:
-            raise ValueError(
-                f"dimension = {self.dimension} must be at most {LARGEST_DIMENSION}"
             )
         whole_number(
             "num_cells", self.num_cells, at_least=MINIMUM_CELLS, at_most=MOST_CELLS
@@ -202,11 +201,6 @@ class Zonal(Geometry):
         """Say how many cells represent ``degree``."""
         wave_number = np.sqrt(degree * (degree + self.dimension - 2))
         return f"at least {int(np.ceil(wave_number)) + 2} cells"
-
-    @property
-    def symbols_count_harmonics(self) -> bool:
-        """True: D_l is part of the symbol, which is then bounded in every dimension."""
-        return True
 
     @cached_property
     def centres(self) -> ZonalFields:

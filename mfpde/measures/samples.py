@@ -65,7 +65,7 @@ def kernel_density(
     moments = geometry.atom_moments(places, shares, degree)
     l = np.arange(degree + 1)
     symbol = np.exp(-(width**2) / 2 * l * (l + dimension - 2.0))
-    if geometry.symbols_count_harmonics:
+    if geometry.axis is not None:
         symbol *= harmonic_counts(dimension, degree + 1)
     relative = geometry.synthesis(symbol[geometry.degrees(degree)] * moments)
     return np.maximum(relative, 0.0)

@@ -116,7 +116,7 @@ class InteractionTerm(ABC):
             zonal grid, if the kernel's series loses its digits.
         """
         kernel, dimension = self.zonal_kernel, geometry.dimension
-        if geometry.symbols_count_harmonics:
+        if geometry.axis is not None:
             self.interaction_spectrum(dimension, 1, counted=True)
         needed = kernel.band_limit(dimension, RESOLVED_TOLERANCE)
         if geometry.max_degree < needed:

@@ -100,7 +100,7 @@ class KernelsOnGrid(InteractionOnGrid):
         first, softmax = terms[0], None
         if isinstance(first, Attention) and first.needs_values:
             softmax = first
-        counted = geometry.symbols_count_harmonics
+        counted = geometry.axis is not None
         spectra = [
             (term.amplitude if softmax is None else softmax.beta)
             * term.interaction_spectrum(geometry.dimension, degree, counted=counted)

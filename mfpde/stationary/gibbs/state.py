@@ -81,7 +81,7 @@ class GibbsProblem:
             spectrum = attention.interaction_spectrum(
                 self.geometry.dimension,
                 self.degree,
-                counted=self.geometry.symbols_count_harmonics,
+                counted=self.geometry.axis is not None,
             )
             total += attention.amplitude * spectrum
         return np.asarray(np.sqrt(total[self.harmonics.degrees]))
