@@ -62,7 +62,8 @@ class InteractionOnGrid(ABC):
         """The drift, (directions, ...) along the tangents."""
         mean = self.mean_kernel(moments)
         if self.softmax is None:
-            return self.factor * where.gradient(mean)
+            gradient = where.gradient(mean)
+            return gradient if self.factor == 1.0 else self.factor * gradient
         z = self.normalisation(where.synthesis(mean), where, moments, mean)
         return z.drift(where.gradient(mean), self.factor, self.softmax)
 
@@ -116,7 +117,8 @@ class KernelsOnGrid(InteractionOnGrid):
 
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of Z."""
-        return np.asarray(self.spectrum * np.asarray(moments), dtype=np.complex128)
+        coefficients: ComplexArray = self.spectrum * np.asarray(moments)
+        return coefficients
 
     def energy(self, moments: ComplexArray) -> float:
         """The energy (a / 2) iint W dmu dmu, by Parseval; of softmax that without it."""
