@@ -117,7 +117,8 @@ class KernelsOnGrid(InteractionOnGrid):
 
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of Z."""
-        coefficients: ComplexArray = self.spectrum * np.asarray(moments)
+        plain: ComplexArray = np.asarray(moments)
+        coefficients: ComplexArray = self.spectrum * plain
         return coefficients
 
     def energy(self, moments: ComplexArray) -> float:
