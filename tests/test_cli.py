@@ -362,7 +362,7 @@ def test_the_module_is_the_command():
 
 
 def test_a_run_that_has_not_ended_is_looked_at_as_others_are(config, capsys) -> None:
-    limited = ["--set", "solve.max_steps=3", "--quiet"]
+    limited = ["--set", "solve.max_steps=1", "--quiet"]
     assert main(["run", config, "--out", "runs/x.zarr", *limited]) == 0
     assert main(["view", "runs"]) == 0
     assert Path("runs/view.html").exists()

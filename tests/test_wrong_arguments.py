@@ -16,7 +16,8 @@ RUN = mfpde.solve(EQUATION, UNIFORM, t_end=0.1)
 
 @pytest.mark.parametrize("make", [lambda s: s, lambda s: (s,), lambda s: [s]])
 def test_stop_takes_one_condition_or_several(make) -> None:
-    run = mfpde.solve(EQUATION, UNIFORM, t_end=9.0, stop=make(mfpde.StepLimit(3)))
+    start = mfpde.perturbed_uniform(CIRCLE, 0.3)
+    run = mfpde.solve(EQUATION, start, t_end=9.0, stop=make(mfpde.StepLimit(3)))
     assert run.stop.kind == "step_limit"
     assert run.statistics["steps"] == 3
 
