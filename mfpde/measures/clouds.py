@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.compiled import compiled
 from mfpde.geometry.arcs import exponential_map, logarithms, moved_to, normalised
 
 Cluster = tuple[float, FloatArray, FloatArray]
@@ -78,6 +79,7 @@ def largest_widths(covariances: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt((t + np.sqrt(np.maximum(2 * s - t**2, 0.0))) / 2))
 
 
+@compiled
 def moments_about(
     centre: FloatArray, points: FloatArray, masses: FloatArray
 ) -> Cluster:
@@ -86,11 +88,19 @@ def moments_about(
     The mean is taken in the tangent plane at ``centre``, next to which the points lie;
     the covariance is taken about the mean.  Points without mass give ``centre`` and zeros.
     """
-    total = float(masses.sum())
-    shares = masses / total if total > 0.0 else masses
+    dimension = len(centre)
+    shift, covariance = np.zeros(dimension), np.zeros((dimension, dimension))
+    total = masses.sum()
     steps = logarithms(centre, points)
-    shift = shares @ steps
-    covariance = (shares * steps.T) @ steps - np.outer(shift, shift)
+    for p in range(len(points) if total > 0.0 else 0):
+        for i in range(dimension):
+            along = masses[p] / total * steps[p, i]
+            shift[i] += along
+            for j in range(dimension):
+                covariance[i, j] += along * steps[p, j]
+    for i in range(dimension):
+        for j in range(dimension):
+            covariance[i, j] -= shift[i] * shift[j]
     return total, moved_to(centre, shift), covariance
 
 
