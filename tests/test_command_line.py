@@ -15,7 +15,7 @@ from mfpde.commands.command_line import main
 
 COMMANDS = (
     *("run", "resume", "settings", "show", "plot", "view"),
-    *("minimize", "continuation", "phase-diagram", "sweep", "verify"),
+    *("minimize", "continuation", "phase-diagram", "theory", "sweep", "verify"),
 )
 
 

@@ -128,7 +128,9 @@ def phase_diagram(
 
 
 def theory(
-    *given: Annotated[str, about("KEY=VALUE, as in beta=5 or 'degrees=[1,2,3]'.")],
+    *given: Annotated[
+        str, about("KEY=VALUE of parameters: beta=5 or 'degrees=[1,2,3]'.")
+    ],
 ) -> int:
     """Print the closed forms of mfpde.theory whose parameters are given.
 
