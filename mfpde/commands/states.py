@@ -128,9 +128,7 @@ def phase_diagram(
 
 
 def theory(
-    *given: Annotated[
-        str, about("KEY=VALUE of parameters: beta=5 or 'degrees=[1,2,3]'.")
-    ],
+    *given: Annotated[str, about("KEY=VALUE, given as beta=5, 'degrees=[1,2]'.")],
 ) -> int:
     """Print the closed forms of mfpde.theory whose parameters are given.
 
