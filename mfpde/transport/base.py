@@ -128,24 +128,25 @@ class Transport(ABC):
 
     def flow(self, state: State) -> Flow:
         """Return moments and velocities of ``state``, found once for each state."""
-        found = [pair for pair in self._flows if pair[0] is state]
-        others = [pair for pair in self._flows if pair[0] is not state]
-        pair = found[0] if found else (state, self.find_flow(state))
-        self._flows = [*others[-2:], pair]
-        return pair[1]
+        for known, flow in self._flows:
+            if known is state:
+                return flow
+        flow = self.find_flow(state)
+        self._flows = [*self._flows[-2:], (state, flow)]
+        return flow
 
     def find_flow(self, state: State) -> Flow:
         """Find moments and velocities of ``state``."""
         grid, masses = self.grid, state.masses
         moments = density_moments = self.density_moments(masses)
+        if len(state.atom_masses) == 0 and not grid.may_lose_mass:
+            return Flow(moments, moments, self.velocity(moments), state.points)
         atoms = PointMasses(normalised(state.points), state.atom_masses)
         if len(state.atom_masses):
             moments = moments + grid.geometry.atom_moments(*atoms, grid.degree)
         if grid.may_lose_mass:
             moments = grid.with_masses(moments, self.restored(masses), atoms)
-        atom_velocities = np.empty(state.points.shape)
-        if len(state.atom_masses):
-            atom_velocities = grid.velocity_at(moments, atoms.points)
+        atom_velocities = grid.velocity_at(moments, atoms.points)
         return Flow(density_moments, moments, self.velocity(moments), atom_velocities)
 
     def density_moments(self, masses: FloatArray) -> ComplexArray:

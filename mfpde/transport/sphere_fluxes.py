@@ -39,6 +39,7 @@ GHOSTS = 2
 """Groups from the other end of a ring beside its first and its last one."""
 
 
+@compiled
 def fluxes_of(
     masses: FloatArray, velocity: FloatArray, withheld: FloatArray, faces: Faces
 ) -> tuple[FloatArray, float]:
@@ -61,10 +62,13 @@ def fluxes_of(
         Lengths and weights of the faces.
     """
     nlat, nlon = masses.shape
-    density, flow, blends = (np.empty((nlat + 2, nlon)) for _ in range(3))
-    np.divide(masses, faces.areas[:, np.newaxis], out=density[1:-1])
+    density, flow = np.empty((nlat + 2, nlon)), np.empty((nlat + 2, nlon))
+    blends = np.empty((nlat + 2, nlon))
+    for i in range(nlat):
+        for j in range(nlon):
+            density[i + 1, j] = masses[i, j] / faces.areas[i]
+            flow[i + 1, j] = density[i + 1, j] * velocity[0, i, j]
     _go_on_over_poles(density, 1.0)
-    np.multiply(density[1:-1], velocity[0], out=flow[1:-1])
     _go_on_over_poles(flow, -1.0)
     _fill_blends(blends, density, faces.sizes)
     _go_on_over_poles(blends, 1.0)
