@@ -29,14 +29,12 @@ def has_checkpoint(store: Path) -> bool:
         return False
 
 
-def end_process_at_beta_2_seed_3(
-    run: PlannedRun, records: SweepRecords, *, retry_failed: bool
-) -> str:
+def end_process_at_beta_2_seed_3(run: PlannedRun, records: SweepRecords) -> str:
     """Compute a run of a sweep, but at one place end the process, after the run has begun."""
     if "beta = 2, seed = 3" in run.label:
         records.write(RunRecord(run.name, "running", since=time.time()))
         os._exit(3)
-    return execute(run, records, retry_failed=retry_failed)
+    return execute(run, records)
 
 
 def raise_no_such_luck(run: PlannedRun, **_: object) -> str:

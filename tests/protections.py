@@ -192,7 +192,7 @@ PROTECTIONS = (
         "sweeps/execution.py",
         "        except Exception as error:",
         "        except ZeroDivisionError as error:",
-        _SWEEPS + "test_a_run_that_fails_is_told_and_tried_again_when_asked",
+        _SWEEPS + "test_a_run_that_fails_is_told_and_computed_again",
     ),
     Protection(
         "a sweep file writes nothing outside of its folder",

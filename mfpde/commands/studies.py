@@ -22,8 +22,6 @@ def sweep(
     scheduler: Annotated[
         options.Word, about("A Dask cluster: tcp://host:8786.")
     ] = None,
-    shard: Annotated[options.Word, about("I/N: only the I-th of N parts.")] = None,
-    retry_failed: Annotated[bool, about("Compute again what has failed.")] = False,
     list: Annotated[bool, about("List all runs; compute nothing.")] = False,
     csv: options.Csv = None,
     quiet: options.Quiet = False,
@@ -37,7 +35,8 @@ def sweep(
         product.attention.beta = [1, 5, 25]
         product.equation.direction = ["ascent", "descent"]
 
-    Started again, it skips what is done and goes on with what was interrupted.
+    Started again, it skips what is done, goes on with what was interrupted, and
+    computes again what failed.
     `python -c "help('mfpde.sweeps')"` says more, and how clusters are used.
 
     Example: mfpde sweep sweep.toml --workers 8 --csv atoms.csv
@@ -50,28 +49,23 @@ def sweep(
             "command is started, where a file writes nothing: name it by --out"
         )
     check_place(str(made.folder / "runs"), is_store=True)
-    chosen = made.shard(shard)
     if list:
         states = {record.name: record.state for record in made.records}
-        for run in chosen:
+        for run in made.runs:
             say(f"{run.name}  {states[run.name]:8}  {run.label}")
         say(made)
         return DONE
-    where: Any = {"scheduler": scheduler, "shard": shard}
     try:
-        made.run(workers, **where, retry_failed=retry_failed, progress=not quiet)
+        made.run(workers, scheduler=scheduler, progress=not quiet)
     except KeyboardInterrupt:
         complain("what is done is kept; the same command goes on")
         raise
     say(made, quiet=quiet)
     if csv is not None:
         _write_table(made, csv)
-    names = {run.name for run in chosen}
-    ended = [r for r in made.records if r.name in names]
-    has_failed = any(record.state == "failed" for record in ended)
-    if has_failed and not retry_failed:
-        complain("some runs failed; --retry-failed computes them again")
-    return NUMERICAL_FAILURE if has_failed else DONE
+    if made.failed:
+        complain("some runs failed; the same command computes them again")
+    return NUMERICAL_FAILURE if made.failed else DONE
 
 
 def _write_table(made: mfpde.Sweep, path: str) -> None:

@@ -27,14 +27,13 @@ can be spanned by its dotted name: seeds, matrices, whole sections (a list of ta
 (layers.2.duration).  The word "none" takes a setting or section away.
 
 A run is known by a hash of its settings and of the version of mfpde; each is one store in the
-folder. Started again, a sweep skips what is done, goes on with what was interrupted, and leaves
-out what failed unless it is asked for again. The section [particles] is left aside.
+folder. Started again, a sweep skips what is done, goes on with what was interrupted, and computes
+again what failed. The section [particles] is left aside.
 
     mfpde sweep sweep.toml                               one after the other
     mfpde sweep sweep.toml --workers 8                   processes of this machine
     mfpde sweep sweep.toml --scheduler tcp://host:8786   a Dask cluster that is there
-    mfpde sweep sweep.toml --shard 3/20                  the third of twenty jobs, without a server
 
-The last one is for the job arrays of a batch system; the page on sweeps of the documentation tells
-how clusters are started.
+Without a server each job of a job array starts the first of them: the jobs share the runs of the
+folder.  The page on sweeps of the documentation tells how clusters are started.
 """

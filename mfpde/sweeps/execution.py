@@ -44,24 +44,21 @@ _ONE_AT_A_TIME = threading.Lock()
 """Of the threads that a worker of a cluster may have."""
 
 
-def execute(
-    run: PlannedRun, records: SweepRecords, *, retry_failed: bool = False
-) -> str:
-    """Compute a run unless it has ended; return its state, or ``"elsewhere"``."""
+def execute(run: PlannedRun, records: SweepRecords) -> str:
+    """Compute a run unless it has finished; return its state, or ``"elsewhere"``."""
     store = records.store(run.name)
     store.mkdir(parents=True, exist_ok=True)
     try:
         with _ONE_AT_A_TIME, lock_store(store, SECONDS_FOR_LOCK):
             before = records.find(run.name)
-            if before.has_ended(retry_failed=retry_failed):
+            if before.state == "finished":
                 return before.state
-            attempts = (*before.attempts, _choose_attempt(before, store))
-            record = RunRecord(
-                run.name, "running", "", time.time(), os.getpid(), attempts
-            )
+            record = RunRecord(run.name, "running", "", time.time(), os.getpid())
             records.write(record)
             try:
-                ended = _compute_and_judge(record, run.built(), store)
+                settings, has_failed = run.built(), before.state == "failed"
+                whole = _compute_run(settings, store, anew=has_failed)
+                ended = _judge_run(record, whole, settings)
             # Whatever ends one run, the others go on.
             except Exception as error:
                 frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -74,20 +71,8 @@ def execute(
         return ELSEWHERE
 
 
-def _choose_attempt(before: RunRecord, store: Path) -> str:
-    """Return how a run has to be computed, by what is in its store."""
-    if before.state != "failed":
-        with contextlib.suppress(StoreError, FileNotFoundError):
-            stop = read_description(store).stop
-            if stop is not None and stop.kind in ENDED:
-                return "read"
-            return "resumed"
-    return "begun"
-
-
-def _compute_and_judge(record: RunRecord, settings: Settings, store: Path) -> RunRecord:
-    """Compute a run, and return the record of how it ended."""
-    run = _compute_run(record.attempts[-1], settings, store)
+def _judge_run(record: RunRecord, run: Run, settings: Settings) -> RunRecord:
+    """Return the record of how a run ended."""
     if run.stop.kind == "interrupted":
         raise KeyboardInterrupt
     summary, state, reason = summarize_run(run), "finished", ""
@@ -105,16 +90,23 @@ def _compute_and_judge(record: RunRecord, settings: Settings, store: Path) -> Ru
     return replace(record, state=state, error=reason, summary=summary)
 
 
-def _compute_run(attempt: str, settings: Settings, store: Path) -> Run:
-    """Return the whole run, of which the store then holds everything."""
-    if attempt == "read":
-        return load(store)
-    checkpoint = None
-    if attempt == "begun":
+def _compute_run(settings: Settings, store: Path, *, anew: bool) -> Run:
+    """Return the whole run, of which the store then holds everything.
+
+    It goes on from its checkpoint, unless it is to begin ``anew`` or there is no store to read.
+    """
+    known, checkpoint = None, None
+    if not anew:
+        with contextlib.suppress(StoreError, FileNotFoundError):
+            known = read_description(store)
+    if known is None:
         # What a killed process left may be no store yet.
         remove_parts(store, {part.name for part in store.iterdir()} - {LOCK})
         model = settings.dynamics, settings.geometry
         writer = RunWriter(store, *model, settings=settings, overwrite=True)
+    elif known.stop is not None and known.stop.kind in ENDED:
+        # Only the record of its end was left to be written.
+        return load(store)
     else:
         checkpoint = stored_checkpoint(store)
         writer = RunWriter.resume(store, checkpoint)

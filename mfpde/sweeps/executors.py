@@ -152,7 +152,7 @@ def _open_cluster(address: str) -> Iterator[Executor]:
     except ImportError as error:
         raise SettingsError(
             f"scheduler = {address!r} needs Dask, which is not installed: "
-            "pip install 'mfpde[sweeps]'; or split the sweep by shard = '1/2', '2/2'"
+            "pip install 'mfpde[sweeps]'"
         ) from error
     connect: Any = distributed.Client
     try:

@@ -1,6 +1,6 @@
 """The records of a sweep's runs: one table of SQLite in the sweep's folder, a row for each run.
 
-    runs.sqlite          how each run was computed, how it ended, and its summary
+    runs.sqlite          when each run was computed, how it ended, and its summary
     runs/<hash>.zarr     its store, which `mfpde show` and `mfpde plot` take
 
 A row is written by the process that holds the lock of the run's store.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -30,7 +30,7 @@ _CREATE = """CREATE TABLE IF NOT EXISTS runs
 
 @dataclass(frozen=True)
 class RunRecord:
-    """How a run of a sweep was computed, and how it ended.
+    """How a run of a sweep ended.
 
     Attributes
     ----------
@@ -42,10 +42,7 @@ class RunRecord:
     error
         The reason why it stopped or failed, else empty.
     since, process
-        When its last attempt began (seconds of the epoch), and the process that made it.
-    attempts
-        How the run was computed, in order: ``"begun"``, ``"resumed"`` from a checkpoint, or
-        ``"read"`` where only its end was left to be recorded.
+        When it was last begun or gone on with (seconds of the epoch), and by which process.
     summary
         The numbers of the run, empty if it failed.
     """
@@ -55,12 +52,7 @@ class RunRecord:
     error: str = ""
     since: float = 0.0
     process: int = 0
-    attempts: Sequence[str] = ()
     summary: Mapping[str, Any] = field(default_factory=dict)
-
-    def has_ended(self, *, retry_failed: bool = False) -> bool:
-        """Whether there is nothing to compute: a run that a limit stopped goes on."""
-        return self.state == "finished" or (self.state == "failed" and not retry_failed)
 
 
 def describe_error(error: Exception) -> str:

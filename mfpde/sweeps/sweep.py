@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -98,14 +97,12 @@ class Sweep(Printed):
         workers: int = 1,
         *,
         scheduler: str | None = None,
-        shard: str | None = None,
-        retry_failed: bool = False,
         progress: bool = False,
     ) -> Sweep:
         """Compute what is not done yet, in the order of the file, and return the sweep itself.
 
         Interrupted, it goes on when it is called again; so does a run that ``max_steps`` or
-        ``wall_time_limit`` has stopped, as far again.
+        ``wall_time_limit`` has stopped, as far again.  What has failed is computed anew.
 
         Parameters
         ----------
@@ -114,10 +111,6 @@ class Sweep(Printed):
             the usual ``if __name__ == "__main__":``.
         scheduler
             Address of a Dask scheduler, as in ``"tcp://host:8786"``, whose workers are taken.
-        shard
-            ``"i/n"``: only the i-th of n parts of the sweep (from 1), by the runs' hashes.
-        retry_failed
-            Whether runs that have failed are computed anew.
         progress
             Whether progress is shown on stderr.
 
@@ -138,11 +131,10 @@ class Sweep(Printed):
                 f"workers = {workers} and scheduler = {scheduler!r} exclude each other: the "
                 "cluster has workers of its own"
             )
-        records, chosen = self._records, self.shard(shard)
-        there = records.all().values()
-        ended = {r.name for r in there if r.has_ended(retry_failed=retry_failed)}
-        pending = [run for run in chosen if run.name not in ended]
-        work = partial(execute, records=records, retry_failed=retry_failed)
+        records = self._records
+        finished = {r.name for r in records.all().values() if r.state == "finished"}
+        pending = [run for run in self.runs if run.name not in finished]
+        work = partial(execute, records=records)
         states: Iterator[str] = map(work, pending)
         if scheduler is not None or workers > 1:
             states = compute_runs(work, pending, records, workers, scheduler)
@@ -151,24 +143,6 @@ class Sweep(Printed):
             states = show_progress(states, SweepProgress(records, labels))
         deque(states, maxlen=0)
         return self
-
-    def shard(self, shard: str | None) -> tuple[PlannedRun, ...]:
-        """Return the runs of the i-th of n parts, ``"i/n"``; all of them for None.
-
-        Raises
-        ------
-        SettingsError
-            For text of another form.
-        """
-        if shard is None:
-            return self.runs
-        found = re.fullmatch(r"(\d{1,7})/(\d{1,7})", str(shard).strip())
-        if found is None or not 1 <= int(found[1]) <= int(found[2]):
-            raise SettingsError(
-                f"shard = {shown(shard)} must be i/n with i from 1 to n, as in '3/20'"
-            )
-        number, count = int(found[1]) - 1, int(found[2])
-        return tuple(run for run in self.runs if int(run.name, 16) % count == number)
 
     @property
     def records(self) -> list[RunRecord]:
@@ -193,7 +167,6 @@ class Sweep(Printed):
                 **{name: _write_value(value) for name, value in run.parameters.items()},
                 "state": record.state,
                 "error": record.error,
-                "attempts": len(record.attempts),
                 **record.summary,
             }
             for run, record in zip(self.runs, self.records, strict=True)
