@@ -212,7 +212,7 @@ PROTECTIONS = (
     Protection(
         "checkpoint: other arguments are refused",
         "solver/arguments.py",
-        "    if not fits:",
+        "    if not is_moment:",
         "    if False:",
         _RESUMED + "test_other_arguments_are_refused",
     ),
