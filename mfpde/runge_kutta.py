@@ -1,9 +1,7 @@
 r"""Runge-Kutta methods as tableaux, for masses, moments, labels and particles.
 
 A step of length h from u with the slopes k_i = f(u + h sum_j a_ij k_j) ends at
-u + h sum_i b_i k_i.  Where mass and sign have to be kept, a method is written as
-convex sums of Euler stages, and where flows are composed, not added, as weights of their
-exponentials.
+u + h sum_i b_i k_i.  Where flows are composed, a method is weights of their exponentials.
 """
 
 from __future__ import annotations
@@ -75,24 +73,6 @@ def weigh_stages_until(share: float) -> FloatArray:
     start, end = (1 - times) * (1 - 2 * times), times * (2 * times - 1)
     shares = np.array([[0.25 + root, 0.25 - root], [0.25 - root, 0.25 + root]])
     return np.asarray(share * shares @ np.stack([start, middle, middle, end], axis=1))
-
-
-class EulerStages(NamedTuple):
-    """A method of Euler stages E, each of the length ``length`` times the step.
-
-    After u = E(u_0) it takes u <- (1 - share) u_0 + share E(u) for each of ``shares``.
-    """
-
-    length: float
-    shares: tuple[float, ...]
-
-
-SSPRK43 = EulerStages(1.0 / 2.0, (1.0, 1.0 / 3.0, 1.0))
-"""SSPRK(4,3): u2 = E(E(u)), u <- E((2u + E(u2))/3); Kraaijevanger (1991).  Its steps are twice
-those of SSPRK(3,3), for four stages in place of three."""
-SSPRK42 = EulerStages(1.0 / 3.0, (1.0, 1.0, 0.75))
-"""SSPRK(4,2): three stages of a third of the step, u <- (u_0 + 3 E(u3))/4; Spiteri & Ruuth
-(2002).  Its steps are three times those of Heun's method, for twice the stages."""
 
 
 def find_slopes(

@@ -1,18 +1,18 @@
 """Euler stages that drain cells: steps that conserve mass and sign, whatever their length.
 
 A cell sends min(step, draining time) times its outflows, and a step is a convex sum of such stages
-(:class:`mfpde.runge_kutta.EulerStages`).
+(:class:`EulerStages`).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
-from mfpde.runge_kutta import SSPRK43
 from mfpde.transport.draining import (
     IGNORED_SHARE,
     draining_times,
@@ -20,6 +20,24 @@ from mfpde.transport.draining import (
 )
 from mfpde.transport.fluxes import Advance, FluxTransport
 from mfpde.transport.state import Flow, State
+
+
+class EulerStages(NamedTuple):
+    """A method of Euler stages E, each of the length ``length`` times the step.
+
+    After u = E(u_0) it takes u <- (1 - share) u_0 + share E(u) for each of ``shares``.
+    """
+
+    length: float
+    shares: tuple[float, ...]
+
+
+SSPRK43 = EulerStages(1.0 / 2.0, (1.0, 1.0 / 3.0, 1.0))
+"""SSPRK(4,3): u2 = E(E(u)), u <- E((2u + E(u2))/3); Kraaijevanger (1991).  Its steps are twice
+those of SSPRK(3,3), for four stages in place of three."""
+SSPRK42 = EulerStages(1.0 / 3.0, (1.0, 1.0, 0.75))
+"""SSPRK(4,2): three stages of a third of the step, u <- (u_0 + 3 E(u3))/4; Spiteri & Ruuth
+(2002).  Its steps are three times those of Heun's method, for twice the stages."""
 
 
 class DrainingTransport(FluxTransport):

@@ -10,9 +10,8 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.gauss_legendre import group_means, spread
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
-from mfpde.runge_kutta import SSPRK42
 from mfpde.transport.base import DEFAULT_RTOL, geometry_of
-from mfpde.transport.euler_stages import DrainingTransport
+from mfpde.transport.euler_stages import SSPRK42, DrainingTransport
 from mfpde.transport.kinks import withheld_velocity
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_fluxes import DRAINING_TIME, fluxes_of
