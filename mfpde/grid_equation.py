@@ -24,7 +24,7 @@ from mfpde.terms import (
 from mfpde.terms.head_on_grid import HeadOnGrid
 from mfpde.terms.interaction_on_grid import InteractionOnGrid, KernelsOnGrid
 from mfpde.terms.kernels import NEGLIGIBLE
-from mfpde.terms.point_fields import PointFields
+from mfpde.terms.point_fields import PointFields, components_last
 from mfpde.terms.softmax_sums import Sources, with_sources
 
 WATCHED_DEGREE = 16
@@ -195,12 +195,10 @@ class GridEquation:
 
     def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Velocity at ``points`` (..., d), tangent vectors (..., d)."""
-        drift, fields = (
-            self._external_drift_at(points),
-            PointFields(self.geometry, points),
-        )
+        drift = self._external_drift_at(points)
+        fields = PointFields(self.geometry, points)
         for term in self._acting:
-            drift += np.moveaxis(term.drift(moments, fields), 0, -1)
+            drift += components_last(term.drift(moments, fields))
         return np.asarray(self.sign * drift)
 
     def first_variation(self, moments: ComplexArray) -> FloatArray:
