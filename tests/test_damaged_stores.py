@@ -166,8 +166,8 @@ def exchanged(path: Path) -> None:
 
 
 CHUNKS = ("density/c/0/0", "energy/c/0", "time/c/0", "angle/c/0")
-OTHER_CHUNKS = ("tracked_masses/c/0/0", "mass/c/0")
-DESCRIPTIONS = ("", "density/", "time/", "energy/", "angle/", "tracked_masses/")
+OTHER_CHUNKS = ("largest_density/c/0", "mass/c/0")
+DESCRIPTIONS = ("", "density/", "time/", "energy/", "angle/", "largest_density/")
 WAYS = [
     *((chunk, way) for chunk in CHUNKS for way in (*DAMAGES, "garbled")),
     *((chunk, way) for chunk in OTHER_CHUNKS for way in ("gone", "empty", "garbled")),
@@ -246,7 +246,7 @@ def test_errors_of_stores_are_of_one_line() -> None:
     "name",
     [
         *("equation", "geometry", "settings", "stop", "final_time"),
-        *("statistics", "junctions", "events", "provenance"),
+        *("statistics", "sightings", "junctions", "events", "provenance"),
     ],
 )
 def test_an_attribute_that_was_changed_on_disk_is_refused(copy, name) -> None:

@@ -146,8 +146,7 @@ def test_a_run_without_a_track_has_none(run, tmp_path):
     assert loaded.track is None
     assert loaded.events == ()
     stored = xr.open_zarr(tmp_path / "run.zarr", consolidated=False)
-    assert not any(str(name).startswith("tracked") for name in stored)
-    assert "verdicts" not in stored.attrs
+    assert "sightings" not in stored.attrs
 
 
 def test_a_run_without_atoms_has_an_empty_track(tmp_path):
@@ -198,13 +197,14 @@ def test_covariances_come_back_to_the_bit(which, tmp_path, rng):
             assert np.array_equal(one.atoms.covariances, other.atoms.covariances)
 
 
-def test_the_dataset_has_names_and_equal_dimensions(run, tmp_path):
+def test_the_dataset_says_what_was_seen_at_each_save(run, tmp_path):
     save(run, tmp_path / "run.zarr")
     dataset = xr.open_zarr(tmp_path / "run.zarr", consolidated=False)
-    masses = dataset["tracked_masses"]
-    assert masses.dims == ("time", "tracked_atom")
-    np.testing.assert_allclose(masses[-1].sum(), 1.0, atol=1e-6)
-    assert json.loads(dataset.attrs["verdicts"]) == list(run.track.verdicts)
+    sightings = json.loads(dataset.attrs["sightings"])
+    verdict, seen = sightings[-1]
+    np.testing.assert_allclose(sum(seen["masses"]), 1.0, atol=1e-6)
+    assert verdict == run.track.verdicts[-1]
+    assert len(sightings) == dataset.sizes["time"]
 
 
 # --- the command line ----------------------------------------------------------------

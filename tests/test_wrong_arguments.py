@@ -229,8 +229,8 @@ def test_a_diagnostic_that_is_no_number_is_named(value) -> None:
 
 
 NO_NAMES = [
-    *("tracked_masses", "tracked_x", "particles", "lock", "density", "time"),
-    *("atom_masses", "angle", "axis", "tracked_atom"),
+    *("particles", "lock", "density", "time"),
+    *("atom_masses", "angle", "axis"),
     *("a/b", "", "two words", "1st", ".", "..", "zarr.json", "a\x1b[31m", 3, ("a",)),
 ]
 

@@ -13,8 +13,6 @@ LOCK = "lock"
 GROUPS = (PARTICLES, LOCK)
 DENSITY = "density"
 ATOM_VARIABLES = ("atom_points", "atom_masses", "atom_covariances")
-TRACKED = "tracked_"
-"""What the names of variables of the atoms followed begin with."""
 COORDINATES = ("angle", "colatitude", "longitude", "polar_angle")
 ATOM, AXIS, AXIS2 = "atom", "axis", "axis2"
 DIMENSIONS = (ATOM, AXIS, AXIS2)
@@ -28,8 +26,8 @@ def check_free_name(name: object) -> None:
             f"diagnostic name = {name!r} must be a word of letters, digits and underscores "
             "that begins with no digit, such as 'mean_height'"
         )
-    if name in RESERVED or name.startswith(TRACKED):
+    if name in RESERVED:
         raise ValueError(
             f"a diagnostic named {name!r} cannot be stored: rename it, as 'my_{name}'; a "
-            f"store has parts of its own named {TRACKED}..., {', '.join(RESERVED)}"
+            f"store has parts of its own named {', '.join(RESERVED)}"
         )

@@ -7,12 +7,11 @@
     atom_masses(time, atom)                     NaN beyond the atoms of that time
     atom_covariances(time, atom, axis, axis2)   where atoms have a width
     mass(time), energy(time), ...               the diagnostics, by name
-    tracked_masses(time, tracked_atom), ...     atoms followed in time
 
-with equation (or layers), geometry, settings, kernel convention, events, the tree of the atoms,
-verdicts and the reason of the end as attributes.  The end of a run, if it was not saved, is one
-more time, without diagnostics; the attribute ``saves`` does not count it.  A group ``particles``
-holds a particle run beside the density run.
+with equation (or layers), geometry, settings, kernel convention, events, the atoms followed in
+time and their tree, and the reason of the end as attributes.  The end of a run, if it was not
+saved, is one more time, without diagnostics; the attribute ``saves`` does not count it.  A group
+``particles`` holds a particle run beside the density run.
 
 ``journal.sqlite`` in the same folder is what a run is read from until it has ended; it holds what
 the run needs to go on to the bit.  ``lock/lock.sqlite`` is held by the thread that writes.

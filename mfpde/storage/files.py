@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mfpde.arrays import shown
 
-FORMAT = 6
+FORMAT = 7
 """Version of the layout of stores."""
 DESCRIPTION = "zarr.json"
 JOURNAL = "journal.sqlite"

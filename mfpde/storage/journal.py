@@ -44,7 +44,7 @@ _SHARED = ("nfs", "cifs", "smb", "fuse.sshfs", "lustre", "gpfs", "beegfs", "9p")
 
 
 class Row(NamedTuple):
-    """A text (of a save its verdict, else JSON), and arrays by name."""
+    """A text (JSON; of a save what its tracker saw, if it has one), and arrays by name."""
 
     text: str = ""
     arrays: Mapping[str, NDArray[Any]] = {}

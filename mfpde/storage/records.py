@@ -38,7 +38,14 @@ from mfpde.terms import (
 from mfpde.terms.activation import Activation
 from mfpde.terms.activations import ACTIVATIONS
 from mfpde.terms.kernels import Kernel
-from mfpde.tracking import Junction, OpenPath, Track, TrackerMemory, TreeMemory
+from mfpde.tracking import (
+    Junction,
+    OpenPath,
+    SeenAtoms,
+    Track,
+    TrackerMemory,
+    TreeMemory,
+)
 from mfpde.transport import State
 from mfpde.version import __version__
 
@@ -70,9 +77,9 @@ class Description:
     ``layers``, pairs of an equation and its duration, ``equation`` is the last one.
     ``settings`` are those that the run was made from, ``provenance`` has the versions
     of the process that began it, ``quantities`` the meanings and units of the diagnostics.
-    ``saves`` are the times that were saved, without the end where that was not;
-    ``verdicts`` belong to tracked atoms.  ``stop`` and what follows are as by default until the
-    run has ended.
+    ``saves`` are the times that were saved, without the end where that was not; a tracker has
+    a sighting at each of them: the verdict, and the atoms that it saw.  ``stop`` and what follows
+    are as by default until the run has ended.
     """
 
     mfpde_version: str
@@ -85,7 +92,7 @@ class Description:
     settings: dict[str, Any] | None = None
     quantities: dict[str, Quantity] = field(default_factory=dict)
     saves: int = 0
-    verdicts: tuple[str, ...] = ()
+    sightings: tuple[tuple[str, SeenAtoms], ...] = ()
     events: tuple[Event, ...] = ()
     junctions: tuple[Junction, ...] = ()
     stop: StopReason | None = None

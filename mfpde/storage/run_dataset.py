@@ -7,7 +7,7 @@ all else is in attributes.  A row has arrays by name, of which ``VARIABLES`` say
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from mfpde.measures.measure import (
 from mfpde.runs.layers import Layers, breakpoints_of, layer_before
 from mfpde.runs.run import UNKNOWN_UNIT, Run
 from mfpde.runs.stopping import StopReason
-from mfpde.runs.stored_names import DENSITY, TIME, TRACKED, check_free_name
+from mfpde.runs.stored_names import DENSITY, TIME, check_free_name
 from mfpde.solver.diagnostics import DIAGNOSTICS
 from mfpde.storage.files import StoreError
 from mfpde.storage.journal import Row
@@ -35,9 +35,10 @@ from mfpde.storage.records import (
     describe_end,
     make_attributes,
     parse_attributes,
+    to_json,
 )
 from mfpde.storage.zarr_files import Contents, StoredArray
-from mfpde.tracking import SeenAtoms, Track
+from mfpde.tracking import Track
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,20 +59,12 @@ class Variable(NamedTuple):
         return {"long_name": self.meaning, "units": self.unit}
 
 
-_ATOM, _SEEN = ("atom",), ("tracked_atom",)
 VARIABLES = {
     TIME: Variable((), "time"),
-    "atom_points": Variable((*_ATOM, "axis"), "unit vectors of the atoms"),
-    "atom_masses": Variable(_ATOM, "masses of the atoms"),
+    "atom_points": Variable(("atom", "axis"), "unit vectors of the atoms"),
+    "atom_masses": Variable(("atom",), "masses of the atoms"),
     "atom_covariances": Variable(
-        (*_ATOM, "axis", "axis2"), "tangent covariances of the atoms", "rad^2"
-    ),
-    "tracked_points": Variable((*_SEEN, "axis"), "unit vectors of the atoms seen"),
-    "tracked_masses": Variable(_SEEN, "masses of the atoms seen"),
-    "tracked_identities": Variable(_SEEN, "the same atom has the same number"),
-    "tracked_is_forming": Variable(_SEEN, "1 for atoms that are forming still"),
-    "tracked_arrived_masses": Variable(
-        _SEEN, "what of the masses is in the atoms seen"
+        ("atom", "axis", "axis2"), "tangent covariances of the atoms", "rad^2"
     ),
     "angle": Variable(("angle",), "angle of the cell centre", "rad"),
     "colatitude": Variable(("colatitude",), "angle from the north pole", "rad"),
@@ -85,8 +78,6 @@ _GRIDS: dict[type, tuple[dict[str, str], str]] = {
     Zonal: ({"polar_angle": "angles"}, "1/area"),
 }
 """The axes of each grid, with the attribute that has their angles; the unit of densities."""
-_TYPES_OF_SEEN = {"identities": np.int64, "is_forming": np.bool_}
-"""Fields of seen atoms that are no real numbers."""
 
 
 def describe_grid(geometry: Geometry) -> tuple[Arrays, Variable]:
@@ -113,21 +104,20 @@ def build_dataset(run: Run) -> xr.Dataset:
 
 def stack_run(run: Run) -> Contents:
     """Return what a store of a run holds."""
-    final, track, tracked = run.final, run.track, {}
+    final, track = run.final, run.track
+    sightings = [""] * len(run.times)
     geometry = None if isinstance(final, Atoms) else as_measure(final).geometry
     attributes = describe_beginning(run.dynamics, geometry) | describe_end(run)
     about = {"quantities": dict(run.quantities), "saves": len(run.times)}
     attributes |= make_attributes(**about)
     if track is not None:
         attributes |= make_attributes(junctions=track.junctions)
-        seen = zip(track.verdicts, map(encode_seen, track.seen), strict=True)
-        tracked = dict(zip(track.times.tolist(), seen, strict=True))
+        sightings = [*map(to_json, zip(track.verdicts, track.seen, strict=True))]
     rows = []
     for index, time in enumerate(run.times.tolist()):
         numbers = {name: values[index] for name, values in run.diagnostics.items()}
-        verdict, followed = tracked.get(time, ("", {}))
         save = encode_save(time, run.states[index], numbers)
-        rows.append(Row(verdict, save | followed))
+        rows.append(Row(sightings[index], save))
     if not rows or run.final_time > run.times[-1]:
         rows.append(Row("", encode_save(run.final_time, final, {})))
     return stack_rows(rows, attributes)
@@ -159,9 +149,9 @@ def stack_rows(rows: Sequence[Row], attributes: Mapping[str, Any]) -> Contents:
     if description.geometry is not None:
         for axis, angles in describe_grid(description.geometry)[0].items():
             variables[axis] = StoredArray((axis,), angles, VARIABLES[axis].words)
-    verdicts = tuple(row.text for row in rows)
-    about_rows = make_attributes(verdicts=verdicts) if any(verdicts) else {}
-    return Contents(variables, {**attributes, **about_rows})
+    sightings = ", ".join(row.text for row in rows if row.text)
+    seen = {"sightings": f"[{sightings}]"} if sightings else {}
+    return Contents(variables, {**attributes, **seen})
 
 
 def _find_sizes(rows: Sequence[Row], about: Mapping[str, Variable]) -> dict[str, int]:
@@ -203,14 +193,12 @@ def build_run(contents: Contents, path: object) -> Run:
     if final_time is None:
         final_time = float(times[-1])
     events, track = description.events, None
-    if "tracked_masses" in arrays:
-        track = Track(
-            times=times,
-            seen=tuple(map(decode_seen, rows[:saves])),
-            verdicts=description.verdicts[:saves],
-            junctions=description.junctions,
-            total_mass=final.total_mass,
-        )
+    if description.sightings:
+        verdicts, seen = zip(*description.sightings, strict=True)
+        # Of no points JSON does not say the dimension.
+        shape = -1, final.dimension
+        seen = tuple(replace(s, points=s.points.reshape(shape)) for s in seen)
+        track = Track(times, seen, verdicts, description.junctions, final.total_mass)
         if not events and description.stop is None:
             events = track.events
     names = arrays.keys() - {DENSITY, *VARIABLES}
@@ -281,22 +269,3 @@ def decode_state(arrays: Mapping[str, Any], geometry: Geometry | None) -> AnyMea
     if geometry is None:
         return atoms
     return Measure(Density(geometry, arrays[DENSITY]), atoms if len(atoms) else None)
-
-
-def encode_seen(seen: SeenAtoms) -> Arrays:
-    """Return the arrays of the atoms that were seen at a save."""
-    values = {TRACKED + one.name: getattr(seen, one.name) for one in fields(seen)}
-    return {n: np.asarray(v, np.float64) for n, v in values.items() if v is not None}
-
-
-def decode_seen(arrays: Mapping[str, Any]) -> SeenAtoms:
-    """Return the atoms that were seen at a save."""
-    is_there = ~np.isnan(arrays["tracked_masses"])
-    found = {
-        one.name: arrays[TRACKED + one.name][is_there].astype(
-            _TYPES_OF_SEEN.get(one.name, np.float64)
-        )
-        for one in fields(SeenAtoms)
-        if TRACKED + one.name in arrays
-    }
-    return SeenAtoms(**found)

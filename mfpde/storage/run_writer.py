@@ -34,8 +34,9 @@ from mfpde.storage.records import (
     describe_end,
     encode_checkpoint,
     make_attributes,
+    to_json,
 )
-from mfpde.storage.run_dataset import encode_save, encode_seen, stack_run
+from mfpde.storage.run_dataset import encode_save, stack_run
 from mfpde.storage.run_reader import read_journal
 from mfpde.storage.zarr_files import write_zarr
 from mfpde.tracking import Tracker
@@ -121,7 +122,7 @@ class RunWriter(Observer):
         self._last_time = -math.inf
         if saves := self._progress["saves"]:
             self._last_time = float(journal.read(saves - 1).arrays[TIME])
-        self._followed = Row()
+        self._sighting = ""
         # Also if the run ends by an error, and this writer is forgotten.
         self._unlock = weakref.finalize(self, lock.pop_all().close)
 
@@ -142,8 +143,7 @@ class RunWriter(Observer):
             raise ValueError(
                 f"time = {time} must be after that of the last save, {self._last_time}"
             )
-        verdict, followed = self._followed
-        row = Row(verdict, {**encode_save(time, measure, diagnostics), **followed})
+        row = Row(self._sighting, encode_save(time, measure, diagnostics))
         number = self._progress["saves"]
         progress = self._progress | {"rows": number + 1, "saves": number + 1}
         self._journal.write({number: row, PROGRESS: Row(json.dumps(progress))})
@@ -157,7 +157,7 @@ class RunWriter(Observer):
     def follow(self, track: Tracker) -> None:
         """Add the tracked atoms of a save to that save, which follows."""
         self._progress |= make_attributes(junctions=track.junctions)
-        self._followed = Row(track.verdicts[-1], encode_seen(track.seen[-1]))
+        self._sighting = to_json((track.verdicts[-1], track.seen[-1]))
 
     def tell(self, events: Sequence[Event]) -> None:
         """Add the ``events`` so far to the save that follows."""
