@@ -92,9 +92,6 @@ class Run(Printed):
         equation, and for a stored run of layers with the user's own functions.  A state that
         was saved at a breakpoint has the diagnostics of the layer that ended there, and
         ``energy_after`` is the energy of the layer that began.
-    equation_since
-        Time after which ``equation`` acted; 0 but for a stored run of layers of which not
-        all are known.
     """
 
     equation: MeanFieldEquation | None
@@ -109,7 +106,6 @@ class Run(Printed):
     track: Track | None = None
     quantities: dict[str, Quantity] = field(default_factory=dict)
     layers: Layers | None = None
-    equation_since: float = 0.0
 
     @property
     def dynamics(self) -> Dynamics | None:
@@ -121,10 +117,9 @@ class Run(Printed):
 
         None where it is not known.
         """
-        if self.layers is not None:
-            return self.layers.equation_before(time)
-        is_known = time > self.equation_since or self.equation_since == 0
-        return self.equation if is_known else None
+        if self.layers is None:
+            return self.equation
+        return self.layers.equation_before(time)
 
     @property
     def energies(self) -> FloatArray:

@@ -22,7 +22,7 @@ from mfpde.measures.measure import (
     as_measure,
     atoms_of,
 )
-from mfpde.runs.layers import Layers, breakpoints_of, layer_before
+from mfpde.runs.layers import Layers
 from mfpde.runs.run import UNKNOWN_UNIT, Run
 from mfpde.runs.stopping import StopReason
 from mfpde.runs.stored_names import DENSITY, TIME, check_free_name
@@ -220,17 +220,15 @@ def build_run(contents: Contents, path: object) -> Run:
 
 
 def _find_dynamics(description: Description, final_time: float) -> dict[str, Any]:
-    """Return the equation of a run at its end, and its layers if all of them are known."""
+    """Return the equation of a run at its end and its layers, if all of them are known."""
     layers = description.layers
     if layers is None:
         return {"equation": description.equation}
-    breakpoints = breakpoints_of(duration for _, duration in layers)
-    last = layer_before(breakpoints, final_time)
     known = [(one, duration) for one, duration in layers if one is not None]
-    if len(known) == len(layers):
-        whole = Layers(known, seed=description.seed)
-        return {"equation": layers[last][0], "layers": whole}
-    return {"equation": layers[last][0], "equation_since": float(breakpoints[last])}
+    if len(known) < len(layers):
+        return {"equation": None}
+    whole = Layers(known, seed=description.seed)
+    return {"equation": whole.equation_before(final_time), "layers": whole}
 
 
 # Rows

@@ -30,7 +30,7 @@ def landscapes_of(run: Run, frames: Frames, pack: Pack) -> list[dict[str, Any]]:
 
     A run without equation has none, and one of more than 64 layers neither.
     """
-    layers: list[Any] = [(run.equation, run.equation_since, None)]
+    layers: list[Any] = [(run.equation, 0.0, None)]
     if run.layers is not None:
         times = run.layers.breakpoints.tolist()
         layers = list(zip(run.layers.equations, times, times[1:], strict=False))
