@@ -44,8 +44,7 @@ _ZARR = "storage/zarr_files.py"
 _PLACES = "storage/places.py"
 _LOCK = _PLACES
 _RECORDS = "storage/records.py"
-_WRITER = "storage/run_writer.py"
-_READER = "storage/run_reader.py"
+_STORED = "storage/stored_runs.py"
 _ARRAYS = "terms/array_files.py"
 _MATRICES = "settings/matrices.py"
 _COMMANDS = "commands/command_line.py"
@@ -72,7 +71,7 @@ PROTECTIONS = (
     ),
     Protection(
         "the journal knows how many saves it has",
-        _READER,
+        _STORED,
         '    rows = [journal.read(number) for number in range(attributes.pop("rows"))]',
         """    rows = []
     for number in range(attributes.pop("rows")):
@@ -82,14 +81,14 @@ PROTECTIONS = (
     ),
     Protection(
         "a save goes on after the last one",
-        _WRITER,
+        _STORED,
         "        if not time > self._last_time:",
         "        if False:",
         _STORAGE + "test_time_must_go_forward",
     ),
     Protection(
         "a checkpoint is finite",
-        _WRITER,
+        _STORED,
         "        if checkpoint.is_finite:",
         "        if True:",
         _RESUMED + "test_a_checkpoint_that_is_not_finite_replaces_none",
@@ -103,7 +102,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a checkpoint has its saves",
-        _READER,
+        _STORED,
         "    if len(run.times) < count:",
         "    if False:",
         _RESUMED + "test_a_checkpoint_without_its_saves_is_refused",

@@ -19,14 +19,15 @@ the run needs to go on to the bit.  ``lock/lock.sqlite`` is held by the thread t
 
 from mfpde.runs.stored_names import PARTICLES
 from mfpde.storage.files import StoreError
-from mfpde.storage.run_reader import (
+from mfpde.storage.stored_runs import (
+    RunWriter,
     has_particles,
     load,
     matches_stored,
     read_description,
+    save,
     stored_checkpoint,
 )
-from mfpde.storage.run_writer import RunWriter, save
 
 __all__ = [
     "PARTICLES",

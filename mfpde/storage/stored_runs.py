@@ -1,4 +1,8 @@
-"""Writing runs to disk: an observer that stores a run as it goes, and whole runs."""
+"""Runs in stores: written as they go or whole, read back whole or in part.
+
+What reads raises ``FileNotFoundError`` if there is no store, and ``StoreError`` if there is one
+that is damaged or not of a run.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import json
 import math
 import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +24,8 @@ from mfpde.runs.layers import Dynamics
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import ENDED
-from mfpde.runs.stored_names import TIME
+from mfpde.runs.stored_names import PARTICLES, TIME
+from mfpde.storage.files import DESCRIPTION, check_path, has_journal, name_damage
 from mfpde.storage.journal import (
     BEGINNING,
     CHECKPOINT,
@@ -28,17 +34,19 @@ from mfpde.storage.journal import (
     Journal,
     Row,
 )
-from mfpde.storage.places import clear_place, lock_store
+from mfpde.storage.places import clear_place, lock_store, stored_attributes
 from mfpde.storage.records import (
+    Description,
+    decode_checkpoint,
     describe_beginning,
     describe_end,
     encode_checkpoint,
     make_attributes,
+    parse_attributes,
     to_json,
 )
-from mfpde.storage.run_dataset import encode_save, stack_run
-from mfpde.storage.run_reader import read_journal
-from mfpde.storage.zarr_files import write_zarr
+from mfpde.storage.run_dataset import build_run, encode_save, stack_rows, stack_run
+from mfpde.storage.zarr_files import Contents, read_zarr, write_zarr
 from mfpde.tracking import Tracker
 from mfpde.tracking.paths import in_order
 
@@ -97,8 +105,7 @@ class RunWriter(Observer):
         """Open the journal of an interrupted run to go on from its ``checkpoint``.
 
         Saves after the checkpoint are forgotten, and the reason of the end is taken back; without
-        a checkpoint the run is begun anew.  If another process or thread writes to the store
-        that is a ``StoreError``.
+        a checkpoint the run is begun anew.
         """
         writer, saves = cls.__new__(cls), 0
         row, progress = Row(NO_CHECKPOINT), dict[str, Any]()
@@ -170,7 +177,7 @@ class RunWriter(Observer):
             more = [Row("", encode_save(run.final_time, run.final, {}))]
         if run.stop.kind in ENDED:
             # Until the Dataset is there the journal tells of a run that goes on.
-            contents = read_journal(self._journal, self._progress | end, more)
+            contents = _read_journal(self._journal, self._progress | end, more)
             write_zarr(self._journal.file.parent, contents)
             self._journal.remove()
         else:
@@ -185,25 +192,103 @@ class RunWriter(Observer):
 def save(run: Run, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a run of the density solver or of particles to a new store.
 
-    Parameters
-    ----------
-    run
-        The run; states are all densities (perhaps with atoms), or all atoms.
-    path
-        Path of the store; missing directories are made.  A particle run beside the density run
-        of a store belongs into ``"run.zarr/particles"``.
-    overwrite
-        Replace a store that is there.
-
-    Raises
-    ------
-    FileExistsError
-        If there is something at ``path``, and ``overwrite`` is not set, or it is not the
-        store of a run.
-    StoreError
-        If another process or thread writes to it.
+    The states are all densities (perhaps with atoms), or all atoms; a particle run beside the
+    density run of a store belongs into ``"run.zarr/particles"``.  ``path``, ``overwrite`` and
+    errors are those of :class:`RunWriter`.
     """
     check_kind("run", run, Run, source="what solve returns or load reads")
     contents = stack_run(run)
     with clear_place(path, overwrite=overwrite):
         write_zarr(Path(path), contents)
+
+
+def load(path: str | Path) -> Run:
+    """Read a run back, to the bit; also one that was killed between two saves.
+
+    Parameters
+    ----------
+    path
+        A store written by :func:`save` or :class:`RunWriter`; the particle run beside a density
+        run is in ``"run.zarr/particles"``.
+
+    Returns
+    -------
+    Run
+        Its ``equation`` is None where terms were the user's own functions; its ``stop``
+        is of kind ``"interrupted"`` where the run never finished.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no store.
+    StoreError
+        If it is not that of a run, holds no saved state, or is damaged.
+    """
+    check_path(path)
+    with name_damage(path, "it holds no run"):
+        if has_journal(path):
+            # Its run may have just ended: then it is a Dataset now.
+            with suppress(FileNotFoundError), closing(Journal(path)) as journal:
+                return build_run(_read_journal(journal), path)
+        return build_run(read_zarr(Path(path)), path)
+
+
+def _read_journal(
+    journal: Journal, changes: Mapping[str, Any] | None = None, more: Sequence[Row] = ()
+) -> Contents:
+    """Return what a store would hold of the rows of a journal, and of changes and more rows."""
+    attributes = {**journal.read_attributes(), **(changes or {})}
+    rows = [journal.read(number) for number in range(attributes.pop("rows"))]
+    return stack_rows([*rows, *more], attributes)
+
+
+def read_description(path: str | Path) -> Description:
+    """Return what the store at ``path`` says of its run: settings, end, where it was made."""
+    with name_damage(path, "its attributes"):
+        return parse_attributes(stored_attributes(path))
+
+
+def stored_checkpoint(path: str | Path) -> Checkpoint | None:
+    """Return the checkpoint from which a stored run goes on to the bit, or None without one.
+
+    ``solve(..., resume_from=checkpoint, observer=RunWriter.resume(path, checkpoint))``
+    goes on, with all other arguments those of the run that stopped.  If the checkpoint or the
+    saves before it are damaged that is a ``StoreError``.
+    """
+    if not has_journal(path):
+        stored_attributes(path)
+        return None
+    with closing(Journal(path)) as journal, name_damage(journal.file, "checkpoint"):
+        row = journal.read(CHECKPOINT)
+        if row.text == NO_CHECKPOINT:
+            return None
+        checkpoint = decode_checkpoint(row)
+        if checkpoint.saves == 0:
+            return checkpoint
+        return _add_saves(checkpoint, build_run(_read_journal(journal), path))
+
+
+def _add_saves(checkpoint: Checkpoint, run: Run) -> Checkpoint:
+    """Return a checkpoint with what its tracker has seen, from the saves of its run."""
+    count, memory, track = checkpoint.saves, checkpoint.tracker, run.track
+    if len(run.times) < count:
+        raise ValueError(
+            f"it was written after {count} saves, of which there are {len(run.times)}"
+        )
+    if memory is None or track is None:
+        return checkpoint
+    seen, verdicts = track.seen[:count], track.verdicts[:count]
+    short = replace(track, times=track.times[:count], seen=seen, verdicts=verdicts)
+    whole = memory._replace(track=short, before=run.states[count - 1])
+    return replace(checkpoint, tracker=whole)
+
+
+def matches_stored(path: str | Path, dynamics: Dynamics) -> bool:
+    """Whether ``dynamics`` is what the run at ``path`` was begun with."""
+    stored, given = stored_attributes(path), describe_beginning(dynamics, None)
+    return all(stored.get(name) == given.get(name) for name in ("equation", "layers"))
+
+
+def has_particles(path: str | Path) -> bool:
+    """Whether there is a particle run beside the density run in the store at ``path``."""
+    return (Path(path) / PARTICLES / DESCRIPTION).is_file()
