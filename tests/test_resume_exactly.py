@@ -324,7 +324,7 @@ def test_a_checkpoint_runs_no_code(tmp_path) -> None:
             return (Path.touch, (tmp_path / "touched",))
 
     data = np.frombuffer(pickle.dumps(Evil()), dtype=np.uint8)
-    keep_in(path, Row("null", {"masses": data}))
+    keep_in(path, Row("{}", {"masses": data}))
     with pytest.raises(StoreError, match="is damaged: checkpoint"):
         stored_checkpoint(path)
     assert not (tmp_path / "touched").exists()
