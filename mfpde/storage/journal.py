@@ -170,12 +170,12 @@ def _checksum(number: int, text: str, kind: str, data: bytes) -> int:
 
 def _is_on_network(folder: Path) -> bool:
     """Whether a folder lies on a file system of a network, as far as the system tells."""
-    mounts = Path("/proc/self/mounts")
+    mounts, inside = Path("/proc/self/mounts"), folder.resolve()
     if not mounts.is_file():
         return False
     lines = mounts.read_text(errors="replace").splitlines()
     places = [line.split(" ")[1:3] for line in lines]
-    above = [place for place in places if folder.resolve().is_relative_to(place[0])]
     # The deepest; of those in one place the last, which lies over the others.
-    kind = sorted(above, key=lambda place: len(place[0]))[-1][1]
-    return kind.startswith(_SHARED)
+    places.sort(key=lambda place: len(place[0]))
+    kinds = [kind for place, kind in places if inside.is_relative_to(place)]
+    return kinds[-1].startswith(_SHARED)

@@ -30,7 +30,7 @@ from mfpde.storage.files import StoreLockedError
 from mfpde.storage.places import lock_store, remove_parts
 from mfpde.sweeps.plan import PlannedRun
 from mfpde.sweeps.records import RunRecord, SweepRecords, describe_error
-from mfpde.sweeps.summary import hide_results, summarize_run
+from mfpde.sweeps.summary import summarize_end, summarize_results
 
 ELSEWHERE = "elsewhere"
 """What becomes of a run that another process computes."""
@@ -75,7 +75,7 @@ def _judge_run(record: RunRecord, run: Run, settings: Settings) -> RunRecord:
     """Return the record of how a run ended."""
     if run.stop.kind == "interrupted":
         raise KeyboardInterrupt
-    summary, state, reason = summarize_run(run), "finished", ""
+    summary, state, reason = summarize_end(run), "finished", ""
     if run.stop.kind in FAILURES:
         state, reason = "failed", run.reason
     elif run.stop.kind in LIMITS:
@@ -85,8 +85,8 @@ def _judge_run(record: RunRecord, run: Run, settings: Settings) -> RunRecord:
             f"{LIMITS[run.stop.kind]} at t = {run.final_time:.6g} of {t_end:g}; the same "
             "sweep goes on from there, as far again",
         )
-    if state != "finished":
-        summary = hide_results(summary)
+    if state == "finished":
+        summary |= summarize_results(run)
     return replace(record, state=state, error=reason, summary=summary)
 
 

@@ -149,19 +149,14 @@ def _open_cluster(address: str) -> Iterator[Executor]:
 
     try:
         import distributed
-    except ImportError as error:
-        raise SettingsError(
-            f"scheduler = {address!r} needs Dask, which is not installed: "
-            "pip install 'mfpde[sweeps]'"
-        ) from error
-    connect: Any = distributed.Client
-    try:
+
+        connect: Any = distributed.Client
         client = connect(address, timeout=SECONDS_TO_CONNECT)
-    except (OSError, ValueError, TypeError) as error:
+    except (ImportError, OSError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise SettingsError(
             f"scheduler = {address!r} does not answer: {reason}; give the address that "
-            "`dask scheduler` prints, as in tcp://host:8786"
+            "`dask scheduler` prints, as in tcp://host:8786 (pip install 'mfpde[sweeps]')"
         ) from error
     with client:
         yield client.get_executor()

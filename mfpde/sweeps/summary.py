@@ -1,55 +1,50 @@
-"""The numbers that a sweep keeps of a run: atoms, events, verdict, energies, steps."""
+"""The numbers that a sweep keeps of a run: how it ended; atoms, merges, verdict, energies."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from mfpde.detection import concentration
 from mfpde.detection.report import ConcentrationReport
-from mfpde.measures.measure import Atoms, as_measure
 from mfpde.runs.run import Run
 
 COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
 """The statistics of a run that are kept."""
-OF_ANY_END = ("stop_kind", "stop_message", "final_time", "steps", "wall_seconds")
-"""What is known of a run that a limit has stopped, too: its other numbers are not final."""
 
 
-def summarize_run(run: Run) -> dict[str, Any]:
-    """Return the numbers of a run as plain values and lists, by name.
+def summarize_end(run: Run) -> dict[str, Any]:
+    """Return how a run ended, by name: what is known also where a limit has stopped it."""
+    return {
+        "stop_kind": run.stop.kind,
+        "stop_message": run.stop.message,
+        "final_time": float(run.final_time),
+        **{n: run.statistics[n] for n in COUNTED if n in run.statistics},
+    }
+
+
+def summarize_results(run: Run) -> dict[str, Any]:
+    """Return the numbers of a run that has finished as plain values and lists, by name.
 
     Of every diagnostic with one value at each save the first and the last one are kept, as
     ``energy_first`` and ``energy_last``.
     """
+    followed = () if run.track is None else run.track.events
+    merges = [one.time for one in followed or run.events if one.kind == "merge"]
     found: dict[str, Any] = {
-        "stop_kind": run.stop.kind,
-        "stop_message": run.stop.message,
-        "final_time": float(run.final_time),
         "saves": len(run.times),
         "mass_drift": run.mass_drift,
+        "merges": len(merges),
+        "first_merge": min(merges, default=math.nan),
+        "last_merge": max(merges, default=math.nan),
     }
-    numbers = {name: run.statistics.get(name) for name in COUNTED}
-    found |= {n: v for n, v in numbers.items() if isinstance(v, int | float)}
-    if not isinstance(run.final, Atoms):
-        found["cells"] = int(np.prod(as_measure(run.final).geometry.shape))
-    if run.dynamics is not None:
-        found["convention"] = run.dynamics.convention
     for name, values in run.diagnostics.items():
         if values.ndim == 1 and len(values):
             found[f"{name}_first"] = float(values[0])
             found[f"{name}_last"] = float(values[-1])
     if run.equation is not None:
         found |= _summarize_atoms(concentration(run.final, run.equation))
-    return found | _summarize_events(run)
-
-
-def hide_results(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the summary of a run that has not finished: NaN for all but its end."""
-    return {n: v if n in OF_ANY_END else math.nan for n, v in summary.items()}
+    return found
 
 
 def _summarize_atoms(report: ConcentrationReport) -> dict[str, Any]:
@@ -71,18 +66,3 @@ def _summarize_atoms(report: ConcentrationReport) -> dict[str, Any]:
         places = [one.position for one in clusters]
         found["atom_longitudes"] = [math.atan2(y, x) for x, y, _ in places]
     return found
-
-
-def _summarize_events(run: Run) -> dict[str, Any]:
-    """Return births, merges, fissions, deaths, where the run was asked to follow its atoms."""
-    followed = () if run.track is None else run.track.events
-    events = followed or run.events
-    merges = [event.time for event in events if event.kind == "merge"]
-    return {
-        "merges": len(merges),
-        "first_merge": min(merges, default=math.nan),
-        "last_merge": max(merges, default=math.nan),
-        "event_times": [event.time for event in events],
-        "event_kinds": [event.kind for event in events],
-        "event_masses": [float(event.masses.sum()) for event in events],
-    }

@@ -155,9 +155,10 @@ class Sweep(Printed):
         """A line for each run: what varies, how the run ended, and its numbers.
 
         The settings of the product have their names, as in
-        ``table.groupby("attention.beta")["atoms"].mean()``, and cases are in ``case``.  Numbers
-        of a run that has not finished are NaN, and ``state`` (``"finished"``, ``"stopped"``,
-        ``"failed"``, ``"pending"``) and ``error`` say why; what it has several of is a list.
+        ``table.groupby("attention.beta")["atoms"].mean()``, and cases are in ``case``.  What
+        a run has several of is a list.  One that has not finished has no numbers (NaN beside
+        those of others); ``state`` (``"finished"``, ``"stopped"``, ``"failed"``,
+        ``"pending"``) and ``error`` say why.
         """
         import pandas as pd
 
