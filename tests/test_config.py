@@ -10,7 +10,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.runs.stopping import SteadyState, StepLimit, WallTimeLimit
 from mfpde.settings.settings import SettingsError, read_settings, settings_from_dict
-from mfpde.storage.records import from_json, to_json
+from mfpde.storage.records import CONVERTER, to_json
 from mfpde.terms import Attention, Perceptron, Potential
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -423,7 +423,7 @@ def test_records_rebuild_equations_to_the_bit():
         direction="ascent",
         diffusion=1e-3,
     )
-    rebuilt = from_json(to_json(equation), MeanFieldEquation)
+    rebuilt = CONVERTER.structure(json.loads(to_json(equation)), MeanFieldEquation)
     assert rebuilt.terms[0] == equation.terms[0]
     assert np.array_equal(rebuilt.terms[1].weights, vectors)
     assert np.array_equal(rebuilt.terms[1].directions, equation.terms[1].directions)
@@ -437,14 +437,14 @@ def test_a_user_s_functions_have_no_record():
     custom = Perceptron([[1.0, 0.0]], [1.0], pair)
     for term in (potential, custom):
         assert to_json(MeanFieldEquation(term, direction="ascent")) == "null"
-    assert from_json("null", MeanFieldEquation) is None
+    assert CONVERTER.structure(json.loads("null"), MeanFieldEquation) is None
 
 
 def test_geometries_have_records():
     for geometry in (Circle(48), Sphere(32), Sphere(32, 40), Zonal(5, 64)):
-        assert from_json(to_json(geometry), Geometry) == geometry
+        assert CONVERTER.structure(json.loads(to_json(geometry)), Geometry) == geometry
 
 
 def test_an_unknown_kind_of_record_is_named():
     with pytest.raises(ValueError, match=r"geometry of kind 'circles'.*did you mean"):
-        from_json('{"kind": "circles"}', Geometry)
+        CONVERTER.structure(json.loads('{"kind": "circles"}'), Geometry)

@@ -18,7 +18,7 @@ import mfpde
 from mfpde.measures.measure import atoms_of
 from mfpde.settings.settings import read_settings, settings_from_dict
 from mfpde.storage import load, save
-from mfpde.storage.records import from_json, to_json
+from mfpde.storage.records import CONVERTER, to_json
 
 pytestmark = pytest.mark.filterwarnings("ignore:the grid is coarse")
 KINDS = ("circle", "sphere", "zonal")
@@ -207,7 +207,7 @@ def test_a_stored_run_is_read_to_the_bit(kind: str, tmp_path) -> None:
 @few(25)
 def test_an_equation_is_read_from_its_record_as_it_was(equation) -> None:
     record = to_json(equation)
-    read = from_json(record, mfpde.MeanFieldEquation)
+    read = CONVERTER.structure(json.loads(record), mfpde.MeanFieldEquation)
     assert repr(read) == repr(equation)
     assert to_json(read) == record
     for before, after in zip(equation.externals, read.externals, strict=True):

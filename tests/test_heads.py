@@ -15,7 +15,7 @@ from scipy.special import iv, ive
 import mfpde
 from mfpde import Atoms, Attention, Circle, MeanFieldEquation, Sphere, Zonal
 from mfpde.settings.settings import SettingsError, settings_from_dict
-from mfpde.storage.records import from_json, to_json
+from mfpde.storage.records import CONVERTER, to_json
 from mfpde.terms import transfer
 from mfpde.theory import growth_rates
 
@@ -456,7 +456,7 @@ def test_heads_are_stored_to_the_bit(tmp_path):
     head = Attention(2.0, True, bilinear=[[0.1, 0.7], [1 / 3, 0.2]], value=-TURN)
     equation = MeanFieldEquation(head, direction="ascent")
     record = to_json(equation)
-    again = from_json(record, MeanFieldEquation)
+    again = CONVERTER.structure(json.loads(record), MeanFieldEquation)
     assert again.terms == equation.terms
     assert hash(again.terms) == hash(equation.terms)
     run = mfpde.solve(equation, smooth_density(Circle(128), 1), t_end=0.5)

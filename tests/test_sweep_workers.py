@@ -189,7 +189,7 @@ def test_workers_that_come_late_share_in_the_runs(tmp_path) -> None:
         computed = pool.submit(sweep.run, scheduler=cluster.scheduler_address)
         cluster.scale(2)
         computed.result(PATIENCE)
-    assert not sweep.failed
+    assert not sweep.reasons()
     assert {record.state for record in sweep.records} == {"finished"}
     assert len({record.process for record in sweep.records}) == 2
 
@@ -217,8 +217,8 @@ def test_a_run_that_ends_each_of_its_workers_is_given_up(tmp_path, monkeypatch) 
     """It is computed three times, and the others end well."""
     monkeypatch.setattr(sweeps, "execute", processes.end_process_at_beta_2_seed_3)
     sweep = mfpde.Sweep(source(tmp_path)).run(workers=2)
-    assert len(sweep.failed) == 2
-    for label, reason in sweep.failed.items():
+    assert len(sweep.reasons()) == 2
+    for label, reason in sweep.reasons().items():
         assert "beta = 2, seed = 3" in label
         assert reason == "its worker was lost 3 times"
     states = sweep.table["state"].tolist()
@@ -228,8 +228,8 @@ def test_a_run_that_ends_each_of_its_workers_is_given_up(tmp_path, monkeypatch) 
 def test_what_goes_wrong_around_a_run_is_its_error(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(sweeps, "execute", processes.raise_no_such_luck)
     sweep = mfpde.Sweep(source(tmp_path)).run(workers=2)
-    assert set(sweep.failed.values()) == {"OSError: no such luck"}
-    assert len(sweep.failed) == len(sweep.runs)
+    assert set(sweep.reasons().values()) == {"OSError: no such luck"}
+    assert len(sweep.reasons()) == len(sweep.runs)
 
 
 def test_a_script_without_a_main_guard_is_told(tmp_path) -> None:

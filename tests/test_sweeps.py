@@ -92,7 +92,7 @@ def serial(tmp_path_factory) -> mfpde.Sweep:
 
 def test_a_run_of_a_sweep_is_the_run_of_its_settings(serial) -> None:
     assert len(serial.table) == 12
-    assert not serial.failed
+    assert not serial.reasons()
     again = mfpde.solve(
         mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent"),
         mfpde.perturbed_uniform(mfpde.Circle(32), 0.3, seed=1),
@@ -203,10 +203,10 @@ def test_a_run_that_fails_is_told_and_computed_again(tmp_path, monkeypatch) -> N
 
     monkeypatch.setattr(execution, "solve", failing)
     sweep = mfpde.Sweep(source(tmp_path)).run()
-    assert len(sweep.failed) == 6
-    assert all("no such luck" in reason for reason in sweep.failed.values())
+    assert len(sweep.reasons()) == 6
+    assert all("no such luck" in reason for reason in sweep.reasons().values())
     monkeypatch.setattr(execution, "solve", working)
-    assert not sweep.run().failed
+    assert not sweep.run().reasons()
 
 
 def test_an_interrupted_run_goes_on_where_it_was(serial, tmp_path, monkeypatch) -> None:
@@ -252,9 +252,9 @@ def test_a_run_that_a_limit_stops_is_not_finished_and_goes_on(
     limited["solve"] = {**limited["solve"], **limit}
     (name,) = limit
     sweep = mfpde.Sweep(limited).run()
-    assert len(sweep.stopped) == 4
-    assert not sweep.failed
-    for label, reason in sweep.stopped.items():
+    assert len(sweep.reasons("stopped")) == 4
+    assert not sweep.reasons()
+    for label, reason in sweep.reasons("stopped").items():
         assert re.search(rf"^{name} at t = [\d.]+ of 9; .* goes on", reason), reason
         assert f"stopped: {label}: {reason}" in str(sweep)
     assert set(sweep.table["state"]) == {"stopped"}
@@ -267,7 +267,7 @@ def test_a_run_that_a_limit_stops_is_not_finished_and_goes_on(
         sweep.run()
         assert (sweep.table["final_time"].to_numpy() >= reached).all()
         reached = sweep.table["final_time"].to_numpy()
-        if not sweep.stopped:
+        if not sweep.reasons("stopped"):
             break
     assert set(sweep.table["state"]) == {"finished"}
     whole = mfpde.Sweep(table(tmp_path / "whole")).run()

@@ -63,9 +63,10 @@ def sweep(
     say(made, quiet=quiet)
     if csv is not None:
         _write_table(made, csv)
-    if made.failed:
+    if made.reasons("failed"):
         complain("some runs failed; the same command computes them again")
-    return NUMERICAL_FAILURE if made.failed else DONE
+        return NUMERICAL_FAILURE
+    return DONE
 
 
 def _write_table(made: mfpde.Sweep, path: str) -> None:

@@ -167,14 +167,6 @@ def to_json(value: object) -> str:
     return json.dumps(CONVERTER.unstructure(value))
 
 
-def from_json(text: str, kind: Any) -> Any:
-    """Return the value of the class ``kind`` that :func:`to_json` wrote.
-
-    A term, a kernel or a grid of a kind that is not known is a ``ValueError``.
-    """
-    return CONVERTER.structure(json.loads(text), kind)
-
-
 def encode_checkpoint(checkpoint: Checkpoint) -> Row:
     """Return the arrays of a checkpoint, and beside them as JSON all that is no array."""
     parts = checkpoint.state._asdict().items()

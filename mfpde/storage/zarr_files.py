@@ -36,7 +36,6 @@ from mfpde.storage.files import (
 )
 
 VERSION = "mfpde_version"
-BYTES_OF_CHUNK = 2**25
 _FORMAT = "format_version"
 _FILES = "files"
 _DIGEST = "digest"
@@ -132,12 +131,9 @@ def read_zarr(folder: Path) -> Contents:
 
 
 def _encode_array(array: StoredArray) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of an array: its description, and chunks of so many rows."""
+    """Yield the files of an array: its description, and one chunk if it has numbers."""
     values = np.asarray(array.values, "<f8")
-    count = len(values)
-    most = BYTES_OF_CHUNK // max(values[:1].nbytes, 1)
-    rows = max(min(count, most), 1)
-    chunk = (rows, *(max(size, 1) for size in values.shape[1:]))
+    chunk = [max(size, 1) for size in values.shape]
     about = {
         "zarr_format": 3,
         "node_type": "array",
@@ -151,23 +147,16 @@ def _encode_array(array: StoredArray) -> Iterator[tuple[str, bytes]]:
         "dimension_names": array.dimensions,
     }
     yield DESCRIPTION, json.dumps(about).encode()
-    for first in range(0, count if values.size else 0, rows):
-        there = values[first : first + rows]
-        # The last chunk is as large as the others.
-        beyond = np.zeros((rows - len(there), *values.shape[1:]))
-        numbers = [first // rows, *(0 for _ in values.shape[1:])]
-        key = "/".join(map(str, numbers))
-        yield f"c/{key}", there.tobytes() + beyond.tobytes()
+    if values.size:
+        yield "/".join(["c", *("0" for _ in chunk)]), values.tobytes()
 
 
 def _decode_array(parts: dict[str, bytes]) -> StoredArray:
     """Return the array of the files that :func:`_encode_array` has made."""
     about = json.loads(parts.pop(DESCRIPTION))
-    count, *others = about["shape"]
-    values = np.empty((count, *others))
-    if values.size:
-        chunks = np.frombuffer(bytearray().join(parts.values()), "<f8")
-        values = chunks.reshape(-1, *others)[:count]
+    # Of an array without numbers there is no chunk.
+    numbers = np.frombuffer(bytearray().join(parts.values()), "<f8")
+    values = numbers.reshape(about["shape"])
     return StoredArray(tuple(about["dimension_names"]), values, about["attributes"])
 
 

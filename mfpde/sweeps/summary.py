@@ -57,9 +57,7 @@ def _summarize_atoms(report: ConcentrationReport) -> dict[str, Any]:
         "clusters": len(clusters),
         "arrived_mass": float(report.arrived_mass),
         "frozen_mass": float(report.frozen_mass),
-        "largest_mass": max((float(one.mass) for one in clusters), default=0.0),
         "atom_masses": [float(one.mass) for one in clusters],
-        "atom_arrived_masses": [float(one.arrived_mass) for one in clusters],
         "atom_angles": [float(one.angle) for one in clusters],
     }
     if report.measure.dimension == 3:

@@ -174,17 +174,8 @@ class Sweep(Printed):
         ]
         return pd.DataFrame(lines)
 
-    @property
-    def failed(self) -> dict[str, str]:
-        """The reasons of the runs that have failed, by what varies in them."""
-        return self._reasons("failed")
-
-    @property
-    def stopped(self) -> dict[str, str]:
-        """The limits that have stopped runs before their end, by what varies in them."""
-        return self._reasons("stopped")
-
-    def _reasons(self, state: str) -> dict[str, str]:
+    def reasons(self, state: str = "failed") -> dict[str, str]:
+        """Return why runs failed, or a limit has ``"stopped"`` them, by what varies in them."""
         pairs = zip(self.runs, self.records, strict=True)
         return {
             run.label: record.error for run, record in pairs if record.state == state
@@ -201,10 +192,12 @@ class Sweep(Printed):
         over = ", ".join(self.varied) or "nothing"
         lines = [f"{len(self.runs)} runs over {over}: {counts}", f"in {self.folder}"]
         for state in ("stopped", "failed"):
-            reasons = list(self._reasons(state).items())
+            reasons = list(self.reasons(state).items())
             lines += [f"{state}: {name}: {why}" for name, why in reasons[:MOST_SHOWN]]
             if len(reasons) > MOST_SHOWN:
-                lines.append(f"... and {len(reasons) - MOST_SHOWN} more in .{state}")
+                lines.append(
+                    f"... and {len(reasons) - MOST_SHOWN} more in .reasons({state!r})"
+                )
         return "\n".join(lines)
 
 
