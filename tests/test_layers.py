@@ -560,7 +560,9 @@ def test_layers_come_back_to_the_bit(tmp_path) -> None:
     for name, values in run.diagnostics.items():
         assert np.array_equal(values, loaded.diagnostics[name], equal_nan=True)
     dataset = xr.open_zarr(tmp_path / "run.zarr", consolidated=False)
-    durations = [duration for _, duration in json.loads(dataset.attrs["layers"])]
+    durations = [
+        duration for _, duration in json.loads(dataset.attrs["equation"])["layers"]
+    ]
     assert [0.0, *np.cumsum(durations)] == layers.breakpoints.tolist()
     again = mfpde.solve(loaded.layers, loaded.states[0], t_end=0.35)
     assert np.array_equal(again.final.density.values, run.final.density.values)
@@ -576,9 +578,8 @@ def test_a_layer_of_the_user_s_functions_is_not_stored(tmp_path) -> None:
         loaded = load(path)
         assert loaded.layers is None
         assert loaded.equation is None
-        layers_there = json.loads(
-            xr.open_zarr(path, consolidated=False).attrs["layers"]
-        )
+        attributes = xr.open_zarr(path, consolidated=False).attrs
+        layers_there = json.loads(attributes["equation"])["layers"]
         assert [duration for _, duration in layers_there] == [0.2, 0.2]
         assert main(["show", str(path)]) == 0
 

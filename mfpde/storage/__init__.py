@@ -8,7 +8,7 @@
     atom_covariances(time, atom, axis, axis2)   where atoms have a width
     mass(time), energy(time), ...               the diagnostics, by name
 
-with equation (or layers), geometry, settings, kernel convention, events, the atoms followed in
+with equation or layers, geometry, settings, kernel convention, events, the atoms followed in
 time and their tree, and the reason of the end as attributes.  The end of a run, if it was not
 saved, is one more time, without diagnostics; the attribute ``saves`` does not count it.  A group
 ``particles`` holds a particle run beside the density run.

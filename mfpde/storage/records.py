@@ -73,8 +73,8 @@ KINDS: dict[type, Mapping[str, Any]] = {
 class Description:
     """A run without its numbers, each field an attribute of its store.
 
-    An equation with a user's functions is None, and so is the grid of particles.  Of several
-    ``layers``, pairs of an equation and its duration, ``equation`` is the last one.
+    ``equation`` may be layers.  One with a user's functions is None, layers of which one has
+    any too, and so is the grid of particles.
     ``settings`` are those that the run was made from, ``provenance`` has the versions
     of the process that began it, ``quantities`` the meanings and units of the diagnostics.
     ``saves`` are the times that were saved, without the end where that was not; a tracker has
@@ -84,11 +84,9 @@ class Description:
 
     mfpde_version: str
     convention: str
-    equation: MeanFieldEquation | None
+    equation: MeanFieldEquation | Layers | None
     geometry: Geometry | None
     provenance: dict[str, str]
-    layers: list[tuple[MeanFieldEquation | None, float]] | None = None
-    seed: int | None = None
     settings: dict[str, Any] | None = None
     quantities: dict[str, Quantity] = field(default_factory=dict)
     saves: int = 0
@@ -125,16 +123,10 @@ def describe_beginning(
     attributes = make_attributes(
         mfpde_version=__version__,
         convention="unknown" if dynamics is None else dynamics.convention,
-        equation=None if isinstance(dynamics, Layers) else dynamics,
+        equation=dynamics,
         geometry=geometry,
         provenance=describe_process(),
     )
-    if isinstance(dynamics, Layers):
-        attributes |= make_attributes(
-            equation=dynamics.equations[-1],
-            layers=[tuple(layer) for layer in dynamics],
-            seed=dynamics.seed,
-        )
     if settings is not None:
         attributes["settings"] = settings.to_json()
     return attributes
@@ -226,9 +218,18 @@ def _write_equation(equation: MeanFieldEquation) -> dict[str, Any] | None:
     return {**numbers, "terms": terms}
 
 
+def _write_layers(layers: Layers) -> dict[str, Any]:
+    pairs = [[_write_equation(one), duration] for one, duration in layers]
+    return {"layers": pairs, "seed": layers.seed}
+
+
 def _read_equation(record: dict[str, Any] | None, _: object) -> Any:
     if record is None:
         return None
+    if "layers" in record:
+        pairs = [(_read_equation(one, None), time) for one, time in record["layers"]]
+        is_known = all(equation is not None for equation, _ in pairs)
+        return Layers(pairs, seed=record["seed"]) if is_known else None
     given = dict(record)
     terms = [_read_kind(term, InteractionTerm) for term in given.pop("terms")]
     return MeanFieldEquation(*terms, **given)
@@ -267,7 +268,9 @@ def _make_converter() -> Converter:
     made.register_unstructure_hook(np.generic, lambda number: number.item())
     made.register_unstructure_hook(Activation, _write_activation)
     made.register_unstructure_hook(MeanFieldEquation, _write_equation)
+    made.register_unstructure_hook(Layers, _write_layers)
     made.register_structure_hook(MeanFieldEquation, _read_equation)
+    made.register_structure_hook(MeanFieldEquation | Layers | None, _read_equation)
     made.register_unstructure_hook(TrackerMemory, _write_memory)
     made.register_structure_hook(TrackerMemory, _read_memory)
     # Its arrays stand beside the JSON, as they are.

@@ -204,7 +204,12 @@ def build_run(contents: Contents, path: object) -> Run:
     names = arrays.keys() - {DENSITY, *VARIABLES}
     known = DIAGNOSTICS | description.quantities
     ordered = [*filter(names.__contains__, known), *sorted(names - known.keys())]
+    equation, layers = description.equation, None
+    if isinstance(equation, Layers):
+        layers = equation
+        equation = layers.equation_before(final_time)
     return Run(
+        equation=equation,
         times=times,
         states=states[:saves],
         diagnostics={name: arrays[name][:saves] for name in ordered},
@@ -215,20 +220,8 @@ def build_run(contents: Contents, path: object) -> Run:
         events=tuple(events),
         track=track,
         quantities=description.quantities,
-        **_find_dynamics(description, final_time),
+        layers=layers,
     )
-
-
-def _find_dynamics(description: Description, final_time: float) -> dict[str, Any]:
-    """Return the equation of a run at its end and its layers, if all of them are known."""
-    layers = description.layers
-    if layers is None:
-        return {"equation": description.equation}
-    known = [(one, duration) for one, duration in layers if one is not None]
-    if len(known) < len(layers):
-        return {"equation": None}
-    whole = Layers(known, seed=description.seed)
-    return {"equation": whole.equation_before(final_time), "layers": whole}
 
 
 # Rows
