@@ -180,7 +180,8 @@ def test_a_store_that_exists_is_replaced_only_if_asked(config, capsys, monkeypat
         assert main(again) == 2
     assert "x.zarr exists" in capsys.readouterr().err
     assert main([*again, "--overwrite"]) == 0
-    assert load("x.zarr").final_time == 0.5
+    # The step that reaches beyond the save is taken again.
+    assert 0 < load("x.zarr").final_time < 0.5
 
 
 def test_a_numerical_failure_has_its_own_code(config, monkeypatch):
@@ -246,7 +247,8 @@ def test_a_run_without_any_save_is_resumed_from_its_last_state(config, monkeypat
     with monkeypatch.context() as patch:
         interrupted_after(patch, 0)
         main(["run", config, "--out", "x.zarr", "--quiet", *times])
-    assert load("x.zarr").final_time == 0.5
+    # The step that reaches beyond the save is taken again.
+    assert 0 < load("x.zarr").final_time < 0.5
     assert main(["resume", "x.zarr", "--quiet"]) == 0
     assert load("x.zarr").times.tolist() == [0.5, 1.0]
 
