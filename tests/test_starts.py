@@ -78,6 +78,14 @@ def test_bumps_on_the_sphere_have_their_places_and_widths():
     assert np.linalg.norm(mean) == pytest.approx(1 - 0.1**2, abs=1e-12)
 
 
+def test_angles_are_another_way_to_write_a_centre():
+    one = bumps(SPHERE, centres=[[1.2, 0.7], [np.pi, 0.0]], widths=[0.2, 0.4])
+    sine = np.sin(1.2)
+    first = [sine * np.cos(0.7), sine * np.sin(0.7), np.cos(1.2)]
+    other = bumps(SPHERE, centres=[first, [0, 0, -1]], widths=[0.2, 0.4])
+    np.testing.assert_allclose(one.values, other.values, rtol=1e-12)
+
+
 def test_masses_and_background_on_the_sphere():
     density = bumps(
         SPHERE,
@@ -132,7 +140,7 @@ def test_a_bump_at_the_pole_is_that_of_the_sphere():
         (SPHERE, {}, "bumps on Sphere(nlat=48, nlon=96) take centres"),
         (SPHERE, {"centres": []}, "must be a nonempty list of unit vectors"),
         (SPHERE, {"centres": [[1, 1, 1]]}, "centres[0] has length 1.73205"),
-        (SPHERE, {"centres": [[4.0, 0.0]]}, "list of unit vectors [x, y, z]"),
+        (SPHERE, {"centres": [[4.0, 0.0]]}, "the first must lie between 0 and pi"),
         (SPHERE, {"centres": [[0, 0, 1]], "widths": 0.05}, "use at least 63 rings"),
         (Zonal(5, 64), {"angles": [4.0]}, "must lie between 0 and pi"),
         (Zonal(64, 256), {"angles": [1.0]}, "must be at most 0.09"),

@@ -35,7 +35,7 @@ from mfpde.arrays import (
     unit_vectors,
     whole_number,
 )
-from mfpde.geometry import Geometry, Zonal, circle
+from mfpde.geometry import Geometry, Zonal, circle, sphere
 from mfpde.measures.measure import Density, uniform
 
 PERTURBED_DEGREE = 8
@@ -70,7 +70,8 @@ def bumps(
         On a circle the angles theta_j of the centres, on a zonal grid the polar angles
         of the rings, from 0 to pi; in radians, shape (bumps,).
     centres
-        On a sphere the centres c_j: unit vectors, shape (bumps, 3).
+        On a sphere the centres c_j: unit vectors, shape (bumps, 3), or rows
+        [colatitude, longitude] in radians, shape (bumps, 2).
     masses
         Relative masses m_j, shape (bumps,); they are scaled to 1 - background together.
         Equal by default.
@@ -173,9 +174,14 @@ def _places(
         mistake = "" if other is None else f", not {wrong}"
         raise ValueError(f"bumps on {geometry!r} take {name}{mistake}")
     array = np.atleast_1d(real_array(name, given))
-    if array.shape[1:] != ((3,) if on_sphere else ()) or array.size == 0:
-        what = "unit vectors [x, y, z]" if on_sphere else "angles"
+    if array.shape[1:] not in ([(3,), (2,)] if on_sphere else [()]) or not array.size:
+        what = "unit vectors, or of [colatitude, longitude]" if on_sphere else "angles"
         raise ValueError(f"{name} = {shown(given)} must be a nonempty list of {what}")
+    if on_sphere and array.shape[1] == 2:
+        polar = array[:, 0]
+        words = "is [colatitude, longitude]: the first must lie between 0 and pi"
+        check_entries(name, array, (polar >= 0) & (polar <= np.pi), words)
+        return sphere.points_at(polar, array[:, 1])
     if on_sphere:
         return unit_vectors(name, array)
     if geometry.axis is None:

@@ -192,9 +192,13 @@ class RunWriter(Observer):
 def save(run: Run, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a run of the density solver or of particles to a new store.
 
-    The states are all densities (perhaps with atoms), or all atoms; a particle run beside the
-    density run of a store belongs into ``"run.zarr/particles"``.  ``path``, ``overwrite`` and
-    errors are those of :class:`RunWriter`.
+    Parameters
+    ----------
+    run
+        Its states are all densities (perhaps with atoms), or all atoms.
+    path, overwrite
+        As for :class:`RunWriter`, with its errors; a particle run beside the density run of a
+        store belongs into ``"run.zarr/particles"``.
     """
     check_kind("run", run, Run, source="what solve returns or load reads")
     contents = stack_run(run)

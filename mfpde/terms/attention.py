@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import FloatArray, choice, real_number
 from mfpde.terms.attention_arguments import (
     LARGEST_BETA,
+    LARGEST_FACTOR,
     check_largest_logit,
     check_matrices,
     format_matrix,
@@ -97,7 +98,7 @@ class Attention(InteractionTerm):
     ) -> None:
         for name in others:
             raise refuse(name)
-        largest = LARGEST_BETA if bilinear is None else np.inf
+        largest = LARGEST_BETA if bilinear is None else LARGEST_FACTOR
         beta = real_number("beta", beta, at_least=0.0, at_most=largest)
         if not isinstance(normalized, bool | np.bool_):
             raise ValueError(f"normalized = {normalized!r} must be True or False")

@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import FloatArray, nearest, read_only, real_array
 
 LARGEST_BETA = 1000.0
+LARGEST_FACTOR = 1e100
+"""The largest beta of an attention with matrices D: beta |D| is at most 1000."""
 LARGEST_UNSHIFTED_BETA = 350.0
 """Largest beta |D|_2, whose exponentials and their squares are representable."""
 _KNOWN = ("beta", "normalized", "kernel", "bilinear", "value")

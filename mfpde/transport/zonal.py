@@ -130,8 +130,8 @@ class SemiLagrangianZonal(SemiLagrangian):
     """Conservative semi-Lagrangian transport from pole to pole."""
 
     periodic = False
-    # Moments err by 1e-6 in 3 units of time: the error in time is that of the grid.
-    tolerance_share = 0.02
+    # Masses err by more than the moments that are watched, in L1 by 2e-5 at d = 512.
+    tolerance_share = 0.002
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         super().__init__(grid, rtol)

@@ -9,6 +9,8 @@ draining time.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 import mfpde
@@ -43,14 +45,17 @@ def least_value(place: Place, scheme: str, seeds: range) -> float:
     """Least density over rough starts, in both directions, with steps of up to 10."""
     least = np.inf
     for seed in seeds:
-        run = mfpde.solve(
-            place.equation("ascent" if seed % 2 else "descent"),
-            place.rough_start(seed),
-            t_end=10.0,
-            rtol=1.0,
-            stop=[mfpde.StepLimit(20)],
-            transport=scheme,
-        )
+        with warnings.catch_warnings():
+            # Where the grid decides when mass leaves matters to no sign.
+            warnings.filterwarnings("ignore", "at t = .* a share", UserWarning)
+            run = mfpde.solve(
+                place.equation("ascent" if seed % 2 else "descent"),
+                place.rough_start(seed),
+                t_end=10.0,
+                rtol=1.0,
+                stop=[mfpde.StepLimit(20)],
+                transport=scheme,
+            )
         least = min(least, float(run.diagnostics["minimum"].min()))
         least = min(least, float(run.final.density.values.min()))
     return least
