@@ -52,7 +52,7 @@ class DrainingTransport(FluxTransport):
     """
 
     method_in_time = SSPRK43
-    draining_share = 0.8
+    draining_share = 0.7
 
     @abstractmethod
     def drained(

@@ -108,8 +108,6 @@ class ZonalTransport(LineTransport):
 class DonorBlendedZonal(ZonalTransport):
     """Donor blending with limited sixth-order edge values in smooth regions."""
 
-    tolerance_share = 1.0
-
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
