@@ -7,23 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.commands.answers import complain
+from mfpde.settings.overrides import flatten
 from mfpde.storage import StoreError, load, read_description
 from mfpde.storage.files import has_journal
 from mfpde.viewer import NamedRun
 
 LONGEST = 36
 """Letters of a value beside a run on a page."""
-
-
-def flatten(record: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Return the entries of nested tables by dotted names, as ``--set`` takes them."""
-    found: dict[str, Any] = {}
-    for name, value in record.items():
-        if isinstance(value, Mapping):
-            found |= flatten(value, f"{above}{name}.")
-        elif value is not None:
-            found[f"{above}{name}"] = value
-    return found
 
 
 def settings_of(store: str | Path) -> dict[str, Any]:

@@ -78,6 +78,17 @@ def value_of(data: Mapping[str, Any], name: str) -> Any:
     return table
 
 
+def flatten(table: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Return the values in nested tables by their dotted names."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping) and value:
+            found |= flatten(value, f"{above}{key}.")
+        else:
+            found[f"{above}{key}"] = value
+    return found
+
+
 def _place_in(table: dict[str, Any] | list[Any], key: str, said_by: str) -> Any:
     """Return what finds ``key``: itself, or a number in a list."""
     if isinstance(table, dict):

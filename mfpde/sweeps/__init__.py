@@ -28,7 +28,7 @@ can be spanned by its dotted name: seeds, matrices, whole sections (a list of ta
 
 A run is known by a hash of its settings and of the version of mfpde; each is one store in the
 folder. Started again, a sweep skips what is done, goes on with what was interrupted, and computes
-again what failed. The section [particles] is left aside.
+again what failed. Particles are left to `mfpde run`.
 
     mfpde sweep sweep.toml                               one after the other
     mfpde sweep sweep.toml --workers 8                   processes of this machine

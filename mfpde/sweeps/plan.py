@@ -8,12 +8,12 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mfpde.settings.base import Section, SettingsError, check_path, mark_lines
-from mfpde.settings.overrides import ABSENT, change, remove
+from mfpde.settings.overrides import ABSENT, change, flatten, remove
 from mfpde.settings.settings import Settings, settings_from_dict
 from mfpde.version import __version__
 
@@ -22,11 +22,7 @@ Axis = Sequence[tuple[Any, Mapping[str, Any]]]
 CASE = "case"
 """Name of the axis of the cases."""
 MOST_RUNS = 1_000_000
-ASIDE = "particles"
-"""A section that belongs to a run of its own, not to one of a sweep."""
-MOST_LINES = 10
 LONGEST_VALUE = 40
-_DIGITS = 16
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ def _read_cases(given: Any) -> Axis:
         )
     found: dict[str, dict[str, Any]] = {}
     for number, table in enumerate(given, start=1):
-        changes = dict(_flatten(table))
+        changes = flatten(table)
         name = str(changes.pop("name", number))
         if name in found:
             raise SettingsError(f"[[sweep.cases]] name = {name!r} is there twice")
@@ -98,22 +94,13 @@ def _read_values(table: Any) -> dict[str, list[Any]]:
     where = "[sweep.product]"
     if not isinstance(table, Mapping | None):
         raise SettingsError(f"{where} = {table!r} must be a table of settings")
-    found = dict(_flatten(table or {}))
+    found = flatten(table or {})
     for name, values in found.items():
         if not (isinstance(values, list) and values):
             raise SettingsError(
                 f"{where} {name} = {values!r} must be a list of values, one or more"
             )
     return found
-
-
-def _flatten(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the dotted names of all values in nested tables, with the values."""
-    for key, value in table.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flatten(value, f"{above}{key}.")
-        else:
-            yield f"{above}{key}", value
 
 
 class PlannedRun(NamedTuple):
@@ -149,55 +136,43 @@ def plan_runs(
     Raises
     ------
     SettingsError
-        With a line for each error, which names the run.
+        With a line for each error of the first run that has any, which names the run.
     """
     found: dict[str, PlannedRun] = {}
-    lines: list[str] = []
     for chosen in itertools.product(*axes.values()):
         parameters = {
             axis: value for axis, (value, _) in zip(axes, chosen, strict=True)
         }
         label = ", ".join(map(_describe_value, parameters.items())) or "the base"
-        data = {name: copy.deepcopy(one) for name, one in base.items() if name != ASIDE}
+        data = copy.deepcopy(dict(base))
         try:
             for _, changes in chosen:
                 _change_settings(data, changes)
             settings = settings_from_dict(data)
         except SettingsError as error:
-            lines += mark_lines(error, f"run with {label}:")
-            continue
+            lines = mark_lines(error, f"run with {label}:")
+            raise SettingsError("\n".join(lines)) from error
         run = PlannedRun(name_run(settings), settings.to_json(), parameters, label)
         if run.name in found:
-            lines.append(
+            raise SettingsError(
                 f"the runs with {found[run.name].label} and with {label} have the same "
                 "settings: leave one of them out"
             )
         found[run.name] = run
-    if lines:
-        rest = len(lines) - MOST_LINES
-        more = [f"... and {rest} lines more"] if rest > 0 else []
-        raise SettingsError("\n".join([*lines[:MOST_LINES], *more]))
     return tuple(found.values())
 
 
 def name_run(settings: Settings) -> str:
     """Return the hash that a run of these settings is known by, with this version."""
-    data = json.loads(settings.to_json(), parse_float=_read_number)
-    text = json.dumps([__version__, data], sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:_DIGITS]
-
-
-def _read_number(text: str) -> float:
-    """Return a number of JSON in one form: 1.0 is 1."""
-    value = float(text)
-    return int(value) if value.is_integer() else value
+    text = json.dumps([__version__, settings.data], sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
 def _change_settings(data: dict[str, Any], changes: Mapping[str, Any]) -> None:
     for name, value in changes.items():
         if value == ABSENT:
             remove(data, name)
-        elif name.partition(".")[0] != ASIDE:
+        else:
             change(data, name, copy.deepcopy(value), "[sweep]")
 
 
