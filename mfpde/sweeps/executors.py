@@ -23,6 +23,7 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, resource_tracker
+from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -117,28 +118,31 @@ def start_server() -> Any:
 @contextmanager
 def _open_processes(workers: int) -> Iterator[Executor]:
     """Let the block have processes of this machine, which end with it and with this process."""
-    executor = ProcessPoolExecutor(workers, start_server(), initializer=_begin_worker)
+    context = start_server()
+    # What only this process holds is closed when it ends, however it ends.
+    end, held = context.Pipe(duplex=False)
+    executor = ProcessPoolExecutor(
+        workers, context, initializer=_begin_worker, initargs=(end,)
+    )
     try:
         yield executor
     except BaseException:
         # Nobody waits for the runs that are under way.
-        for process in [*executor._processes.values()]:
-            process.kill()
+        held.close()
         raise
     finally:
         executor.shutdown(cancel_futures=True)
 
 
-def _begin_worker() -> None:
-    """Leave interruptions to the process of the sweep, and end with it."""
+def _begin_worker(end: Connection) -> None:
+    """Leave interruptions to the process of the sweep, and end with its end of the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=_end_with_sweep, daemon=True).start()
+    threading.Thread(target=_end_with_pipe, args=(end,), daemon=True).start()
 
 
-def _end_with_sweep() -> None:
-    if (sweep := multiprocessing.parent_process()) is not None:
-        sweep.join()
+def _end_with_pipe(end: Connection) -> None:
+    end.poll(None)
     os._exit(1)
 
 
