@@ -73,21 +73,20 @@ def execute(run: PlannedRun, records: SweepRecords) -> str:
 
 def _judge_run(record: RunRecord, run: Run, settings: Settings) -> RunRecord:
     """Return the record of how a run ended."""
-    if run.stop.kind == "interrupted":
+    kind, summary = run.stop.kind, summarize_end(run)
+    if kind == "interrupted":
         raise KeyboardInterrupt
-    summary, state, reason = summarize_end(run), "finished", ""
-    if run.stop.kind in FAILURES:
-        state, reason = "failed", run.reason
-    elif run.stop.kind in LIMITS:
+    if kind in FAILURES:
+        return replace(record, state="failed", error=run.reason, summary=summary)
+    if kind in LIMITS:
         t_end = settings.solve_arguments()["t_end"]
-        state, reason = (
-            "stopped",
-            f"{LIMITS[run.stop.kind]} at t = {run.final_time:.6g} of {t_end:g}; the same "
-            "sweep goes on from there, as far again",
+        reason = (
+            f"{LIMITS[kind]} at t = {run.final_time:.6g} of {t_end:g}; the same sweep goes "
+            "on from there, as far again"
         )
-    if state == "finished":
-        summary |= summarize_results(run)
-    return replace(record, state=state, error=reason, summary=summary)
+        return replace(record, state="stopped", error=reason, summary=summary)
+    summary |= summarize_results(run)
+    return replace(record, state="finished", summary=summary)
 
 
 def _compute_run(settings: Settings, store: Path, *, anew: bool) -> Run:

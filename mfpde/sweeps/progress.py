@@ -6,15 +6,11 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from mfpde.arrays import printable
-from mfpde.runs.progress import occasional_lines, progress_bar
+from mfpde.runs.progress import progress_bar
 from mfpde.storage import StoreError
 from mfpde.sweeps.records import SweepRecords
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 MOST_SHOWN = 3
 
@@ -30,40 +26,29 @@ class SweepProgress:
         self._records, self._began = records, time.time()
 
     def __str__(self) -> str:
-        ended = self.counts.total()
-        told = [
-            f"{self.counts[s]} {s}" for s in ("stopped", "failed") if self.counts[s]
-        ]
-        words = ", ".join([f"{ended}/{len(self.labels)} runs", *told])
+        told = [f"{self.counts.total()}/{len(self.labels)} runs"]
+        told += [f"{count} {s}" for s, count in self.counts.items() if s != "finished"]
         now, running = time.time(), []
         with suppress(StoreError):
             running = self._records.running(self._began)[:MOST_SHOWN]
         lines = [f"{now - r.since:.0f} s: {self.labels.get(r.name)}" for r in running]
-        return printable("; ".join([words, *lines]))
+        return printable("; ".join([", ".join(told), *lines]))
 
 
-def show_progress(
-    states: Iterable[str], progress: SweepProgress, console: Console | None = None
-) -> Iterator[str]:
-    """Yield the states of runs as they end, and show the progress, by default on stderr.
+def show_progress(states: Iterable[str], progress: SweepProgress) -> Iterator[str]:
+    """Yield the states of runs as they end, and show the progress on stderr.
 
-    On a console that is no terminal a line is written every now and then.
+    In a log it is one line at the end: meanwhile `mfpde sweep --list` tells what has ended.
     """
     from rich import progress as bars
-    from rich.console import Console
 
-    console = console or Console(stderr=True)
     columns = (
         bars.BarColumn(bar_width=20),
         bars.TimeRemainingColumn(compact=True),
         bars.TextColumn("left  {task.fields[progress]}", markup=False),
     )
-    is_drawn = console.is_terminal or console.is_jupyter
-    write_line = occasional_lines(console)
-    with progress_bar(*columns, console=console, disable=not is_drawn) as bar:
+    with progress_bar(*columns) as bar:
         line = bar.add_task("", total=len(progress.labels), progress=progress)
         for state in bar.track(states, task_id=line):
             progress.counts[state] += 1
-            if not is_drawn:
-                write_line(progress)
             yield state

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_SHOWN = 5
+"""Runs of which the reason is shown; all are in ``Sweep.reasons``."""
 
 
 class Sweep(Printed):
@@ -192,12 +193,8 @@ class Sweep(Printed):
         over = ", ".join(self.varied) or "nothing"
         lines = [f"{len(self.runs)} runs over {over}: {counts}", f"in {self.folder}"]
         for state in ("stopped", "failed"):
-            reasons = list(self.reasons(state).items())
-            lines += [f"{state}: {name}: {why}" for name, why in reasons[:MOST_SHOWN]]
-            if len(reasons) > MOST_SHOWN:
-                lines.append(
-                    f"... and {len(reasons) - MOST_SHOWN} more in .reasons({state!r})"
-                )
+            first = [*self.reasons(state).items()][:MOST_SHOWN]
+            lines += [f"{state}: {name}: {why}" for name, why in first]
         return "\n".join(lines)
 
 
