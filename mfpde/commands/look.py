@@ -27,9 +27,9 @@ def show(
     say(run)
     if origin:
         say(f"\n{stores.describe_origin(store, run.statistics)}")
-    if mfpde.storage.has_particles(store):
-        particles = mfpde.load(Path(store, mfpde.storage.PARTICLES))
-        say(f"\n{report.compare_with_particles(run, particles)}")
+    beside = Path(store, mfpde.storage.PARTICLES)
+    if stores.is_store(beside):
+        say(f"\n{report.compare_with_particles(run, mfpde.load(beside))}")
     return DONE
 
 

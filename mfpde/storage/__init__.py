@@ -21,7 +21,6 @@ from mfpde.runs.stored_names import PARTICLES
 from mfpde.storage.files import StoreError
 from mfpde.storage.stored_runs import (
     RunWriter,
-    has_particles,
     load,
     matches_stored,
     read_description,
@@ -33,7 +32,6 @@ __all__ = [
     "PARTICLES",
     "RunWriter",
     "StoreError",
-    "has_particles",
     "load",
     "matches_stored",
     "read_description",

@@ -14,7 +14,6 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -137,8 +136,9 @@ class Journal:
                 raise ValueError("it does not match its checksum")
             if not data:
                 return Row(text)
-            record = np.frombuffer(data, _read_type(kind), 1)[0]
-            return Row(text, {name: record[name] for name in record.dtype.names})
+            parts = [(name, one, tuple(size)) for name, one, size in json.loads(kind)]
+            record = np.frombuffer(data, np.dtype(parts), 1)[0]
+            return Row(text, {name: record[name] for name, *_ in parts})
 
     def read_attributes(self) -> dict[str, Any]:
         """Return all that is said of the run; raise ``StoreError`` if it was changed."""
@@ -155,13 +155,6 @@ class Journal:
             ) from error
         except sqlite3.DatabaseError as error:
             raise StoreError(f"{self.file} is damaged: {error}") from error
-
-
-@lru_cache(maxsize=64)
-def _read_type(text: str) -> np.dtype[Any]:
-    return np.dtype(
-        [(name, kind, tuple(size)) for name, kind, size in json.loads(text)]
-    )
 
 
 def _checksum(number: int, text: str, kind: str, data: bytes) -> int:

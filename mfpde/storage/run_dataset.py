@@ -104,12 +104,11 @@ def build_dataset(run: Run) -> xr.Dataset:
 
 def stack_run(run: Run) -> Contents:
     """Return what a store of a run holds."""
-    final, track = run.final, run.track
-    sightings = [""] * len(run.times)
+    final, track, count = run.final, run.track, len(run.times)
     geometry = None if isinstance(final, Atoms) else as_measure(final).geometry
     attributes = describe_beginning(run.dynamics, geometry) | describe_end(run)
-    about = {"quantities": dict(run.quantities), "saves": len(run.times)}
-    attributes |= make_attributes(**about)
+    attributes |= make_attributes(quantities=dict(run.quantities), saves=count)
+    sightings = [""] * count
     if track is not None:
         attributes |= make_attributes(junctions=track.junctions)
         sightings = [*map(to_json, zip(track.verdicts, track.seen, strict=True))]
@@ -129,23 +128,19 @@ def stack_rows(rows: Sequence[Row], attributes: Mapping[str, Any]) -> Contents:
     Dimensions may grow from row to row, as the number of atoms does: beyond is NaN.
     """
     description = parse_attributes(attributes)
-    examples = {TIME: np.empty(())}
+    about: dict[str, Variable] = {}
+    sizes = {TIME: len(rows)}
     for row in rows:
-        examples |= row.arrays
-    about = {
-        name: _describe_variable(name, values.ndim, description)
-        for name, values in examples.items()
-    }
-    sizes = _find_sizes(rows, about)
+        for name, values in row.arrays.items():
+            if name not in about:
+                about[name] = _describe_variable(name, values.ndim, description)
+            for axis, size in zip(about[name].dimensions, values.shape, strict=True):
+                sizes[axis] = max(size, sizes.get(axis, 0))
     variables = {}
     for name, meant in about.items():
-        shape = (len(rows), *(sizes[axis] for axis in meant.dimensions))
-        stacked: Any = np.full(shape, np.nan)
-        for index, row in enumerate(rows):
-            if name in row.arrays:
-                values = row.arrays[name]
-                stacked[(index, *map(slice, values.shape))] = values
-        variables[name] = StoredArray((TIME, *meant.dimensions), stacked, meant.words)
+        dimensions = (TIME, *meant.dimensions)
+        values = _stack_values(rows, name, [sizes[axis] for axis in dimensions])
+        variables[name] = StoredArray(dimensions, values, meant.words)
     if description.geometry is not None:
         for axis, angles in describe_grid(description.geometry)[0].items():
             variables[axis] = StoredArray((axis,), angles, VARIABLES[axis].words)
@@ -154,14 +149,14 @@ def stack_rows(rows: Sequence[Row], attributes: Mapping[str, Any]) -> Contents:
     return Contents(variables, {**attributes, **seen})
 
 
-def _find_sizes(rows: Sequence[Row], about: Mapping[str, Variable]) -> dict[str, int]:
-    """Return the largest size of each dimension."""
-    sizes: dict[str, int] = {}
-    for row in rows:
-        for name, values in row.arrays.items():
-            for axis, size in zip(about[name].dimensions, values.shape, strict=True):
-                sizes[axis] = max(size, sizes.get(axis, 0))
-    return sizes
+def _stack_values(rows: Sequence[Row], name: str, shape: list[int]) -> FloatArray:
+    """Return an array of the rows as one of this shape."""
+    stacked: Any = np.full(shape, np.nan)
+    for index, row in enumerate(rows):
+        if name in row.arrays:
+            values = row.arrays[name]
+            stacked[(index, *map(slice, values.shape))] = values
+    return stacked  # type: ignore[no-any-return]
 
 
 def _describe_variable(name: str, ndim: int, description: Description) -> Variable:
@@ -183,12 +178,14 @@ def build_run(contents: Contents, path: object) -> Run:
         for name, array in contents.variables.items()
         if array.dimensions[0] == TIME
     }
-    saves, count = description.saves, len(arrays[TIME])
-    if not count:
+    if TIME not in arrays:
         raise StoreError(f"{path} holds no saved state: the run ended before its first")
-    rows = [{name: arrays[name][i] for name in arrays} for i in range(count)]
+    rows = [
+        {name: arrays[name][i] for name in arrays} for i in range(len(arrays[TIME]))
+    ]
     states = [decode_state(row, description.geometry) for row in rows]
-    times, final = arrays[TIME][:saves], states[-1]
+    saves, final = description.saves, states[-1]
+    times = arrays[TIME][:saves]
     final_time = description.final_time
     if final_time is None:
         final_time = float(times[-1])

@@ -24,8 +24,8 @@ from mfpde.runs.layers import Dynamics
 from mfpde.runs.observer import Observer
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import ENDED
-from mfpde.runs.stored_names import PARTICLES, TIME
-from mfpde.storage.files import DESCRIPTION, check_path, has_journal, name_damage
+from mfpde.runs.stored_names import TIME
+from mfpde.storage.files import check_path, has_journal, name_damage
 from mfpde.storage.journal import (
     BEGINNING,
     CHECKPOINT,
@@ -291,8 +291,3 @@ def matches_stored(path: str | Path, dynamics: Dynamics) -> bool:
     """Whether ``dynamics`` is what the run at ``path`` was begun with."""
     given = describe_beginning(dynamics, None)
     return bool(stored_attributes(path)["equation"] == given["equation"])
-
-
-def has_particles(path: str | Path) -> bool:
-    """Whether there is a particle run beside the density run in the store at ``path``."""
-    return (Path(path) / PARTICLES / DESCRIPTION).is_file()
