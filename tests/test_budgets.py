@@ -46,7 +46,6 @@ MARGIN = 1.1
 CORE = "the numerical core is still to be made light"
 ANALYSIS = "the analysis of measures is still to be made light"
 PROOF = "the proof is still to be halved"
-EDGES = "the last tenth of the edges is not out yet"
 OVER = {
     **dict.fromkeys(("geometry", "transport", "terms", "measures"), CORE),
     "solver, runs": CORE,
@@ -54,7 +53,6 @@ OVER = {
     "branches, theory, studies": ANALYSIS,
     **dict.fromkeys(("mfpde", "modules", "median", "participles"), CORE),
     **dict.fromkeys(("tests", "validation", "benchmarks"), PROOF),
-    "storage, sweeps": EDGES,
 }
 
 NOUNS_AND_VERBS = re.compile(
