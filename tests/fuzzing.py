@@ -22,7 +22,7 @@ SCHEMES = {
         "labels",
         "spectral_labels",
     ),
-    "zonal": ("donor_blended", "semi_lagrangian"),
+    "zonal": ("semi_lagrangian",),
 }
 # What a number of a settings file, a weight or a bias may be that is no usual one.
 EXTREMES = (0.0, 5e-324, -5e-324, 1e-300, 1e8, -1e30, 1e50, -1e50)

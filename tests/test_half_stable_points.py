@@ -46,7 +46,7 @@ class TestMassThatTheGridHolds:
 
     @pytest.mark.parametrize(
         ("cells", "transport"),
-        [(96, "donor_blended"), (96, "semi_lagrangian"), (192, "semi_lagrangian")],
+        [(96, "semi_lagrangian"), (192, "semi_lagrangian")],
     )
     def test_it_is_noted_on_each_grid_and_by_each_scheme(self, cells, transport):
         grid = Zonal(5, cells)

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.special import spherical_in
 
@@ -21,7 +19,7 @@ from mfpde import (
     uniform,
 )
 from mfpde.transport import State, scheme_for
-from mfpde.transport.line import brake, spread_both_ways
+from mfpde.transport.line import spread_both_ways
 from validation.sphere_cases import AXES, l1_distance, moebius, unit, von_mises
 
 
@@ -126,18 +124,6 @@ def test_one_relu_neuron(axis):
     # A jump costs O(h) in L1 whatever the scheme.
     assert np.log2(errors[0] / errors[1]) >= 0.9
     assert errors[1] <= 8e-3
-
-
-@given(flow=st.floats(-1e3, 1e3), withheld=st.floats(-1e3, 1e3))
-def test_what_is_withheld_brakes_only(flow, withheld):
-    sent = brake(flow, withheld)
-    assert min(flow, 0.0) <= sent <= max(flow, 0.0)
-    if np.sign(flow) * np.sign(withheld) <= 0:
-        assert sent == flow
-    elif abs(withheld) <= abs(flow):
-        assert sent == flow - withheld
-    else:
-        assert sent == 0.0
 
 
 def test_mass_carried_to_a_kink_rests_on_it():

@@ -10,7 +10,6 @@ import mfpde
 from mfpde.geometry import Geometry
 from mfpde.terms.activations import ACTIVATIONS, find_activation
 from mfpde.terms.funk_hecke import band_limit, eigenvalues
-from mfpde.transport.kinks import withheld_drift
 
 
 def quadrature_eigenvalue(beta: float, dimension: int, degree: int) -> float:
@@ -144,91 +143,6 @@ def test_points_of_another_dimension_are_refused(dimension: int) -> None:
         for method in (perceptron.value, perceptron.drift, perceptron.preactivations):
             with pytest.raises(ValueError, match=rf"points .* {dimension} entries"):
                 method(wrong)
-
-
-def cells_beside_a_kink(
-    slope_angle: float, spacing: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distances z from the equator, points there, and half edges turned by an angle."""
-    z = np.linspace(-1.5, 1.5, 601) * spacing
-    points = np.stack([np.cos(z), np.zeros_like(z), np.sin(z)], axis=-1)
-    north = np.stack([-np.sin(z), np.zeros_like(z), np.cos(z)], axis=-1)
-    east = np.broadcast_to([0.0, 1.0, 0.0], points.shape)
-    cosine, sine = np.cos(slope_angle), np.sin(slope_angle)
-    edges = np.stack([cosine * north + sine * east, cosine * east - sine * north])
-    return z, points, spacing / 2 * edges
-
-
-@pytest.mark.parametrize("weight", [-0.7, 0.4])
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("slope_angle", [0.0, 0.3, np.pi / 4, 1.4])
-def test_mass_that_jumps_from_cell_to_cell_rests_on_a_kink_in_the_mean(
-    slope_angle: float, sign: int, weight: float
-) -> None:
-    spacing = 0.02
-    neuron = mfpde.Perceptron([[0.0, 0.0, 2.0]], [weight], biases=[0.0])
-    z, points, half_edges = cells_beside_a_kink(slope_angle, spacing)
-    held = withheld_drift(neuron, points, half_edges, sign)
-    where = held.any(axis=-1)
-    np.testing.assert_allclose(held[where], neuron.drift(points)[where], atol=1e-15)
-    if sign * weight > 0:
-        assert not where.any()
-        return
-    assert (z[where] > 0).all()
-    # Rates of the two jumps are as the components of the velocity.
-    falls = spacing * np.abs([np.cos(slope_angle), np.sin(slope_angle)])
-    rng = np.random.default_rng(5)
-    places = rng.uniform(20, 21, 20_000) * spacing
-    while (moving := places > z[where].max()).any():
-        jumps = rng.choice(falls, size=moving.sum(), p=falls / falls.sum())
-        places[moving] -= jumps
-    assert places.mean() == pytest.approx(0.0, abs=0.02 * spacing)
-
-
-@pytest.mark.parametrize("spacing", [0.2, 0.02, 1e-4])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_mass_stops_at_a_kink_on_a_face_in_the_cell_that_it_comes_from(
-    spacing: float, sign: int
-) -> None:
-    """Half a cell along the sphere is longer than its height over the kink's plane."""
-    z = np.array([-0.5, 0.5]) * spacing
-    points = np.stack([np.cos(z), np.zeros(2), np.sin(z)], axis=-1)
-    half_edges = 0.5 * spacing * np.stack([-np.sin(z), 0 * z, np.cos(z)], axis=-1)[None]
-    # Both push mass towards +z under sign.
-    north = mfpde.Perceptron([[0.0, 0.0, 1.0]], [0.7 * sign])
-    south = mfpde.Perceptron([[0.0, 0.0, -1.0]], [-0.4 * sign])
-    both = mfpde.Perceptron([[0.0, 0.0, 1.0], [0.0, 0.0, -3.0]], [0.7 * sign, -sign])
-    assert not withheld_drift(north, points, half_edges, sign).any()
-    held = withheld_drift(south, points, half_edges, sign)
-    np.testing.assert_array_equal(held.any(axis=-1), [True, False])
-    held = withheld_drift(both, points, half_edges, sign)
-    np.testing.assert_array_equal(held.any(axis=-1), [True, False])
-
-
-@pytest.mark.parametrize("bias", [0.0, 0.3])
-def test_what_another_neuron_brings_to_a_kink_is_not_driven_out_of_it(
-    bias: float,
-) -> None:
-    spacing = 0.02
-    z, points, half_edges = cells_beside_a_kink(0.0, spacing)
-    axis = np.array([0.0, 0.0, 1.0])
-    moved = np.sin(z) - bias
-    points = np.stack([np.sqrt(1 - moved**2), np.zeros_like(z), moved], axis=-1)
-    pair = mfpde.Perceptron([2 * axis, -axis], [0.4, -0.3], biases=[2 * bias, -bias])
-    other = mfpde.Perceptron([2 * axis, -axis], [0.4, -0.3], biases=[2 * bias, -0.1])
-    held = withheld_drift(pair, points, half_edges, 1)
-    inside = np.abs(z) < 0.49 * spacing
-    np.testing.assert_allclose(held[inside], pair.drift(points)[inside], atol=1e-15)
-    assert not held[np.abs(z) > 0.51 * spacing].any()
-    # Without one from behind, or with one whose kink is elsewhere, it leaves.
-    assert not withheld_drift(other, points, half_edges, 1)[z > 0].any()
-
-
-@pytest.mark.parametrize("name", [name for name in ACTIVATIONS if name != "relu"])
-def test_nothing_is_withheld_without_a_silent_half_space(name: str) -> None:
-    neuron = mfpde.Perceptron([[0.0, 0.0, 1.0]], [-1.0], name)
-    _, points, half_edges = cells_beside_a_kink(0.3, 0.02)
-    assert not withheld_drift(neuron, points, half_edges, 1).any()
 
 
 def test_random_perceptron_repeats_the_authors_weights() -> None:

@@ -38,6 +38,7 @@ REACH_OF_JUMPS = int(FAR[-1] + 0.5)
 EMPTY = 1e-2
 """A step below this share of the mean density is none."""
 _DILATIONS = 2
+_DUST = 1e-6
 
 
 def jump_faces(
@@ -158,13 +159,15 @@ def _steps(
     return np.where(is_jump, step, 0.0)
 
 
-def holds_mass(masses: FloatArray, faces: IntArray) -> BoolArray:
-    """Whether there is mass on both sides of a face: in high dimension areas are tiny."""
-    reach = REACH_OF_JUMPS
-    cumulated = np.concatenate([[0.0], np.cumsum(masses)])
-    above = cumulated[faces + 1 + reach] - cumulated[faces + 1]
-    below = cumulated[faces + 1] - cumulated[faces + 1 - reach]
-    return np.asarray(np.minimum(above, below) > 1e-6 * cumulated[-1])
+def holds_area(shares: FloatArray, faces: IntArray) -> BoolArray:
+    """Whether cells with these ``shares`` of the area are more than dust on both sides of a face.
+
+    In high dimension they are tiny but beside the equator.
+    """
+    cumulated = np.concatenate([[0.0], np.cumsum(shares)])
+    above = cumulated[faces + 1 + REACH_OF_JUMPS] - cumulated[faces + 1]
+    below = cumulated[faces + 1] - cumulated[faces + 1 - REACH_OF_JUMPS]
+    return np.asarray(np.minimum(above, below) > _DUST)
 
 
 def _steepest(found: BoolArray, rises: FloatArray) -> IntArray:

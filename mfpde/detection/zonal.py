@@ -13,7 +13,7 @@ from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.balls import ball_radius
 from mfpde.detection.decision import LEAST_SHARE
 from mfpde.detection.field import VelocityField, coarse_differences, coarsened
-from mfpde.detection.jumps import REACH_OF_JUMPS, holds_mass, jump_faces
+from mfpde.detection.jumps import REACH_OF_JUMPS, holds_area, jump_faces
 from mfpde.detection.line import line_report
 from mfpde.detection.line_basins import REACH, AngleInterval, Gaps, Line, LineCore, Part
 from mfpde.detection.report import REST, ConcentrationReport
@@ -191,9 +191,9 @@ def _mean(values: FloatArray, weights: FloatArray) -> float:
 
 
 def _jumps(density: Density, zonal: Zonal) -> FloatArray:
-    """Polar angles (k,) of the density's jumps, where there is mass on both sides."""
+    """Polar angles (k,) of the density's jumps, where cells on both sides hold area."""
     faces = np.arange(REACH_OF_JUMPS - 1, zonal.num_cells - REACH_OF_JUMPS)
     mean = density.total_mass / zonal.areas.sum()
-    counted = holds_mass(density.masses, faces)
+    counted = holds_area(zonal.area_shares, faces)
     found = jump_faces(density.values, faces, mean=mean, counted=counted)
     return np.asarray(zonal.face_angles[1:][found])

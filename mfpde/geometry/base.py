@@ -123,11 +123,6 @@ class Geometry(ABC):
         """Orthonormal tangent vectors at the cell centres, (directions, *shape, d)."""
 
     @property
-    def half_edges(self) -> FloatArray:
-        """Tangent vectors from the centres to faces of the cells, (directions, *shape, d)."""
-        return 0.5 * self.spacing * self.tangents
-
-    @property
     @abstractmethod
     def max_degree(self) -> int:
         """Largest degree that the grid represents without aliasing."""

@@ -145,17 +145,6 @@ class Sphere(Geometry):
         )
         return read_only(np.stack([south, east]))
 
-    @cached_property
-    def half_edges(self) -> FloatArray:
-        """Tangent vectors from the centres to the south and east faces, (2, nlat, nlon, 3).
-
-        A vector to the east is half as long as the group of its cell.
-        """
-        grid = self.rings
-        widths = np.sin(grid.colatitudes) * self.longitude_step * grid.group_sizes
-        lengths = np.stack([np.diff(grid.face_colatitudes), widths])
-        return read_only(0.5 * lengths[:, :, np.newaxis, np.newaxis] * self.tangents)
-
     @property
     def max_degree(self) -> int:
         """Largest degree that the rings and the cells of a ring both represent."""

@@ -91,12 +91,13 @@ def solve(
         One or several conditions that end the run early: :class:`SteadyState`,
         :class:`StepLimit`, :class:`WallTimeLimit`.  A steady state ends the last layer only.
     transport
-        ``"donor_blended"`` (fifth order in smooth regions, third order on the sphere;
+        On the circle and the sphere ``"donor_blended"`` (fifth order in smooth regions, third
+        order on the sphere;
         atoms move on the grid; where the blend ends, within ten cells of an atom, its
         differences have no limiter, and densities alternate from cell to cell by some 1e-3),
         on the circle and zonal grids ``"semi_lagrangian"`` (steps that no cell limits, of
         fourth order in time, least diffusive: atoms on the grid are pinned, and each step's
-        remap flattens what is a cell or two wide), on both
+        remap flattens what is a cell or two wide; on zonal grids the only one), on the circle
         ``"semi_lagrangian_donor_blended"`` (the last until 30 % of the mass are in structures
         of a cell or two, at ``run.statistics["semi_lagrangian_until"]``, then donor-blended:
         several times faster than the latter alone at equal error of the moments), or on the
@@ -106,8 +107,8 @@ def solve(
         cells along characteristics, and what is saved is their push-forward; with
         ``"spectral_labels"`` after a spectral phase.  They carry one density alone: no
         diffusion or atoms; they go on from layer to layer, and from ``run.final``
-        to a run that starts there.  By default semi-Lagrangian on zonal grids of dimension
-        above 30 and on the circle with exact atoms; spectral and labels on the sphere, where
+        to a run that starts there.  By default semi-Lagrangian on zonal grids and on the
+        circle with exact atoms; spectral and labels on the sphere, where
         they can carry the run and the kernel's degree is at most 64; else the two of several
         phases.
     atoms

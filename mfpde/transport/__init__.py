@@ -26,11 +26,7 @@ from mfpde.transport.phases import SMOOTH, Phases, SmoothTransport
 from mfpde.transport.spectral import ResolvedSpectral, Spectral
 from mfpde.transport.sphere import DonorBlendedSphere
 from mfpde.transport.state import Flow, State
-from mfpde.transport.zonal import (
-    DonorBlendedZonal,
-    ResolvedSemiLagrangianZonal,
-    SemiLagrangianZonal,
-)
+from mfpde.transport.zonal import SemiLagrangianZonal
 
 __all__ = [
     "LARGEST_DEGREE",
@@ -45,9 +41,6 @@ __all__ = [
     "register_scheme",
     "scheme_for",
 ]
-
-# Above this dimension zonal densities are bumps a few cells wide, which travel far.
-LARGEST_DONOR_BLENDED_DIMENSION = 30
 
 
 @dataclass(frozen=True)
@@ -115,15 +108,7 @@ register_scheme(
         moves_labels=True,
     ),
 )
-register_scheme(Zonal, Scheme("donor_blended", DonorBlendedZonal))
 register_scheme(Zonal, Scheme("semi_lagrangian", SemiLagrangianZonal))
-register_scheme(
-    Zonal,
-    Scheme(
-        "semi_lagrangian_donor_blended",
-        _in_phases(ResolvedSemiLagrangianZonal, DonorBlendedZonal),
-    ),
-)
 
 
 def _schemes_of(geometry: Geometry) -> dict[str, Scheme]:
@@ -142,13 +127,13 @@ def default_scheme(
 ) -> str:
     """Name of the scheme for ``geometry`` if none is asked for.
 
-    The semi-Lagrangian scheme, the least diffusive one, is the default on zonal grids with
-    d > 30, and on the circle if atoms leave the grid (``exact_atoms``).  On the sphere labels
-    that carry the mass are, after a spectral phase, where nothing but a density moves
-    (``labels``).  The donor-blended scheme, with which atoms move on the grid, is the default
-    elsewhere; on lines after a semi-Lagrangian phase and on the sphere after a spectral
-    one, which last while the grid resolves the density.  On a geometry of one's own it is the
-    first scheme registered for it.
+    The semi-Lagrangian scheme, the least diffusive one, is the default on zonal grids, and on
+    the circle if atoms leave the grid (``exact_atoms``).  On the sphere labels that carry the
+    mass are, after a spectral phase, where nothing but a density moves (``labels``).  The
+    donor-blended scheme, with which atoms move on the grid, is the default elsewhere; on the
+    circle after a semi-Lagrangian phase and on the sphere after a spectral one, which last
+    while the grid resolves the density.  On a geometry of one's own it is the first scheme
+    registered for it.
     """
     del exact_atoms, labels
     return next(iter(_schemes_of(geometry)))
@@ -164,13 +149,6 @@ def _(geometry: Circle, *, exact_atoms: bool = False, labels: bool = False) -> s
 def _(geometry: Sphere, *, exact_atoms: bool = False, labels: bool = False) -> str:
     del geometry, exact_atoms
     return "spectral_labels" if labels else "spectral_donor_blended"
-
-
-@default_scheme.register
-def _(geometry: Zonal, *, exact_atoms: bool = False, labels: bool = False) -> str:
-    del exact_atoms, labels
-    is_high = geometry.dimension > LARGEST_DONOR_BLENDED_DIMENSION
-    return "semi_lagrangian" if is_high else "semi_lagrangian_donor_blended"
 
 
 def scheme_for(

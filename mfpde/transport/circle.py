@@ -24,7 +24,6 @@ from mfpde.compiled import compiled
 from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.line import (
     GHOSTS,
-    brake,
     face_blends,
     fifth_order_flux,
     wrapped,
@@ -38,12 +37,8 @@ Outflows = tuple[FloatArray, float]
 def fifth_order_outflows(
     density: FloatArray,
     velocity: FloatArray,
-    withheld: FloatArray,
 ) -> Outflows:
-    """Donor-blended outflows with the unlimited fifth-order upwind flux as smooth part.
-
-    Donors do not move with the part ``withheld`` (n,) of the velocity.
-    """
+    """Donor-blended outflows with the unlimited fifth-order upwind flux as smooth part."""
     n = len(density)
     result = np.empty((2, n))
     low, high = result[0], result[1]
@@ -60,9 +55,8 @@ def fifth_order_outflows(
     for i in range(n):
         j = i + GHOSTS
         share = (7.0 * (b[j - 1] + b[j]) - (b[j - 2] + b[j + 1])) * (1.0 / 12.0)
-        sent = brake(f[j], density[i] * withheld[i])
-        donor = share * sent
-        up = sent > 0.0
+        donor = share * f[j]
+        up = f[j] > 0.0
         high[i] = max(max(smooth[i + 1], 0.0) + (donor if up else 0.0), 0.0)
         low[i] = max(max(-smooth[i], 0.0) - (0.0 if up else donor), 0.0)
     # A sum in this order is a loop of its own, so that the other one runs on vectors.

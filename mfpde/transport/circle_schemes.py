@@ -13,7 +13,7 @@ from mfpde.transport import circle as kernels
 from mfpde.transport.base import DEFAULT_RTOL, geometry_of
 from mfpde.transport.circle import cell_means, centre_values
 from mfpde.transport.euler_stages import DrainingTransport
-from mfpde.transport.kinks import withheld_velocity
+from mfpde.transport.kinks import ROUNDING, velocity_of_half_stable_kinks
 from mfpde.transport.line import wrapped
 from mfpde.transport.semi_lagrangian import (
     ResolvedSemiLagrangian,
@@ -22,14 +22,17 @@ from mfpde.transport.semi_lagrangian import (
 )
 
 
-class LineTransport(DrainingTransport):
-    """Base of the schemes with draining stages on a line, whose last cell precedes the first."""
+class CircleTransport(DrainingTransport):
+    """Base of the schemes with draining stages on the circle, one periodic line."""
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         super().__init__(grid, rtol)
+        self.circle = geometry_of(grid, Circle, "Circle")
         if grid.diffusion > 0:
             # Splitting misses a state of balance: by less on finer grids, if steps are shorter.
             self.draining_share /= 2
+            # It errs more than stages do, and would cost three times the steps.
+            self.tolerance_share = 1.0
 
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
@@ -42,36 +45,30 @@ class LineTransport(DrainingTransport):
         return kernels.net_rate(outflows)
 
 
-class CircleTransport(LineTransport):
-    """Base of the schemes with draining stages on the circle, one periodic line."""
+class DonorBlendedCircle(CircleTransport):
+    """Donor blending with the fifth-order upwind difference in smooth regions."""
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         super().__init__(grid, rtol)
-        self.circle = geometry_of(grid, Circle, "Circle")
-        if grid.diffusion > 0:
-            # Splitting errs more than stages do, and would cost three times the steps.
-            self.tolerance_share = 1.0
+        circle = self.circle
+        half = (1 + ROUNDING) / 2 * circle.spacing
+        self._held = velocity_of_half_stable_kinks(
+            grid, circle.points, circle.tangents, behind=half, ahead=half
+        )
 
-    @cached_property
-    def withheld(self) -> FloatArray:
-        """Velocity withheld from the centres beside kinks (cells,)."""
-        return np.asarray(withheld_velocity(self.grid)[0])
-
-    def _density(self, masses: FloatArray) -> FloatArray:
-        return np.asarray(masses / self.circle.spacing)
-
-
-class DonorBlendedCircle(CircleTransport):
-    """Donor blending with the fifth-order upwind difference in smooth regions."""
+    def velocity(self, moments: ComplexArray) -> FloatArray:
+        """Velocity at the centres, (1, n)."""
+        return self.grid.velocity(moments) - self._held
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
+        spacing = self.circle.spacing
         result, unresolved = kernels.fifth_order_outflows(
-            self._density(masses), velocity[0], self.withheld
+            np.asarray(masses / spacing), velocity[0]
         )
-        return result, unresolved * self.circle.spacing
+        return result, unresolved * spacing
 
 
 class SemiLagrangianCircle(SemiLagrangian):
@@ -89,7 +86,10 @@ class SemiLagrangianCircle(SemiLagrangian):
         angles = np.concatenate([[0.0], self.circle.face_angles])
         # Face n is face 0, to the last digit.
         angles[-1] = 0.0
-        external = grid.external_velocity_along(points_at(angles), tangents_at(angles))
+        faces = points_at(angles), tangents_at(angles)
+        external = grid.external_velocity_along(*faces)
+        half = (1 + ROUNDING) / 2 * self.circle.spacing
+        external -= velocity_of_half_stable_kinks(grid, *faces, behind=half, ahead=half)
         # In cells per unit time, like all velocities below.
         self._external_at_faces = external / self.circle.spacing
         self._start = (np.empty(0), np.empty(0))

@@ -11,13 +11,12 @@ a smooth flux H of the flow f = rho v, the flux through a face is
                     own velocity points ],      share = sum_k c_k B_(i-k+1/2),
 
 where the c_k are the weights of a central flux: (-1, 7, 7, -1) / 12 on the circle, (1, 1) / 2
-elsewhere.  With H = sum_k c_k f_(i+k) the fluxes from a cell both ways add up to f_i exactly:
+on the sphere.  With H = sum_k c_k f_(i+k) the fluxes from a cell both ways add up to f_i exactly:
 the centre of mass of any density moves with sum m_i v_i, and self-forces cancel while a bump
 shrinks to an atom.  Damping and terms of sixth order stay outside of the shares: shares by
 all weights of the fifth-order flux make waves beside a jump.  (With donor shares of a cell
 that are not complementary two bumps on 512 cells merge -.14 to +.12 % off, depending on where
-they sit on the grid; with these shares within .012 %.)  Only beside a neuron's kink donors
-send less, see :mod:`mfpde.transport.kinks`.  At an atom the flux is
+they sit on the grid; with these shares within .012 %.)  At an atom the flux is
 the donor's alone: a face velocity would pin an atom of mass m as soon as the outside pull is
 below m h / 2.  Fluxes are per unit face length.
 
@@ -59,18 +58,6 @@ def wrapped(values: FloatArray) -> FloatArray:
         result[i] = values[n - GHOSTS + i]
         result[n + GHOSTS + i] = values[i]
     return result
-
-
-@compiled
-def _minmod(a: float, b: float, c: float) -> float:
-    """The smallest of three numbers if all have one sign, else 0."""
-    return max(min(min(a, b), c), 0.0) + min(max(max(a, b), c), 0.0)
-
-
-@compiled
-def brake(flow: float, withheld: float) -> float:
-    """Flow less its withheld part, which may stop the flow, but neither turn nor raise it."""
-    return flow - min(max(withheld, min(flow, 0.0)), max(flow, 0.0))
 
 
 @compiled
@@ -125,30 +112,6 @@ def face_blends(density: FloatArray) -> FloatArray:
         j = i + GHOSTS
         result[i] = max(max(own[j], own[j + 1]), max(own[j - 1], own[j + 2]))
     return result
-
-
-@compiled
-def third_order_rise(low: float, middle: float, high: float) -> float:
-    """Rise from the centre to the high face, third order and limited: Koren (1993).
-
-    minmod(x0 - x-, x+ - x0, (x0 - x-)/6 + (x+ - x0)/3).
-    """
-    back, ahead = middle - low, high - middle
-    return _minmod(back, ahead, (back + 2.0 * ahead) * (1.0 / 6.0))
-
-
-@compiled
-def donor_flux(flow_low: float, flow: float, flow_high: float, share: float) -> float:
-    """Donor flux q_0 + (1 - b) S(q) through the high face, q = max(rho v, 0).
-
-    It serves lines on which no centre of mass is conserved.  ``share`` is the blend b; at
-    an atom (b = 1) the flux is q_0 alone, and in smooth regions the third-order rise S
-    keeps the blended flux accurate.
-    """
-    q_low = max(flow_low, 0.0)
-    q = max(flow, 0.0)
-    q_high = max(flow_high, 0.0)
-    return q + (1.0 - share) * third_order_rise(q_low, q, q_high)
 
 
 @compiled

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
@@ -12,7 +10,7 @@ from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL, geometry_of
 from mfpde.transport.euler_stages import SSPRK42, DrainingTransport
-from mfpde.transport.kinks import withheld_velocity
+from mfpde.transport.kinks import ROUNDING, velocity_of_half_stable_kinks
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_fluxes import DRAINING_TIME, fluxes_of
 from mfpde.transport.sphere_stages import move_masses, net_rate
@@ -38,13 +36,16 @@ class DonorBlendedSphere(DrainingTransport):
         super().__init__(grid, rtol)
         self.sphere = geometry_of(grid, Sphere, "Sphere")
         self._faces = faces_of(self.sphere)
+        half = (1 + ROUNDING) / 2 * self.sphere.spacing
+        self._held = velocity_of_half_stable_kinks(
+            grid, self.sphere.points, self.sphere.tangents, behind=half, ahead=half
+        )
         # Half of what the grid itself makes of e^(V/kappa), |V| = 2 kappa (1e-4 at 96 rings).
         self.balance_tolerance = 0.05 * self.sphere.spacing**2
 
-    @cached_property
-    def _withheld(self) -> FloatArray:
-        velocity = withheld_velocity(self.grid)
-        return velocity if velocity.any() else np.empty((2, 0, 0))
+    def velocity(self, moments: ComplexArray) -> FloatArray:
+        """Velocity at the centres, (2, nlat, nlon)."""
+        return self.grid.velocity(moments) - self._held
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""
@@ -98,4 +99,4 @@ class DonorBlendedSphere(DrainingTransport):
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Fluxes (3, nlat, nlon) of :mod:`mfpde.transport.sphere_fluxes`, and unresolved mass."""
-        return fluxes_of(masses, velocity, self._withheld, self._faces)
+        return fluxes_of(masses, velocity, self._faces)

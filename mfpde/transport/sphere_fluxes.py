@@ -27,7 +27,6 @@ from mfpde.transport.line import (
     OUTER,
     Four,
     blend_between,
-    brake,
     spread_both_ways,
     third_order_flux,
 )
@@ -41,7 +40,7 @@ GHOSTS = 2
 
 @compiled
 def fluxes_of(
-    masses: FloatArray, velocity: FloatArray, withheld: FloatArray, faces: Faces
+    masses: FloatArray, velocity: FloatArray, faces: Faces
 ) -> tuple[FloatArray, float]:
     """Fluxes (3, nlat, nlon), and the mass that the grid does not resolve.
 
@@ -55,9 +54,6 @@ def fluxes_of(
         Cell masses (nlat, nlon).
     velocity
         Velocity to the south and to the east at the centres, (2, nlat, nlon).
-    withheld
-        Velocity with which donors do not move, see :mod:`mfpde.transport.kinks`: (2, nlat, nlon),
-        or (2, 0, 0) where there is none.
     faces
         Lengths and weights of the faces.
     """
@@ -74,7 +70,7 @@ def fluxes_of(
     _go_on_over_poles(blends, 1.0)
     fluxes = np.empty((3, nlat, nlon))
     _fill_smooth_fluxes(fluxes[SOUTHWARD], density, flow, velocity[0], blends, faces)
-    _add_donors(fluxes, density, velocity, withheld, blends, faces)
+    _add_donors(fluxes, density, velocity, blends, faces)
     return fluxes, _unresolved_mass(masses, blends)
 
 
@@ -172,16 +168,14 @@ def _fill_smooth_fluxes(
 class Groups(NamedTuple):
     """Rows of work for the groups of one ring.
 
-    ``flow`` goes along the ring, ``donated`` is the part that donors send, ``across`` what they
-    send across it.  Of the east face of a group are ``speed``, without columns beyond the ends,
-    and ``smooth``, the flux (1 - B) H; to their sides groups send ``east`` and ``west``, and
-    ``sent`` in all.
+    ``flow`` goes along the ring, ``across`` across it.  Of the east face of a group are ``speed``,
+    without columns beyond the ends, and ``smooth``, the flux (1 - B) H; to their sides groups
+    send ``east`` and ``west``, and ``sent`` in all.
     """
 
     density: FloatArray
     blend: FloatArray
     flow: FloatArray
-    donated: FloatArray
     across: FloatArray
     speed: FloatArray
     smooth: FloatArray
@@ -192,8 +186,8 @@ class Groups(NamedTuple):
 
 @compiled
 def _new_groups(nlon: int) -> Groups:
-    r = np.empty((10, nlon + 2 * GHOSTS))
-    return Groups(r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9])
+    r = np.empty((9, nlon + 2 * GHOSTS))
+    return Groups(r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8])
 
 
 @compiled_fused
@@ -201,7 +195,6 @@ def _add_donors(
     fluxes: FloatArray,
     density: FloatArray,
     velocity: FloatArray,
-    withheld: FloatArray,
     blends: FloatArray,
     faces: Faces,
 ) -> None:
@@ -220,11 +213,6 @@ def _add_donors(
         _gather(groups.density, rho, size)
         _gather(groups.blend, blends[i + 1], size)
         _gather(groups.flow, beside, size)
-        if withheld.size:
-            for j in range(nlon):
-                own[j] = brake(own[j], rho[j] * withheld[0, i, j])
-                beside[j] = brake(beside[j], rho[j] * withheld[1, i, j])
-        _gather(groups.donated, beside, size)
         _gather(groups.across, own, size)
         _fill_speed(groups.speed, velocity[1, i], size)
         _fill_zonal_fluxes(fluxes[EASTWARD, i], donor, groups, i, faces)
@@ -278,7 +266,7 @@ def _fill_zonal_fluxes(
     size, n = faces.sizes[i], len(eastward) // faces.sizes[i]
     length, whole = faces.zonal[i], faces.flux_share[i]
     weights = OUTER * length, INNER * length, INNER * length, OUTER * length
-    rho, b, f, own, across, speed, smooth, east, west, sent = groups
+    rho, b, f, across, speed, smooth, east, west, sent = groups
     for g in range(n):
         part = (1.0 - whole) * speed[g]
         densities = rho[g + 1], rho[g + 2], rho[g + 3], rho[g + 4]
@@ -293,14 +281,14 @@ def _fill_zonal_fluxes(
     _go_on_around(smooth, n)
     for g in range(n):
         share = 0.5 * (max(b[g + 1], b[g + 2]) + max(b[g + 2], b[g + 3]))
-        spread = share * spread_both_ways(own[g + 2], across[g + 2])
-        east[g + 2] = max(share * own[g + 2], 0.0) + spread
-        west[g + 2] = min(share * own[g + 2], 0.0) - spread
+        spread = share * spread_both_ways(f[g + 2], across[g + 2])
+        east[g + 2] = max(share * f[g + 2], 0.0) + spread
+        west[g + 2] = min(share * f[g + 2], 0.0) - spread
     _go_on_around(east, n)
     _go_on_around(west, n)
     for g in range(n):
         rise = max(b[g + 2], b[g + 3]) - max(b[g + 1], b[g + 2])
-        sent[g] = east[g + 2] - west[g + 2] - 0.5 * rise * own[g + 2]
+        sent[g] = east[g + 2] - west[g + 2] - 0.5 * rise * f[g + 2]
     fill_groups(inward, sent, size)
     length = faces.zonal_donor[i]
     for g in range(n):
