@@ -239,27 +239,6 @@ PROTECTIONS = (
         _MATRIX + "[brackets.npy]",
     ),
     Protection(
-        "matrix files: no more than the file has",
-        _ARRAYS,
-        "    if claimed > size:",
-        "    if False:",
-        "test_array_files.py::test_an_archive_that_claims_more_than_it_holds_is_not_read",
-    ),
-    Protection(
-        "tensors: no more than the file has",
-        _ARRAYS,
-        "        if end > size - 8 - length:",
-        "        if False:",
-        "test_array_files.py::test_a_damaged_header_of_tensors_is_a_line[out of the file]",
-    ),
-    Protection(
-        "tensors: none in another",
-        _ARRAYS,
-        "        if begin < last:",
-        "        if False:",
-        "test_array_files.py::test_a_damaged_header_of_tensors_is_a_line[overlap]",
-    ),
-    Protection(
         "matrix files: real numbers only",
         _MATRICES,
         'if array.dtype.kind not in "fiu":',

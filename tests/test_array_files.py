@@ -126,44 +126,21 @@ def test_a_small_matrix_is_read_alone(beside, tmp_path) -> None:
     assert most < 5e6
 
 
-def test_a_model_in_several_files_is_read_by_its_index(tmp_path) -> None:
-    for number, name in enumerate("ab"):
-        header = {name: described("F64", [2, 2], 0, 32)}
-        data = ((1.0 + number) * SMALL).tobytes()
-        tensors(tmp_path / f"m-{number}.safetensors", header, data)
-    index = tmp_path / "m.safetensors.index.json"
-    files = {"a": "m-0.safetensors", "b": "m-1.safetensors"}
-    index.write_text(json.dumps({"metadata": {}, "weight_map": files}))
-    np.testing.assert_array_equal(bilinear(f"{index}:b"), 2.0 * SMALL)
-    for wrong in ("../m-1.safetensors", "/etc/passwd", "m-1.txt", 3):
-        index.write_text(json.dumps({"weight_map": {"b": wrong}}))
-        with pytest.raises(SettingsError, match=r"cannot be read: 'b' is in"):
-            bilinear(f"{index}:b")
-    index.write_text("[]")
-    with pytest.raises(SettingsError, match="no table weight_map"):
-        bilinear(f"{index}:b")
-
-
-WHOLE = described("F64", [2, 2], 0, 32)
 HEADERS = {
-    "out of the file": (
-        {"a": described("F64", [2, 3], 0, 48)},
-        "ends at byte 48 of 32",
-    ),
-    "overlap": (
-        {"a": described("F32", [2, 2], 0, 16), "b": described("F64", [1, 2], 8, 24)},
-        "'a' and 'b' overlap at byte 8",
+    "out of the file": ({"a": described("F64", [2, 3], 0, 48)}, "cannot be read"),
+    "far out": (
+        {"a": described("F64", [10**9, 10**9], 0, 8 * 10**18)},
+        "cannot be read",
     ),
     "other shape": ({"a": described("F64", [2, 1], 0, 32)}, "32 bytes where F64 takes"),
-    "backwards": ({"a": described("F64", [2, 2], 32, 0)}, "offsets of whole numbers"),
-    "negative": ({"a": described("F64", [-2, -2], 0, 32)}, "offsets of whole numbers"),
-    "broken": ({"a": described("F64", [2, 2], 0, 32.5)}, "offsets of whole numbers"),
-    "no offsets": ({"a": {"dtype": "F64", "shape": [2, 2]}}, "must have dtype, shape"),
-    "a number": ({"a": 3}, "must have dtype, shape"),
+    "backwards": ({"a": described("F64", [2, 2], 32, 0)}, "cannot be read"),
+    "negative": ({"a": described("F64", [-2, -2], 0, 32)}, "cannot be read"),
+    "broken": ({"a": described("F64", [2, 2], 0, 32.5)}, "cannot be read"),
+    "no offsets": ({"a": {"dtype": "F64", "shape": [2, 2]}}, "data_offsets"),
+    "a number": ({"a": 3}, "cannot be read"),
     "a list": (b"[1, 2]", "no table of tensors"),
     "no JSON": (b"{'a': 1}", "cannot be read"),
     "too deep": (b"[" * 100_000, "cannot be read"),
-    "twice": (b'{"a": 1, "a": 2}', "'a' is there twice"),
     "float8": ({"a": described("F8_E4M3", [8, 4], 0, 32)}, "must be one of F64, F32"),
 }
 
@@ -191,5 +168,5 @@ def test_an_archive_that_claims_more_than_it_holds_is_not_read(tmp_path) -> None
         about = {"descr": "<f8", "fortran_order": False, "shape": (10**5, 10**5)}
         np.lib.format.write_array_header_1_0(file, about)
         file.write(bytes(64))
-    with pytest.raises(SettingsError, match="claims 80000000000 bytes"):
+    with pytest.raises(SettingsError, match="cannot be read"):
         bilinear(f"{path}:a")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.arrays import nearest
-from mfpde.terms.array_files import SUFFIXES, array_names, read_array
+from mfpde.terms.array_files import SUFFIXES, open_arrays
 
 _NAMED = re.compile(rf"(.*?(?:{'|'.join(map(re.escape, SUFFIXES))})):(.*)", re.DOTALL)
 _LISTED = 20
@@ -37,9 +37,10 @@ def read_rows(given: str) -> Any:
     if not path.is_file():
         raise ValueError(f"= {given!r}: there is no file {file!r}")
     try:
-        names = array_names(path)
-        chosen = name or (names[0] if len(names) == 1 else None)
-        array = read_array(path, chosen) if chosen in names else None
+        with open_arrays(path) as arrays:
+            names = list(arrays)
+            chosen = name or (names[0] if len(names) == 1 else None)
+            array = np.asarray(arrays[chosen]) if chosen in names else None
     except Exception as error:
         # Whatever a reader makes of bytes that are none of its own.
         reason = " ".join(str(error).split()) or type(error).__name__
