@@ -2,7 +2,7 @@ r"""Atoms alone: a stiff differential equation once the density's mass is neglig
 
 Clusters approach each other at rates down to e^{-2 beta}: an implicit method crosses ten
 decades of time in some hundred steps.  Forces are sums over pairs in which nothing cancels
-(:meth:`mfpde.terms.kernels.Kernel.pull_between`).
+(:meth:`mfpde.terms.kernels.Kernel.sums_between`).
 """
 
 from __future__ import annotations

@@ -311,8 +311,8 @@ class Attention(InteractionTerm):
             return self.field_of_atoms(atoms.points, atoms).gradient
         if not self.needs_values:
             return super().pull_between_atoms(atoms)
-        totals, pulls = self.zonal_kernel.attraction(atoms)
-        return np.asarray(pulls / totals[:, np.newaxis])
+        values, pulls = self.zonal_kernel.sums_between(atoms)
+        return self.gradient_from(pulls, values[:, np.newaxis])
 
     def commutators(self, generators: FloatArray) -> FloatArray:
         """The changes (g, 2 d^2) of D and V under the rotations Omega (g, d, d).

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray, blocks_of_rows, real_number
-from mfpde.compiled import compiled
-from mfpde.terms.funk_hecke import band_limit, counted_eigenvalues, eigenvalues
+from mfpde.terms.funk_hecke import band_limit, eigenvalues
 from mfpde.terms.kernels import (
     NEGLIGIBLE,
     Kernel,
@@ -45,13 +44,6 @@ class ScaledSums(NamedTuple):
     peaks: FloatArray
     sums: FloatArray
     vectors: FloatArray
-
-
-class AttractionSums(NamedTuple):
-    """Sums over the other atoms at each atom: of K, its own mass included, and of K P_i x_j."""
-
-    totals: FloatArray
-    pulls: FloatArray
 
 
 @dataclass(frozen=True)
@@ -124,18 +116,17 @@ class Exponential(Kernel):
     ) -> FloatArray:
         """Eigenvalues lambda_l / beta by Bessel's ratios (paper, Lemma 5.1); of u at beta = 0."""
         if self.beta == 0:
-            return np.asarray(
-                np.eye(1, degree + 1, 1)[0] / (1 if counted else dimension)
-            )
-        found = counted_eigenvalues if counted else eigenvalues
-        return np.asarray(found(self.beta, dimension, degree) / self.beta)
+            linear = np.eye(1, degree + 1, 1)[0]
+            return linear if counted else np.asarray(linear / dimension)
+        found = eigenvalues(self.beta, dimension, degree, counted=counted)
+        return np.asarray(found / self.beta)
 
     def band_limit(self, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
         """Largest degree l at which D_l lambda_l is above ``tolerance``, at least 1."""
         return band_limit(self.beta, dimension, tolerance)
 
     def tail(self, dimension: int, degree: int, *, size: int) -> float:
-        """The part of W beyond ``degree``, up to ``size``."""
+        """The part of W beyond ``degree``, up to ``size``, in which nothing is rounded off."""
         counted = self.spectrum(dimension, size, counted=True)
         return float(counted[degree + 1 :].sum())
 
@@ -162,14 +153,6 @@ class Exponential(Kernel):
         scale = np.exp(peaks)
         return KernelSums(scale * sums / self.beta, scale[:, np.newaxis] * vectors)
 
-    def attraction(self, atoms: PointMasses) -> AttractionSums:
-        """Sums of K and of K P_i x_j at the atoms themselves, in which nothing cancels."""
-        return AttractionSums(*_attraction(atoms.points, atoms.masses, self.beta))
-
-    def pull_between(self, atoms: PointMasses) -> FloatArray:
-        """Gradients (n, d) of sum_j m_j W(x.y_j) at the atoms themselves."""
-        return self.attraction(atoms).pulls
-
 
 @lru_cache(maxsize=64)
 def _bound_third_derivatives(beta: float) -> float:
@@ -190,27 +173,3 @@ def _bound_third_derivatives(beta: float) -> float:
         for s in (steepest, np.minimum(turning, steepest)):
             worst = np.maximum(worst, np.abs(beta**2 * s**3 - slope * s))
     return float((np.exp(beta * (high - 1)) * worst).max() * (1 + 1e-9))
-
-
-@compiled
-def _attraction(
-    points: FloatArray, masses: FloatArray, beta: float
-) -> tuple[FloatArray, FloatArray]:
-    count, dimension = points.shape
-    totals = np.empty(count)
-    speeds = np.zeros((count, dimension))
-    for i in range(count):
-        total = masses[i]
-        for j in range(count):
-            if i == j:
-                continue
-            squared = 0.0
-            for k in range(dimension):
-                squared += (points[j, k] - points[i, k]) ** 2
-            kernel = masses[j] * np.exp(-0.5 * beta * squared)
-            total += kernel
-            for k in range(dimension):
-                rise = points[j, k] - points[i, k] + 0.5 * squared * points[i, k]
-                speeds[i, k] += kernel * rise
-        totals[i] = total
-    return totals, speeds

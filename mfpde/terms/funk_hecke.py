@@ -71,27 +71,31 @@ def _padded(values: FloatArray, degree: int, beyond: float) -> FloatArray:
     return result
 
 
-def log_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
-    """Logarithms of :func:`eigenvalues`, -inf where an eigenvalue is 0 or not resolved.
+def log_eigenvalues(
+    beta: float, dimension: int, degree: int, *, counted: bool = False
+) -> FloatArray:
+    """Logarithms of :func:`eigenvalues`, -inf where one is 0 or not resolved.
 
     In high dimension and at large beta the logarithms are representable where the
     eigenvalues are not.
     """
-    return _padded(_spectrum(float(beta), dimension).eigenvalues, degree, -np.inf)
+    found = _spectrum(float(beta), dimension)
+    logarithms = found.counted if counted else found.eigenvalues
+    result = np.full(degree + 1, -np.inf)
+    size = min(degree + 1, len(logarithms))
+    result[:size] = logarithms[:size]
+    return result
 
 
-def eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
+def eigenvalues(
+    beta: float, dimension: int, degree: int, *, counted: bool = False
+) -> FloatArray:
     """Eigenvalues lambda_0..lambda_degree of the shifted kernel on S^(dimension-1).
 
-    At beta = 0 the kernel is 1: lambda_0 = 1, all others are 0.
+    With ``counted`` they are D_l lambda_l, at most 1 each, D_l the number of harmonics.  At
+    beta = 0 the kernel is 1: lambda_0 = 1, all others are 0.
     """
-    return np.asarray(np.exp(log_eigenvalues(beta, dimension, degree)))
-
-
-def counted_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
-    """Products D_l lambda_l, l = 0..degree, at most 1 each, D_l the number of harmonics."""
-    counted = _spectrum(float(beta), dimension).counted
-    return np.asarray(np.exp(_padded(counted, degree, -np.inf)))
+    return np.asarray(np.exp(log_eigenvalues(beta, dimension, degree, counted=counted)))
 
 
 @lru_cache(maxsize=256)

@@ -165,7 +165,7 @@ class InteractionTerm(ABC):
 
         An atom's force on itself, which is zero, is left out.
         """
-        return self.amplitude * self.zonal_kernel.pull_between(atoms)
+        return self.amplitude * self.zonal_kernel.sums_between(atoms).vectors
 
     def energy_of_atoms(self, atoms: PointMasses) -> float:
         """The energy (1/2) iint W dmu dmu of atoms, by the direct sum."""

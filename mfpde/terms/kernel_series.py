@@ -20,23 +20,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
 from scipy.fft import dct
-from scipy.special import roots_legendre
 
 from mfpde.arrays import FloatArray, read_only
-from mfpde.geometry.zonal_fields import zonal_harmonics
+from mfpde.geometry.zonal_fields import harmonic_counts, zonal_harmonics
 
 LARGEST_DEGREE = 1024
 NOISE = 2e-14
 """Share of the largest Chebyshev coefficient below which they are rounding."""
 
 
-class CountedSeries(NamedTuple):
-    """Coefficients c_0, c_1, ... of W, and the largest error of their sum.
+class KernelSeries(NamedTuple):
+    """Coefficients c_0, c_1, ... of W and eigenvalues lambda_l, with the error of the sum of W.
 
-    The error is a share of the range of W.
+    The error is the largest on [-1, 1], as a share of the range of W.
     """
 
-    coefficients: FloatArray
+    counted: FloatArray
+    eigenvalues: FloatArray
     error: float
 
 
@@ -57,9 +57,10 @@ def chebyshev_coefficients(
         count *= 2
 
 
-def counted_series(chebyshev: FloatArray, dimension: int) -> CountedSeries:
-    """Products c_l = D_l lambda_l on S^(dimension-1), one degree more than ``chebyshev``."""
-    varying = _without_constant(chebyshev)
+def kernel_series(chebyshev: FloatArray, dimension: int) -> KernelSeries:
+    """The series on S^(dimension-1), one degree more than ``chebyshev`` has."""
+    # A large constant, which moves nothing, takes no digits from the rest.
+    varying = np.concatenate([[0.0], chebyshev[1:]])
     count = len(varying) + 1
     l = np.arange(1, count, dtype=np.float64)
     upward, downward = np.ones(count), np.zeros(count)
@@ -79,26 +80,9 @@ def counted_series(chebyshev: FloatArray, dimension: int) -> CountedSeries:
     with np.errstate(over="ignore", invalid="ignore"):
         sums = here @ zonal_harmonics(dimension, count - 1, cosines)
         error = float(np.abs(sums - values).max() / max(np.ptp(values), 1e-300))
+        eigenvalues = here / harmonic_counts(dimension, count)
     here[0] += chebyshev[0]
-    return CountedSeries(read_only(here), error if np.isfinite(error) else np.inf)
-
-
-def series_eigenvalues(chebyshev: FloatArray, dimension: int) -> FloatArray:
-    """Eigenvalues lambda_0, lambda_1, ... on S^(dimension-1), by Gauss's rule in the angle.
-
-    There the integrand is smooth whatever the dimension.
-    """
-    count = 2 * len(chebyshev) + 64 + int(4 * np.sqrt(dimension))
-    nodes, weights = roots_legendre(count)
-    angles = (nodes + 1) * np.pi / 2
-    weights = weights * np.sin(angles) ** (dimension - 2)
-    u = np.cos(angles)
-    weighted = chebval(u, _without_constant(chebyshev)) * weights / weights.sum()
-    found = zonal_harmonics(dimension, len(chebyshev) - 1, u) @ weighted
-    found[0] += chebyshev[0]
-    return read_only(found)
-
-
-def _without_constant(chebyshev: FloatArray) -> FloatArray:
-    """The rest of W, from which a large constant, which moves nothing, takes no digits."""
-    return np.concatenate([[0.0], chebyshev[1:]])
+    eigenvalues[0] = here[0]
+    if not np.isfinite(error):
+        error = np.inf
+    return KernelSeries(read_only(here), read_only(eigenvalues), error)

@@ -23,10 +23,9 @@ from numpy.polynomial import Chebyshev
 from mfpde.arrays import FloatArray, blocks_of_rows, named
 from mfpde.terms.kernel_series import (
     LARGEST_DEGREE,
-    CountedSeries,
+    KernelSeries,
     chebyshev_coefficients,
-    counted_series,
-    series_eigenvalues,
+    kernel_series,
 )
 
 NEGLIGIBLE = 1e-17
@@ -140,16 +139,14 @@ class Kernel(ABC):
             If W is not smooth enough for its series to end within 1024 degrees, or, with
             ``counted``, for its sum to keep its digits in this dimension.
         """
-        if counted:
-            whole, error = _counted_series(self, dimension)
-            if error > LARGEST_LOSS:
-                raise ValueError(
-                    f"kernel = {self!r} loses its digits on a zonal grid of dimension "
-                    f"{dimension}: terms of its series cancel to {error:.0e} of it; "
-                    "use a smoother kernel, or solve_particles"
-                )
-        else:
-            whole = _eigenvalues(self, dimension)
+        series = _series(self, dimension)
+        if counted and series.error > LARGEST_LOSS:
+            raise ValueError(
+                f"kernel = {self!r} loses its digits on a zonal grid of dimension "
+                f"{dimension}: terms of its series cancel to {series.error:.0e} of it; "
+                "use a smoother kernel, or solve_particles"
+            )
+        whole = series.counted if counted else series.eigenvalues
         result = np.zeros(degree + 1)
         size = min(degree + 1, len(whole))
         result[:size] = whole[:size]
@@ -161,7 +158,7 @@ class Kernel(ABC):
         It is at least 1; a constant, degree 0, is not counted.  Degree l contributes at most
         D_l |lambda_l| to W.
         """
-        sizes = np.abs(_counted_series(self, dimension).coefficients[1:])
+        sizes = np.abs(_series(self, dimension).counted[1:])
         above = np.nonzero(sizes > tolerance * sizes.max())[0]
         return 1 + int(above[-1]) if len(above) else 1
 
@@ -189,20 +186,21 @@ class Kernel(ABC):
             found.vectors[block] = slopes @ atoms.points
         return found
 
-    def pull_between(self, atoms: PointMasses) -> FloatArray:
-        """Gradients (n, d) of sum_j m_j W(x.y_j) at the atoms themselves.
+    def sums_between(self, atoms: PointMasses) -> KernelSums:
+        """Sums of W (n,), and the gradients (n, d) of sum_j m_j W(x.y_j), at the atoms themselves.
 
         Nothing cancels: with D = x_j - x_i, x_j.x_i - 1 = -|D|^2 / 2 and P_i x_j = D +
         |D|^2 x_i / 2; an atom's force on itself, which is zero, is left out.
         """
         points, masses = atoms
         chords = points[np.newaxis] - points[:, np.newaxis]
-        squares = np.einsum("ijk,ijk->ij", chords, chords)
-        weights = masses * self.slope(1.0 - squares / 2)
+        deficits = -np.einsum("ijk,ijk->ij", chords, chords) / 2
+        cosines = 1.0 + deficits
+        weights = masses * self.slope(cosines)
         np.fill_diagonal(weights, 0.0)
         pulls = np.einsum("ij,ijk->ik", weights, chords)
-        shares = (weights * squares / 2).sum(axis=1)
-        return np.asarray(pulls + shares[:, np.newaxis] * points)
+        pulls -= (weights * deficits).sum(axis=1)[:, np.newaxis] * points
+        return KernelSums(self.value(cosines) @ masses, pulls)
 
 
 @dataclass(frozen=True)
@@ -253,10 +251,5 @@ class ZonalKernel(Kernel):
 
 
 @lru_cache(maxsize=256)
-def _counted_series(kernel: Kernel, dimension: int) -> CountedSeries:
-    return counted_series(kernel.chebyshev, dimension)
-
-
-@lru_cache(maxsize=256)
-def _eigenvalues(kernel: Kernel, dimension: int) -> FloatArray:
-    return series_eigenvalues(kernel.chebyshev, dimension)
+def _series(kernel: Kernel, dimension: int) -> KernelSeries:
+    return kernel_series(kernel.chebyshev, dimension)
