@@ -185,9 +185,9 @@ WRONG_KIND = [
                 * np.arctan2(x[..., 1], x[..., 0])[..., None]
                 * np.stack([-x[..., 1], x[..., 0], *np.zeros_like(x.T[2:])], axis=-1)
             ),
-        ),
+        ).check_dimension(3),  # in dimension 2 it is right
         "gradient: at x = [",
-        "in dimension 2 it is right: give dimension=2",
+        "along a great circle is",
     ),
     (
         lambda _: mfpde.Density.from_function(mfpde.Circle(32), lambda x: np.ones(3)),

@@ -125,9 +125,9 @@ class Potential(ExternalTerm):
         tangential gradient or any vector with this tangential part (as the gradient in
         R^d is).
     dimension
-        d, if the functions work in one dimension only.  Without it the gradient is
-        checked in each of the dimensions 2, 3, 4, 5, 8, 16 in which the functions can
-        be called.
+        d, if the functions are made for one dimension only.  Without it the gradient is
+        checked in the least of the dimensions 2, 3, 4, 5, 8, 16 in which the functions can
+        be called, and in others when they are used there.
 
     Raises
     ------
@@ -139,7 +139,7 @@ class Potential(ExternalTerm):
     value_function: Callable[[FloatArray], ArrayLike]
     gradient_function: Callable[[FloatArray], ArrayLike]
     dimension: int | None
-    checked_dimensions: tuple[int, ...]
+    _right_in: set[int]
 
     def __init__(
         self,
@@ -156,20 +156,10 @@ class Potential(ExternalTerm):
         object.__setattr__(self, "value_function", value)
         object.__setattr__(self, "gradient_function", gradient)
         object.__setattr__(self, "dimension", dimension)
+        object.__setattr__(self, "_right_in", set())
         if dimension is not None:
             whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
-            checked: tuple[int, ...] = (dimension,)
-        else:
-            checked = self._find_dimensions()
-        for one in checked:
-            try:
-                self._check_gradient(one)
-            except ValueError as error:
-                if one == checked[0]:
-                    raise
-                right = f"in dimension {checked[0]} it is right: give dimension={checked[0]}"
-                raise ValueError(f"{error}; {right} if it is made for that") from error
-        object.__setattr__(self, "checked_dimensions", checked)
+        self.check_dimension(dimension or self._find_dimension())
 
     def __repr__(self) -> str:
         place = "" if self.dimension is None else f", dimension={self.dimension}"
@@ -192,20 +182,21 @@ class Potential(ExternalTerm):
         return tangential(np.broadcast_to(vectors, points.shape), points)
 
     def check_dimension(self, dimension: int) -> None:
-        """Raise ``ValueError`` if V was declared for or works in other dimensions only."""
-        if self.dimension is not None and self.dimension != dimension:
+        """Raise ``ValueError`` if V was made for another dimension, or its gradient is wrong."""
+        if self.dimension not in (None, dimension):
             raise ValueError(
                 f"the potential was made for dimension {self.dimension}, but the measure "
                 f"lies on S^{dimension - 1} in dimension {dimension}"
             )
-        if dimension in self.checked_dimensions:
+        if dimension in self._right_in:
             return
-        if dimension in TRIED_DIMENSIONS:
+        if self.dimension is None and (problem := self._problem_in(dimension)):
             raise ValueError(
                 f"the potential's functions cannot be called with points in dimension "
-                f"{dimension}; they can in {list(self.checked_dimensions)}"
+                f"{dimension}: {problem}"
             )
         self._check_gradient(dimension)
+        self._right_in.add(dimension)
 
     def check_axis(self, axis: FloatArray) -> None:
         """Raise ``ValueError`` unless the drift is the same in a mirror that holds the axis.
@@ -227,22 +218,26 @@ class Potential(ExternalTerm):
                 f"a zonal density stays zonal only if it is. Use Sphere{beyond_grids(len(axis))}."
             )
 
-    def _find_dimensions(self) -> tuple[int, ...]:
-        """The dimensions among those tried in which both functions can be called."""
-        failures = {}
+    def _find_dimension(self) -> int:
+        """The least of the dimensions tried in which both functions can be called."""
         for dimension in TRIED_DIMENSIONS:
-            point = np.eye(1, dimension)
-            try:
-                self.value(point)
-                self.drift(point)
-            except (ValueError, IndexError, TypeError) as error:
-                failures[dimension] = f"d = {dimension}: {error}"
-        if len(failures) == len(TRIED_DIMENSIONS):
-            raise ValueError(
-                "the potential's functions could be called in none of the dimensions "
-                f"{TRIED_DIMENSIONS} ({failures[2]}); name the right one with dimension="
-            )
-        return tuple(one for one in TRIED_DIMENSIONS if one not in failures)
+            if self._problem_in(dimension) is None:
+                return dimension
+        raise ValueError(
+            "the potential's functions could be called in none of the dimensions "
+            f"{TRIED_DIMENSIONS} (d = 2: {self._problem_in(2)}); name the right one with "
+            "dimension="
+        )
+
+    def _problem_in(self, dimension: int) -> str | None:
+        """Why the functions cannot be called with points in a dimension; None if they can."""
+        point = np.eye(1, dimension)
+        try:
+            self.value(point)
+            self.drift(point)
+        except (ValueError, IndexError, TypeError) as error:
+            return str(error)
+        return None
 
     def _check_gradient(self, dimension: int) -> None:
         generator = np.random.default_rng(0)
