@@ -36,7 +36,6 @@ from scipy.special import expit, ndtr, spence
 from mfpde.arrays import FloatArray, choice
 from mfpde.terms.activation import Activation, ActivationBounds, ScalarFunction, Strip
 
-LEAKY_SLOPE = 0.01
 STEEPEST_GELU = 1.12890414518516
 STEEPEST_SILU = 1.09983932012887
 """The largest sigma', rounded up."""
@@ -52,25 +51,34 @@ AnyActivation = (
 # Functions of a module rather than lambdas: equations are sent to other processes (pickle).
 
 
-def _relu(z: FloatArray) -> FloatArray:
-    return np.maximum(z, 0.0)
+def _bent_line(z: FloatArray, below: float) -> FloatArray:
+    """The line of slope 1 above 0, and of the slope ``below`` there, at most 1."""
+    return np.maximum(z, below * z)
 
 
-def _leaky_relu(z: FloatArray) -> FloatArray:
-    return np.maximum(z, LEAKY_SLOPE * z)
+def _bent_line_primitive(z: FloatArray, below: float) -> FloatArray:
+    return np.asarray(z * _bent_line(z, below) / 2)
 
 
-def _identity(z: FloatArray) -> FloatArray:
-    return z
-
-
-def _half_product(z: FloatArray, sigma: ScalarFunction) -> FloatArray:
-    """Phi = z sigma(z) / 2 of a piecewise linear sigma with its kink at 0."""
-    return np.asarray(z * sigma(z) / 2)
-
-
-def _step(z: FloatArray, below: float) -> FloatArray:
+def _bent_line_slope(z: FloatArray, below: float) -> FloatArray:
     return np.where(z > 0, 1.0, below)
+
+
+def _piecewise_linear(name: str, below: float) -> Activation:
+    """The activation of slope 1 above 0, and of the slope ``below`` there, at most 1."""
+    return Activation(
+        name,
+        partial(_bent_line, below=below),
+        partial(_bent_line_primitive, below=below),
+        partial(_bent_line_slope, below=below),
+        kinks=(0.0,) if below < 1 else (),
+        silent_below=0.0 if below == 0 else None,
+        bounds=ActivationBounds(below, 1.0, 0.0),
+    )
+
+
+def _normal_density(z: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
 
 
 def _gelu(z: FloatArray) -> FloatArray:
@@ -78,12 +86,12 @@ def _gelu(z: FloatArray) -> FloatArray:
 
 
 def _gelu_primitive(z: FloatArray) -> FloatArray:
-    pdf = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-    return np.asarray(0.5 * ((z**2 - 1) * ndtr(z) + z * pdf) + 0.25)
+    both = (z**2 - 1) * ndtr(z) + z * _normal_density(z)
+    return np.asarray(0.5 * both + 0.25)
 
 
 def _gelu_derivative(z: FloatArray) -> FloatArray:
-    return np.asarray(ndtr(z) + z * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
+    return np.asarray(ndtr(z) + z * _normal_density(z))
 
 
 def _log_cosh(z: FloatArray) -> FloatArray:
@@ -116,23 +124,9 @@ def _silu_derivative(z: FloatArray) -> FloatArray:
 ACTIVATIONS: dict[str, Activation] = {
     activation.name: activation
     for activation in (
-        Activation(
-            "relu",
-            _relu,
-            partial(_half_product, sigma=_relu),
-            partial(_step, below=0.0),
-            kinks=(0.0,),
-            silent_below=0.0,
-            bounds=ActivationBounds(0.0, 1.0, 0.0),
-        ),
-        Activation(
-            "leaky_relu",
-            _leaky_relu,
-            partial(_half_product, sigma=_leaky_relu),
-            partial(_step, below=LEAKY_SLOPE),
-            kinks=(0.0,),
-            bounds=ActivationBounds(LEAKY_SLOPE, 1.0, 0.0),
-        ),
+        _piecewise_linear("relu", 0.0),
+        _piecewise_linear("leaky_relu", 0.01),
+        _piecewise_linear("linear", 1.0),
         Activation(
             "gelu",
             _gelu,
@@ -157,13 +151,6 @@ ACTIVATIONS: dict[str, Activation] = {
             bounds=ActivationBounds(0.0, 1.0, 0.7699),
             strip=Strip(1.4, 34.7),
         ),
-        Activation(
-            "linear",
-            _identity,
-            partial(_half_product, sigma=_identity),
-            np.ones_like,
-            bounds=ActivationBounds(1.0, 1.0, 0.0),
-        ),
     )
 }
 
@@ -171,7 +158,7 @@ ACTIVATIONS: dict[str, Activation] = {
 CONSTANT = Activation(
     "constant",
     np.ones_like,
-    _identity,
+    np.positive,
     np.zeros_like,
     bounds=ActivationBounds(0.0, 0.0, 0.0),
 )
