@@ -7,7 +7,6 @@ integral of a field against a measure, once for each of the orders m and -m.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -38,19 +37,6 @@ class RealParts:
         places = np.nonzero(np.stack([weights > 0, weights > 1], axis=-1).ravel())[0]
         owners = places // 2
         return cls(degree, len(degrees), places, degrees[owners], weights[owners])
-
-    @cached_property
-    def by_parity(self) -> tuple[IntArray, IntArray]:
-        """The real numbers of even degree, and of odd degree, each in the order of degrees."""
-        order = np.argsort(self.degrees, kind="stable")
-        is_odd = self.degrees[order] % 2 == 1
-        return order[~is_odd], order[is_odd]
-
-    @cached_property
-    def places_by_parity(self) -> tuple[IntArray, IntArray]:
-        """The places of :attr:`by_parity`."""
-        even, odd = self.by_parity
-        return self.places[even], self.places[odd]
 
     def taken(self, moments: ComplexArray) -> FloatArray:
         """The real numbers (..., n) in ``moments`` (..., size)."""

@@ -20,7 +20,7 @@ from mfpde.terms.external import beyond_grids
 from mfpde.terms.interaction import RESOLVED_TOLERANCE
 from mfpde.terms.interaction_on_grid import InteractionOnGrid
 from mfpde.terms.softmax_sums import NOISY, Normalisation, resolved_limit
-from mfpde.terms.transfer import Shift, Transfer, check_resolved, transfer
+from mfpde.terms.transfer import Transfer, check_resolved, transfer
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +47,17 @@ class HeadOnGrid(InteractionOnGrid):
     @property
     def degree(self) -> int:
         """Degree of the moments that are used: one more than the kernel's."""
-        return self._transfer.moments.degree + 1
-
-    @cached_property
-    def _shift(self) -> Shift:
-        return Shift.of(self.head)
+        return self._transfer.moment_degree + 1
 
     @cached_property
     def _transfer(self) -> Transfer:
-        return transfer(self.head, self.geometry, self._shift)
+        return transfer(self.head, self.geometry)
 
     @cached_property
     def _of_energy(self) -> Transfer:
         """The matrix of the energy's kernel, which has no softmax."""
         plain = Attention(self.head.beta, bilinear=self.head.bilinear)
-        return transfer(plain, self.geometry, Shift.of(plain))
+        return transfer(plain, self.geometry)
 
     @cached_property
     def _used(self) -> FloatArray:
@@ -91,7 +87,7 @@ class HeadOnGrid(InteractionOnGrid):
     def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """P_x V m, over Z with softmax, (directions, ...) along the tangents."""
         head = self.head
-        if head.is_gradient and self._shift.is_constant and head.beta > 0:
+        if head.is_gradient and self._transfer.shift.is_constant and head.beta > 0:
             return super().drift(moments, where)
         used = np.asarray(moments)[self._used]
         rows = head.values_matrix @ self.geometry.coordinate_moments(used)
@@ -118,7 +114,7 @@ class HeadOnGrid(InteractionOnGrid):
 
     def log_scale(self, where: Fields) -> FloatArray:
         """Logarithm of the shifted mean kernel over Z."""
-        return self.head.beta * (self._shift.at(where.points) - self.head.size)
+        return self.head.beta * (self._transfer.shift.at(where.points) - self.head.size)
 
     def energy(self, moments: ComplexArray) -> float:
         """The energy (a / 2 beta) iint K dmu dmu, by Parseval."""
@@ -150,7 +146,7 @@ class HeadOnGrid(InteractionOnGrid):
 
         def limit() -> float:
             largest = self._transfer.largest_terms(self._used_moments(moments))
-            degree = self._transfer.fields.degree
+            degree = self._transfer.field_degree
             return resolved_limit(self.geometry, mean, degree, largest)
 
         return Normalisation(values, where, moments, moments[0].real, limit)
