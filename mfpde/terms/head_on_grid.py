@@ -17,10 +17,9 @@ from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
 from mfpde.terms.attention import Attention
 from mfpde.terms.external import beyond_grids
-from mfpde.terms.interaction import RESOLVED_TOLERANCE
 from mfpde.terms.interaction_on_grid import InteractionOnGrid
-from mfpde.terms.softmax_sums import NOISY, Normalisation, resolved_limit
-from mfpde.terms.transfer import Transfer, check_resolved, transfer
+from mfpde.terms.softmax_sums import NOISY, resolved_limit
+from mfpde.terms.transfer import Transfer, transfer
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +27,7 @@ class HeadOnGrid(InteractionOnGrid):
     """A head on a grid, given moments up to ``moment_degree``; None for the least, its own."""
 
     head: Attention
+    transfer: Transfer
     moment_degree: int | None = None
 
     @classmethod
@@ -39,19 +39,17 @@ class HeadOnGrid(InteractionOnGrid):
                 f"Sphere do{beyond_grids(geometry.dimension)}"
             )
         head.check_dimension(geometry.dimension)
-        check_resolved(head, geometry, RESOLVED_TOLERANCE)
-        found = cls(geometry, head if head.needs_values else None, head)
-        _ = found.degree
-        return found
+        if head.beta == 0 and head.values_matrix.any():
+            # P_x V int y dmu, whatever D: that is the gradient of int x.Vy dmu(y).
+            head = Attention(0.0, bilinear=head.values_matrix)
+        factor = (head.multiple or 0.0) * head.amplitude / (head.beta or 1.0)
+        softmax = head if head.needs_values else None
+        return cls(geometry, softmax, factor, head, transfer(head, geometry))
 
     @property
     def degree(self) -> int:
         """Degree of the moments that are used: one more than the kernel's."""
-        return self._transfer.moment_degree + 1
-
-    @cached_property
-    def _transfer(self) -> Transfer:
-        return transfer(self.head, self.geometry)
+        return self.transfer.moment_degree + 1
 
     @cached_property
     def _of_energy(self) -> Transfer:
@@ -59,73 +57,46 @@ class HeadOnGrid(InteractionOnGrid):
         plain = Attention(self.head.beta, bilinear=self.head.bilinear)
         return transfer(plain, self.geometry)
 
-    @cached_property
-    def _used(self) -> FloatArray:
+    def _up_to(self, degree: int, moments: ComplexArray) -> ComplexArray:
+        """The moments up to ``degree``, of those that are given."""
         degrees = self.geometry.degrees(self.moment_degree or self.degree)
-        return np.asarray(degrees <= self.degree)
-
-    @cached_property
-    def _kept(self) -> FloatArray:
-        return np.asarray(self.geometry.degrees(self.degree) < self.degree)
-
-    @property
-    def factor(self) -> float:
-        """The number a / beta, unshifted or not, without softmax."""
-        return (self.head.multiple or 0.0) * self.head.amplitude / self.head.beta
-
-    def _used_moments(self, moments: ComplexArray) -> ComplexArray:
-        """The moments of mu that T takes."""
-        used: ComplexArray = np.asarray(moments)[self._used][self._kept]
-        return used
+        some: ComplexArray = np.asarray(moments)[degrees <= degree]
+        return some
 
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of Z."""
-        used = self._used_moments(moments)
-        coefficients: ComplexArray = self._transfer.apply(used[np.newaxis])[0]
+        used = self._up_to(self.transfer.moment_degree, moments)
+        coefficients: ComplexArray = self.transfer.apply(used[np.newaxis])[0]
         return coefficients
 
     def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """P_x V m, over Z with softmax, (directions, ...) along the tangents."""
         head = self.head
-        if head.is_gradient and self._transfer.shift.is_constant and head.beta > 0:
+        if head.is_gradient and self.transfer.shift.is_constant:
             return super().drift(moments, where)
-        used = np.asarray(moments)[self._used]
+        used = self._up_to(self.degree, moments)
         rows = head.values_matrix @ self.geometry.coordinate_moments(used)
-        if head.needs_values:
-            rows = np.concatenate([rows, used[self._kept][np.newaxis]])
-        coefficients = self._transfer.apply(rows)
-        entries = [where.synthesis(row) for row in coefficients]
-        drift: FloatArray = np.einsum(
-            "a...i,i...->a...",
-            where.tangents,
-            np.asarray(entries[: len(head.keys_matrix)]),
-        )
+        if self.softmax is not None:
+            rows = np.concatenate([rows, [self._up_to(self.degree - 1, moments)]])
+        coefficients = self.transfer.apply(rows)
+        entries = np.array([where.synthesis(row) for row in coefficients])
+        vectors = entries[: self.geometry.dimension]
+        drift: FloatArray = np.einsum("a...i,i...->a...", where.tangents, vectors)
         if self.softmax is None:
             return head.amplitude * drift
         z = self.normalisation(entries[-1], where, moments, coefficients[-1])
         return z.drift(drift, 1.0, head)
 
-    def potential(self, moments: ComplexArray, where: Fields) -> FloatArray:
-        """The potential (...) of which the drift is the gradient."""
-        if self.head.beta > 0:
-            return super().potential(moments, where)
-        drift = self.head.keys_matrix @ self._mean_point(moments)
-        return np.asarray((self.head.multiple or 0.0) * (where.points @ drift))
-
     def log_scale(self, where: Fields) -> FloatArray:
         """Logarithm of the shifted mean kernel over Z."""
-        return self.head.beta * (self._transfer.shift.at(where.points) - self.head.size)
+        return self.head.beta * (self.transfer.shift.at(where.points) - self.head.size)
 
     def energy(self, moments: ComplexArray) -> float:
         """The energy (a / 2 beta) iint K dmu dmu, by Parseval."""
-        head, multiple = self.head, self.head.multiple or 0.0
-        if head.beta == 0:
-            mean = self._mean_point(moments)
-            return float(multiple * (mean @ head.keys_matrix @ mean) / 2)
-        used = self._used_moments(moments)
-        factor = multiple * head.energy_amplitude / (2 * head.beta)
-        coefficients: ComplexArray = self._of_energy.apply(used[np.newaxis])[0]
-        return factor * self.geometry.pairing(coefficients, used)
+        used = self._up_to(self._of_energy.moment_degree, moments)
+        coefficients = self._of_energy.apply(used[np.newaxis])[0]
+        factor = self.factor * self.head.energy_amplitude / self.head.amplitude
+        return factor * self.geometry.pairing(coefficients, used) / 2
 
     def is_noisy(self, moments: ComplexArray, cells: BoolArray) -> bool:
         """Whether noise counts in the Z of a softmax at one of the marked ``cells``."""
@@ -135,23 +106,9 @@ class HeadOnGrid(InteractionOnGrid):
         values = self.geometry.synthesis(self.mean_kernel(moments))
         return bool((values[cells] < NOISY * moments[0].real).any())
 
-    def normalisation(
-        self,
-        values: FloatArray,
-        where: Fields,
-        moments: ComplexArray,
-        mean: ComplexArray,
-    ) -> Normalisation:
-        """The ``values`` of Z at ``where``, of coefficients ``mean``; no kernel is above 1."""
-
-        def limit() -> float:
-            largest = self._transfer.largest_terms(self._used_moments(moments))
-            degree = self._transfer.field_degree
-            return resolved_limit(self.geometry, mean, degree, largest)
-
-        return Normalisation(values, where, moments, moments[0].real, limit)
-
-    def _mean_point(self, moments: ComplexArray) -> FloatArray:
-        """The vector int y dmu (d,)."""
-        products = self.geometry.coordinate_moments(np.asarray(moments)[self._used])
-        return np.asarray(products[:, 0].real)
+    def smallest_resolved(self, moments: ComplexArray, mean: ComplexArray) -> float:
+        """The value of Z, of coefficients ``mean``, below which it has lost its digits."""
+        used = self._up_to(self.transfer.moment_degree, moments)
+        largest = self.transfer.largest_terms(used)
+        degree = self.transfer.field_degree
+        return resolved_limit(self.geometry, mean, degree, largest)

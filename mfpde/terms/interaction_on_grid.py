@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,16 +30,13 @@ from mfpde.terms.softmax_sums import SMALL, Normalisation, resolved_limit
 class InteractionOnGrid(ABC):
     """An interaction on ``geometry``, of which a subclass says the mean kernel Z.
 
-    ``softmax`` is the attention that divides by Z; None if there is no softmax.
+    ``softmax`` is the attention that divides by Z; None if there is no softmax.  ``factor`` is
+    the number a, which makes a potential of Z or of log Z.
     """
 
     geometry: Geometry
     softmax: Attention | None
-
-    @property
-    @abstractmethod
-    def factor(self) -> float:
-        """The number a, which makes a potential of Z or of log Z."""
+    factor: float
 
     @abstractmethod
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
@@ -49,6 +47,9 @@ class InteractionOnGrid(ABC):
         """The energy (a / 2) iint W dmu dmu, by Parseval."""
 
     @abstractmethod
+    def smallest_resolved(self, moments: ComplexArray, mean: ComplexArray) -> float:
+        """The value of Z, of coefficients ``mean``, below which it has lost its digits."""
+
     def normalisation(
         self,
         values: FloatArray,
@@ -57,6 +58,10 @@ class InteractionOnGrid(ABC):
         mean: ComplexArray,
     ) -> Normalisation:
         """The ``values`` of Z at ``where``, of coefficients ``mean``, as a softmax divides."""
+        # No kernel is above 1, and no Z above the mass.
+        mass = float(moments[0].real)
+        limit = partial(self.smallest_resolved, moments, mean)
+        return Normalisation(values, where, moments, mass, limit)
 
     def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The drift, (directions, ...) along the tangents."""
@@ -108,12 +113,8 @@ class KernelsOnGrid(InteractionOnGrid):
             for term in terms
         ]
         spectrum = np.sum(spectra, axis=0)[geometry.degrees(degree)]
-        return cls(geometry, softmax, degree, spectrum)
-
-    @property
-    def factor(self) -> float:
-        """1 / beta of a softmax, else 1: the spectrum holds it."""
-        return 1.0 if self.softmax is None else 1 / self.softmax.beta
+        factor = 1.0 if softmax is None else 1 / softmax.beta
+        return cls(geometry, softmax, factor, degree, spectrum)
 
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of Z."""
@@ -136,17 +137,16 @@ class KernelsOnGrid(InteractionOnGrid):
         mean: ComplexArray,
     ) -> Normalisation:
         """The ``values`` of Z at ``where``, of coefficients ``mean``, as a softmax divides."""
-        geometry, mass = self.geometry, float(moments[0].real)
-        if geometry.axis is not None:
-            fields: Any = where.centres if isinstance(where, Zonal) else where
-            # Moments have the rounding of the largest, those of a measure at the axis.
-            largest = fields.largest_terms(mass * self.spectrum)
-            limits = SMALL * largest
-            return Normalisation(values, fields, moments, largest, lambda: limits)
+        if self.geometry.axis is None:
+            return super().normalisation(values, where, moments, mean)
+        fields: Any = where.centres if isinstance(where, Zonal) else where
+        # Moments have the rounding of the largest, those of a measure at the axis.
+        largest = fields.largest_terms(moments[0].real * self.spectrum)
+        return Normalisation(values, fields, moments, largest, lambda: SMALL * largest)
 
-        def limit() -> float:
-            # What is summed has one sign where Z is largest.
-            most = float(geometry.synthesis(mean).max())
-            return resolved_limit(geometry, mean, self.degree, most)
-
-        return Normalisation(values, where, moments, mass, limit)
+    def smallest_resolved(self, moments: ComplexArray, mean: ComplexArray) -> float:
+        """The value of Z, of coefficients ``mean``, below which it has lost its digits."""
+        del moments
+        # What is summed has one sign where Z is largest.
+        largest = float(self.geometry.synthesis(mean).max())
+        return resolved_limit(self.geometry, mean, self.degree, largest)

@@ -113,6 +113,7 @@ def transfer(head: Attention, geometry: Geometry) -> Transfer:
         If the grid does not resolve the kernel, or the matrix needs more memory than there
         is; the messages name the grid and the memory needed.
     """
+    _check_resolved(head, geometry, RESOLVED_TOLERANCE)
     is_smoothed = not Shift(head).is_constant
     alike = Attention(head.beta, is_smoothed, bilinear=head.bilinear)
     return _resolve(alike, geometry)
@@ -138,7 +139,7 @@ def _resolve(head: Attention, geometry: Geometry) -> Transfer:
         outer = min(wider, limit)
 
 
-def check_resolved(head: Attention, geometry: Geometry, tolerance: float) -> None:
+def _check_resolved(head: Attention, geometry: Geometry, tolerance: float) -> None:
     """Raise ``ValueError`` if ``geometry`` does not hold the kernel's degrees and one more."""
     needed = band_limit(head.shift, len(head.keys_matrix), tolerance) + 1
     if geometry.max_degree < needed:
@@ -170,7 +171,9 @@ def _sample_kernel(
     rows = np.empty((len(points), columns))
     targets = zip(points @ head.keys_matrix, shift.at(points), strict=True)
     for row, (target, least) in zip(rows, targets, strict=True):
-        kernel = head.exponential.weight(sources @ target - least)
+        products = sources @ target
+        # At beta = 0 the kernel is that of the potential, x.Dy.
+        kernel = head.exponential.weight(products - least) if head.beta else products
         found = senders.moments(kernel.reshape(senders.shape) * shares, inner)
         row[:] = (found * weights).view(np.float64)
     shares = receivers.areas / receivers.areas.sum()
