@@ -21,9 +21,9 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
-from mfpde.compiled import compiled
 
 _RESOLVED = 1e-8
 """Largest moment of the last eighth of degrees, of the mass, of a density that is resolved."""
@@ -138,19 +138,18 @@ class Geometry(ABC):
         centre of their group; on a zonal grid the distance is the difference of polar angles.
         """
         chord = 2 * np.sin(min(radius, np.pi) / 2)
-        return CellsNear(*_find_cells(self._rows_of_groups, points, chord))
+        found = self._tree.query_ball_point(points, chord, return_sorted=True)
+        counts = np.array([len(cells) for cells in found], dtype=np.int64)
+        return CellsNear(np.concatenate([*found, []]).astype(np.int64), counts)
 
     @cached_property
-    def _rows_of_groups(self) -> FloatArray:
+    def _tree(self) -> KDTree:
         centres = self.group_centres
-        return centres.reshape(self.shape[0], -1, centres.shape[-1]).copy()
+        return KDTree(centres.reshape(-1, centres.shape[-1]))
 
     @property
     def group_centres(self) -> FloatArray:
-        """Centre of the group that each cell moves with, (*shape, d).
-
-        The last coordinate depends on the first index only.
-        """
+        """Centre of the group that each cell moves with, (*shape, d)."""
         return self.points
 
     @cached_property
@@ -271,31 +270,3 @@ class Geometry(ABC):
     @abstractmethod
     def remapped(self, masses: FloatArray, finer: Geometry) -> FloatArray:
         """Cell masses on ``finer``, of the same sum, nonnegative if ``masses`` are."""
-
-
-@compiled
-def _find_cells(
-    centres: FloatArray, points: FloatArray, chord: float
-) -> tuple[IntArray, IntArray]:
-    """Cells with ``centres`` (rows, columns, d) within ``chord`` of ``points`` (n, d).
-
-    One point after another, each in the order of the cells; the second array (n,) counts them.
-    """
-    rows, columns, dimension = centres.shape
-    # Empty, but the compiler must know of what.
-    found = [0 for _ in range(0)]
-    counts = np.empty(len(points), dtype=np.int64)
-    for p in range(len(points)):
-        before = len(found)
-        for i in range(rows):
-            # A row has one last coordinate: most rows are too far by that alone.
-            if abs(centres[i, 0, -1] - points[p, -1]) > chord:
-                continue
-            for j in range(columns):
-                squared = 0.0
-                for k in range(dimension):
-                    squared += (centres[i, j, k] - points[p, k]) ** 2
-                if squared <= chord**2:
-                    found.append(i * columns + j)
-        counts[p] = len(found) - before
-    return np.array(found, dtype=np.int64), counts
