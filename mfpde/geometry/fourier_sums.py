@@ -1,8 +1,7 @@
 r"""Fourier sums at arbitrary points of the circle, powers of x + iy by recurrence; pyfftw.
 
-The interfaces of pyfftw
-load Dask, and with that pandas and xarray, where it is installed; nothing here uses them, and
-each start would take half a second longer.
+The interfaces of pyfftw load Dask, and with that pandas and xarray, where it is installed;
+nothing here uses them, and each start would take half a second longer.
 """
 
 from __future__ import annotations
@@ -14,16 +13,13 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled_fused, compiled_sum
 
-_WITHOUT = "dask"
-_is_hidden = _WITHOUT not in sys.modules
-if _is_hidden:
-    # An import of what is None here fails as if it were not installed.
-    sys.modules[_WITHOUT] = None  # type: ignore[assignment]
 try:
+    # An import of what is None here fails as if it were not installed.
+    sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
     import pyfftw
 finally:
-    if _is_hidden:
-        del sys.modules[_WITHOUT]
+    if not sys.modules["dask"]:
+        del sys.modules["dask"]
 
 __all__ = ["field_at_points", "moments_of_atoms", "pyfftw"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from pathlib import Path
 
 from mfpde.geometry.base import Geometry
@@ -91,12 +92,7 @@ def available_memory() -> tuple[float, str]:
 
 
 def _kilobytes_in(path: str) -> dict[str, float]:
-    """Numbers of a file of Linux, by the word that each line begins with."""
-    try:
-        lines = Path(path).read_text("utf-8").splitlines()
-    except OSError:  # on other systems
-        return {}
-    words = [line.replace(":", " ").split() for line in lines]
-    return {
-        one[0]: float(one[1]) for one in words if len(one) > 1 and one[1].isdecimal()
-    }
+    """Sizes in a file of Linux, by the word that each line begins with; none elsewhere."""
+    file = Path(path)
+    text = file.read_text("utf-8") if file.is_file() else ""
+    return {name: float(n) for name, n in re.findall(r"(\w+):\s+(\d+) kB", text)}

@@ -16,6 +16,7 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
+from scipy.fft import next_fast_len
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.geometry.base import FieldAtPoints, Geometry, as_kind
@@ -72,7 +73,7 @@ class Sphere(Geometry):
             raise ValueError(f"nlat = {nlat} must be even, such as {nlat + 1}")
         given = 2 * nlat if self.nlon is None else self.nlon
         nlon = whole_number("nlon", given, at_least=nlat, at_most=4 * MOST_RINGS)
-        if not _is_usable(nlon):
+        if nlon != _least_usable(nlon):
             named = f"nlon = {nlon}" + (" = 2 nlat" if self.nlon is None else "")
             raise ValueError(
                 f"{named} must be a multiple of 4 with no prime factor above 5, such "
@@ -299,15 +300,6 @@ def points_at(colatitudes: FloatArray, longitudes: FloatArray) -> FloatArray:
     return np.stack([sine * np.cos(phi), sine * np.sin(phi), np.cos(theta)], axis=-1)
 
 
-def _is_usable(count: int) -> bool:
-    if count % 4:
-        return False
-    for prime in (2, 3, 5):
-        while count % prime == 0:
-            count //= prime
-    return count == 1
-
-
 def _least_usable(count: int) -> int:
     """Least number of cells in a ring from ``count`` on."""
-    return next(n for n in range(count, 4 * count) if _is_usable(n))
+    return 4 * int(next_fast_len(-(-count // 4), real=True))

@@ -55,9 +55,8 @@ def planned_transform(nlat: int, nlon: int, degree: int, thread: int) -> Any:
 @cache
 def degrees_and_orders(degree: int) -> tuple[IntArray, IntArray]:
     """Degree l and order m of each coefficient up to ``degree``."""
-    pairs = [(l, m) for m in range(degree + 1) for l in range(m, degree + 1)]
-    l, m = np.array(pairs, dtype=np.int64).T
-    return read_only(np.ascontiguousarray(l)), read_only(np.ascontiguousarray(m))
+    m, l = np.triu_indices(degree + 1)
+    return read_only(l), read_only(m)
 
 
 @cache

@@ -215,14 +215,12 @@ class Zonal(Geometry):
     @cached_property
     def _moment_table(self) -> Callable[[int], FloatArray]:
         """Function of the degree: the matrix (degree + 1, n) from cell masses to moments."""
-        uniform = np.cumsum(self.area_shares)[:-1]
 
         def make_table(degree: int) -> FloatArray:
-            slopes = self.spacing * self.faces.slopes(degree)[:, 1:-1]
             # A cell's mass is part of C at every face above it.
-            above = np.zeros((degree + 1, self.num_cells))
-            above[:, :-1] = np.cumsum(slopes[:, ::-1], axis=1)[:, ::-1]
-            table = (slopes @ uniform)[:, np.newaxis] - above
+            slopes = self.faces.slopes(degree)[:, :0:-1]
+            table = -self.spacing * np.cumsum(slopes, axis=1)[:, ::-1]
+            table -= (table @ self.area_shares)[:, np.newaxis]
             table[0] = 1.0
             return read_only(table)
 
