@@ -1,6 +1,5 @@
 """A symmetry that start and equation share, along which the run is unstable, is noted."""
 
-import re
 import warnings
 
 import numpy as np
@@ -29,10 +28,6 @@ def with_neuron(
     )
 
 
-def rate_in(note):
-    return float(re.search(r"rate of up to ([\d.e+-]+),", note).group(1))
-
-
 def note_of(equation, start, t_end, **arguments):
     """The note of a run, which its printed form has too; empty without one."""
     run = mfpde.solve(equation, start, t_end=t_end, save_at=[t_end], **arguments)
@@ -42,11 +37,9 @@ def note_of(equation, start, t_end, **arguments):
 
 
 @pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (0.6, 0.64, 0.48)])
-def test_a_ring_that_breaks_into_atoms_is_noted_with_its_axis_and_rate(axis):
+def test_a_ring_that_breaks_into_atoms_is_noted_with_its_axis(axis):
     note = note_of(with_neuron(*axis), mfpde.uniform(Sphere(32)), 20.0)
     assert f"{BEGINNING} all rotations about {list(axis)}" in note
-    # That of perturbations by 1e-6 on 96 rings is .71 once the ring has formed.
-    assert rate_in(note) == pytest.approx(0.71, rel=0.2)
     assert "perturbed_uniform" in note
 
 
@@ -55,25 +48,6 @@ def test_rings_are_noted_with_the_axis_and_not_with_a_mirror_through_it():
         with_neuron(0.0, 0.0, 1.0, beta=64.0), mfpde.uniform(Sphere(60)), 20.0
     )
     assert f"{BEGINNING} all rotations about [0.0, 0.0, 1.0]" in note
-
-
-def test_its_rate_is_that_of_two_perturbed_runs():
-    grid, equation = Sphere(48), with_neuron(0.0, 0.0, 1.0)
-    broken = {}
-    for amplitude in (1e-4, 1e-5):
-        start = mfpde.perturbed_uniform(grid, amplitude)
-        run = mfpde.solve(equation, start, t_end=10.0, save_at=[7.0, 8.0, 9.0, 10.0])
-        rings = [s.density.masses for s in run.states]
-        broken[amplitude] = np.array(
-            [
-                np.linalg.norm(grid.moments(m - m.mean(1, keepdims=True), 8))
-                for m in rings
-            ]
-        )
-    slopes = [np.diff(np.log(b)).max() for b in broken.values()]
-    assert slopes[0] == pytest.approx(slopes[1], rel=0.05)
-    note = note_of(equation, mfpde.uniform(grid), 20.0)
-    assert rate_in(note) == pytest.approx(slopes[0], rel=0.15)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +59,7 @@ def test_its_rate_is_that_of_two_perturbed_runs():
         (Zonal(8, 128), 4.0, False),
     ],
 )
-def test_the_rate_about_the_uniform_state_is_that_of_theory(grid, beta, normalized):
+def test_the_uniform_state_is_noted_once_perturbations_have_grown(grid, beta, normalized):
     d = grid.dimension
     rate = mfpde.theory.growth_rates(
         beta, d, np.arange(1, 30), direction="ascent", normalized=normalized
@@ -93,7 +67,6 @@ def test_the_rate_about_the_uniform_state_is_that_of_theory(grid, beta, normaliz
     equation = pure(beta, normalized=normalized)
     note = note_of(equation, mfpde.uniform(grid), 8 / rate)
     assert f"{BEGINNING} all rotations" in note
-    assert rate_in(note) == pytest.approx(rate, rel=1e-3)
     # A perturbation that has hardly grown is none to speak of.
     assert not note_of(equation, mfpde.uniform(grid), 1 / rate)
 
@@ -107,12 +80,10 @@ def held_at_top(angle):
 
 
 @pytest.mark.parametrize("angle", [np.pi / 2, 1.0])
-def test_a_cluster_on_top_of_a_hill_is_noted_with_its_mirror_and_rate(angle):
+def test_a_cluster_on_top_of_a_hill_is_noted_with_its_mirror(angle):
     equation, start = held_at_top(angle)
     note = note_of(equation, start, 30.0)
     assert f"{BEGINNING} the reflection" in note
-    # The curvature of the potential there, which no attraction within the cluster changes.
-    assert rate_in(note) == pytest.approx(0.3, rel=0.03)
     noise = mfpde.perturbed_uniform(start.geometry, 1e-2).values
     perturbed = mfpde.Density(start.geometry, start.values * noise).normalized()
     assert not note_of(equation, perturbed, 30.0)
@@ -170,8 +141,7 @@ def test_neurons_without_a_common_symmetry_have_no_note():
 def test_layers_are_judged_together():
     stable, unstable = pure(5.0, direction="descent"), pure(5.0)
     start = mfpde.uniform(Circle(256))
-    note = note_of(mfpde.Layers([(stable, 0.1), (unstable, 60.0)]), start, 60.1)
-    assert rate_in(note) == pytest.approx(0.1253, rel=1e-3)
+    assert note_of(mfpde.Layers([(stable, 0.1), (unstable, 60.0)]), start, 60.1)
     assert not note_of(mfpde.Layers([(unstable, 1.0), (stable, 30.0)]), start, 31.0)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import check_kind, real_number, shown
@@ -16,8 +17,8 @@ from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
+    Dynamics,
     Layers,
-    Stage,
     checked_dynamics,
     find_breaks,
     for_each_layer,
@@ -233,7 +234,7 @@ def solve(
         statistics["layers"] = len(layers)
     ended = loop.final_time
     if reason.kind not in UNFINISHED:
-        statistics |= find_notes(stages, recorder, measure, start_time, ended)
+        statistics |= find_notes(dynamics, measure, start_time, ended, recorder)
     run = recorder.finish(reason, loop.final, ended, statistics=statistics)
     for note in run.notes:
         warnings.warn(note, stacklevel=2)
@@ -241,21 +242,20 @@ def solve(
 
 
 def find_notes(
-    stages: tuple[Stage, ...],
-    recorder: Recorder,
-    start: Measure,
-    begun: float,
-    ended: float,
+    dynamics: Dynamics, start: Measure, begun: float, ended: float, recorder: Recorder
 ) -> dict[str, str]:
-    """Return what to know before one believes the result, by name."""
-    notes = {
-        "symmetric_start": describe_unstable_symmetry(
-            stages, start, begun=begun, ended=ended
+    """Return what to know before one believes the result, by name.
+
+    What cannot be judged, as where numbers overflow, has no note: no run that has ended well is
+    lost to it.
+    """
+    notes: dict[str, str | None] = {}
+    with np.errstate(all="ignore"), suppress(ValueError, ArithmeticError, MemoryError):
+        notes["symmetric_start"] = describe_unstable_symmetry(
+            dynamics, start, solve, begun=begun, ended=ended
         )
-    }
-    if recorder.layers is None:
         notes["half_stable_mass"] = describe_half_stable_mass(
-            stages[0].equation, recorder.times, recorder.states
+            dynamics, recorder.times, recorder.states
         )
     return {name: note for name, note in notes.items() if note is not None}
 
