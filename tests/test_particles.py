@@ -391,7 +391,8 @@ def test_a_velocity_that_overflows_ends_the_run(chosen):
     assert np.isfinite(run.final.points).all()
 
 
-def test_the_progress_bar_reaches_the_end(capsys):
+def test_the_progress_bar_reaches_the_end(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
     solve_particles(ascent(Attention(1.0)), random_atoms(5), t_end=1.0, progress=True)
     assert "100%" in capsys.readouterr().err
 
