@@ -237,7 +237,7 @@ def test_progress_is_drawn_into_the_cell(monkeypatch) -> None:
     records = [Progress(t, 1.0, 0.1, 3, 0.0, lambda _: 0.5) for t in (0.5, 1.0)]
     with progress_line(console) as report:
         for record in records:
-            report(record)
+            report(record.time, record)
     assert len(seen) >= 3
     text = Console(file=io.StringIO(), width=200, record=True)
     text.print(seen[-1])

@@ -35,7 +35,7 @@ def test_a_terminal_shows_the_last_record():
     file = io.StringIO()
     console = Console(file=file, force_terminal=True, width=80)
     with progress_line(console) as report:
-        report(record())
+        report(0.25, record())
     said = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", file.getvalue())
     last = said.replace("\r", "\n").split("\n")[-2]
     # With the time that is left, in 80 columns, and nothing cut.
@@ -49,7 +49,7 @@ def test_elsewhere_a_long_run_writes_a_line_now_and_then(monkeypatch):
     monkeypatch.setattr("mfpde.runs.progress.time.monotonic", lambda: next(clock))
     with progress_line(Console(file=file, width=200)) as report:
         for _ in range(5):
-            report(record())
+            report(0.25, record())
     assert file.getvalue().count("t 2.5/10  step 250") == 2
 
 

@@ -59,7 +59,9 @@ def test_rings_are_noted_with_the_axis_and_not_with_a_mirror_through_it():
         (Zonal(8, 128), 4.0, False),
     ],
 )
-def test_the_uniform_state_is_noted_once_perturbations_have_grown(grid, beta, normalized):
+def test_the_uniform_state_is_noted_once_perturbations_have_grown(
+    grid, beta, normalized
+):
     d = grid.dimension
     rate = mfpde.theory.growth_rates(
         beta, d, np.arange(1, 30), direction="ascent", normalized=normalized

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,14 +29,11 @@ from mfpde.particles.methods import (
 )
 from mfpde.particles.systems import ParticleSystem
 from mfpde.runs.layers import Layers, Stage, checked_dynamics, for_each_layer, stages_of
-from mfpde.runs.progress import progress_bar
+from mfpde.runs.progress import LineReport, progress_line
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import SHORTEST_TIME, StopReason
 from mfpde.runs.times import end_time, save_times
 from mfpde.version import __version__
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 SMALLEST_RTOL = 1e-13
 LARGEST_NUMBER_OF_STEPS = 1_000_000_000
@@ -137,12 +133,10 @@ def solve_particles(
     stages = stages_of(dynamics, 0.0, t_end, saves)
     with (
         np.errstate(over="ignore", invalid="ignore"),
-        progress_bar() if progress else nullcontext() as bar,
+        progress_line() if progress else nullcontext() as line,
     ):
-        if bar is not None:
-            bar.add_task("particles", total=t_end)
         motion = _Motion(stages[0].equation, atoms, method, saves)
-        stop = motion.follow(stages, integrator, bar)
+        stop = motion.follow(stages, integrator, line)
     return Run(
         equation=motion.system.equation,
         times=np.array(motion.times),
@@ -184,7 +178,7 @@ class _Motion:
         return self.velocity.system
 
     def follow(
-        self, stages: Sequence[Stage], integrator: Integrator, bar: Progress | None
+        self, stages: Sequence[Stage], integrator: Integrator, line: LineReport | None
     ) -> StopReason:
         """Move through all layers, or to an early stop, and return the reason to stop."""
         wanted = frozenset(self.saves.tolist())
@@ -196,8 +190,9 @@ class _Motion:
                 self.steps += 1
                 if reached in wanted:
                     self._save()
-                if bar is not None:
-                    bar.update(bar.task_ids[0], completed=reached)
+                if line is not None:
+                    share = reached / stages[-1].end
+                    line(share, f"particles {share:.0%}")
         except KeyboardInterrupt:
             return StopReason.of("interrupted", time=self.time)
         except NotFiniteError:

@@ -1,23 +1,19 @@
 """The progress of what takes long, on one line: on a terminal, in a log, in a notebook's cell.
 
-Bars are those of rich; a cell needs no widgets for them.  The line of a run says time, step, mass
-drift, energy and largest density.
+The line of a run says time, step, mass drift, energy and largest density beside a bar of rich.
 """
 
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress as Bar
-    from rich.progress import ProgressColumn
 
 SECONDS_BETWEEN_DRAWINGS = 0.25
 SECONDS_TO_FIRST_LINE = 3.0
@@ -64,6 +60,8 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
+LineReport = Callable[[float, object], None]
+"""A function of the share that is done, and of words, whose ``str`` is taken when it is drawn."""
 
 
 class Throttle:
@@ -74,43 +72,29 @@ class Throttle:
     """
 
     def __init__(
-        self, function: Callable[[Any], None], interval: float, first: float = 0.0
+        self, function: Callable[..., None], interval: float, first: float = 0.0
     ) -> None:
         self._function, self._interval = function, interval
         self._next_at = time.monotonic() + first
-        self._waiting: list[Any] = []
+        self._waiting: tuple[Any, ...] | None = None
 
-    def __call__(self, value: Any) -> None:
-        """Call the function if it is time to, else let the value wait."""
-        self._waiting = [value]
-        now = time.monotonic()
+    def __call__(self, *values: Any) -> None:
+        """Call the function if it is time to, else let the values wait."""
+        self._waiting, now = values, time.monotonic()
         if now >= self._next_at:
             self._next_at = now + self._interval
-            self._call()
+            self.finish()
 
-    def __enter__(self) -> Throttle:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._call()
-
-    def _call(self) -> None:
-        while self._waiting:
-            self._function(self._waiting.pop())
-
-
-def occasional_lines(console: Console) -> Callable[[object], None]:
-    """Return a function that writes a line after some seconds, and then at intervals."""
-
-    def write(progress: object) -> None:
-        console.print(str(progress), markup=False, highlight=False)
-
-    return Throttle(write, SECONDS_BETWEEN_LINES, first=SECONDS_TO_FIRST_LINE)
+    def finish(self) -> None:
+        """Call the function with the last values, if they still wait."""
+        if self._waiting is not None:
+            self._function(*self._waiting)
+        self._waiting = None
 
 
 @contextmanager
-def progress_line(console: Console | None = None) -> Iterator[Report]:
-    """Show a line while the block runs; the block gives it a :class:`Progress`.
+def progress_line(console: Console | None = None) -> Iterator[LineReport]:
+    """Show a line while the block runs; the block gives it the share that is done, and words.
 
     Parameters
     ----------
@@ -124,69 +108,35 @@ def progress_line(console: Console | None = None) -> Iterator[Report]:
 
     console = console or Console(stderr=True)
     if not (console.is_terminal or console.is_jupyter):
-        yield occasional_lines(console)
+
+        def write(_: float, words: object) -> None:
+            console.print(str(words), markup=False, highlight=False)
+
+        yield Throttle(write, SECONDS_BETWEEN_LINES, first=SECONDS_TO_FIRST_LINE)
         return
-    columns = (
+    bar = bars.Progress(
         bars.BarColumn(bar_width=20),
         bars.TextColumn("{task.description}", markup=False),
         bars.TimeRemainingColumn(compact=True),
         bars.TextColumn("left"),
+        console=console,
     )
-    with progress_bar(*columns, console=console) as bar:
-        line = bar.add_task("starting", total=None)
-
-        def draw(now: Progress) -> None:
-            bar.update(line, total=now.t_end, completed=now.time, description=str(now))
-
-        with Throttle(draw, SECONDS_BETWEEN_DRAWINGS) as report:
-            yield report
-
-
-class NotebookCell:
-    """What draws a bar into the output of a notebook's cell, where rich's own needs widgets."""
-
-    auto_refresh, is_started = True, True
-
-    def __init__(self, bar: Bar) -> None:
-        self.bar, self.console = bar, bar.console
-        self.output: Any = None
-        self.is_stopped = threading.Event()
-
-    def start(self, refresh: bool = True) -> None:
-        """Begin the output, which is drawn then."""
+    line, cell = bar.add_task("starting", total=1.0), None
+    if console.is_jupyter:
         from IPython.display import display
 
+        # Without rich's own way into a cell, which needs widgets.
         show: Callable[..., Any] = display
-        self.output = show(self.bar.make_tasks_table(self.bar.tasks), display_id=True)
-        threading.Thread(target=self._draw_now_and_then, daemon=True).start()
+        cell = show(bar.make_tasks_table(bar.tasks), display_id=True)
 
-    def _draw_now_and_then(self) -> None:
-        while not self.is_stopped.wait(SECONDS_BETWEEN_DRAWINGS):
-            self.refresh()
+    def draw(share: float, words: object) -> None:
+        bar.update(line, completed=share, description=str(words))
+        if cell is not None:
+            cell.update(bar.make_tasks_table(bar.tasks))
 
-    def refresh(self) -> None:
-        """Draw the bar as it is now."""
-        self.output.update(self.bar.make_tasks_table(self.bar.tasks))
-
-    def stop(self) -> None:
-        """Draw the bar as it ended."""
-        self.is_stopped.set()
-        self.refresh()
-
-
-def progress_bar(*columns: str | ProgressColumn, **options: Any) -> Bar:
-    """Return rich's bar of progress, which in a notebook is drawn into the cell.
-
-    Parameters
-    ----------
-    columns, options
-        As for ``rich.progress.Progress``; without a ``console`` it is on stderr.
-    """
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = options.pop("console", None) or Console(stderr=True)
-    bar = Progress(*columns, console=console, **options)
-    if console.is_jupyter:
-        bar.live = NotebookCell(bar)  # type: ignore[assignment]
-    return bar
+    report = Throttle(draw, SECONDS_BETWEEN_DRAWINGS)
+    with nullcontext() if cell else bar:
+        try:
+            yield report
+        finally:
+            report.finish()

@@ -269,8 +269,9 @@ def open_observers(
     if observer is not None:
         check_kind("observer", observer, Observer, source="of mfpde.runs.observer")
     if progress is True:
-        with progress_line() as report:
-            yield [*observers, StepObserver(report)]
+        with progress_line() as line:
+            report = StepObserver(lambda now: line(now.time / now.t_end, now))
+            yield [*observers, report]
     elif progress is False:
         yield observers
     elif callable(progress):

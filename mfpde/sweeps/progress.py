@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from mfpde.arrays import printable
-from mfpde.runs.progress import progress_bar
+from mfpde.runs.progress import progress_line
 from mfpde.storage import StoreError
 from mfpde.sweeps.records import SweepRecords
 
@@ -36,19 +36,9 @@ class SweepProgress:
 
 
 def show_progress(states: Iterable[str], progress: SweepProgress) -> Iterator[str]:
-    """Yield the states of runs as they end, and show the progress on stderr.
-
-    In a log it is one line at the end: meanwhile `mfpde sweep --list` tells what has ended.
-    """
-    from rich import progress as bars
-
-    columns = (
-        bars.BarColumn(bar_width=20),
-        bars.TimeRemainingColumn(compact=True),
-        bars.TextColumn("left  {task.fields[progress]}", markup=False),
-    )
-    with progress_bar(*columns) as bar:
-        line = bar.add_task("", total=len(progress.labels), progress=progress)
-        for state in bar.track(states, task_id=line):
+    """Yield the states of runs as they end, and show the progress on stderr."""
+    with progress_line() as line:
+        for state in states:
             progress.counts[state] += 1
+            line(progress.counts.total() / len(progress.labels), progress)
             yield state
