@@ -4,8 +4,8 @@
 # isort: off
 from . import (
     branches as branches, detection as detection, equation as equation, geometry as geometry,
-    measures as measures, particles as particles, plotting as plotting, runs as runs,
-    settings as settings, solver as solver, stationary as stationary,
+    measures as measures, networks as networks, particles as particles, plotting as plotting,
+    runs as runs, settings as settings, solver as solver, stationary as stationary,
     storage as storage, studies as studies, sweeps as sweeps, terms as terms, theory as theory,
     tracking as tracking, transport as transport, viewer as viewer,
 )
@@ -15,7 +15,6 @@ from .branches import (
 from .detection import concentration as concentration
 from .equation import MeanFieldEquation as MeanFieldEquation
 from .geometry import Circle as Circle, Sphere as Sphere, Zonal as Zonal
-from .measures.clusters import Clustering as Clustering, clusters as clusters
 from .measures.measure import (
     Atoms as Atoms, Density as Density, Measure as Measure, uniform as uniform,
 )
@@ -27,6 +26,7 @@ from .measures.wasserstein import (
     WassersteinReport as WassersteinReport,
     wasserstein as wasserstein, wasserstein_report as wasserstein_report,
 )
+from .networks.clusters import Clustering as Clustering, clusters as clusters
 from .particles import label_density as label_density, solve_particles as solve_particles
 from .plotting import (
     animate as animate, plot_atom_tree as plot_atom_tree, plot_certificate as plot_certificate,

@@ -28,7 +28,6 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry import Sphere
 from mfpde.geometry.arcs import distances
 from mfpde.geometry.base import as_kind
-from mfpde.measures.mass_points import sums_by_label
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure, atoms_of
 
 _BALANCED = 1e-12
@@ -86,6 +85,13 @@ def _cell_radii(sphere: Sphere) -> FloatArray:
     heights = np.maximum(centres - faces[:-1], faces[1:] - centres)
     sines = np.sin(np.clip(np.pi / 2, faces[:-1], faces[1:]))
     return np.asarray(np.hypot(heights, sines * sphere.longitude_step / 2) / np.sqrt(3))
+
+
+def sums_by_label(labels: IntArray, values: FloatArray) -> FloatArray:
+    """Sums (count, d) of the ``values`` (n, d) with each label, from 0 to the largest."""
+    sums = np.zeros((labels.max() + 1, values.shape[1]))
+    np.add.at(sums, labels, values)
+    return sums
 
 
 def coarsen(

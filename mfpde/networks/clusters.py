@@ -40,8 +40,9 @@ from mfpde.arrays import (
 )
 from mfpde.geometry.arcs import distances, normalised
 from mfpde.geometry.circle import angles_of
-from mfpde.measures.mass_points import ROUNDING, MassPoints, mass_points, sums_by_label
 from mfpde.measures.measure import AnyMeasure
+from mfpde.measures.point_transport import sums_by_label
+from mfpde.networks.mass_points import ROUNDING, MassPoints, mass_points
 from mfpde.notebook import Printed, format_table
 
 LEAST_SHARE = 1e-2
@@ -204,7 +205,7 @@ def clusters(
         Points are linked if they are no farther apart, above 0 and at most pi; for a density
         no less than the distance at which neighbouring cells are linked, 1.5 spacings.  By
         default the middle of the longest interval of angles in which the count is the same,
-        if it separates; see :mod:`mfpde.measures.clusters`.
+        if it separates; see :mod:`mfpde.networks.clusters`.
 
     Returns
     -------

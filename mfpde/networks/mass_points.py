@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, IntArray, no_measure, unit_vectors
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
+from mfpde.measures.point_transport import sums_by_label
 
 THIN = 0.5
 """Share of the mean density below which a cell is background."""
@@ -98,10 +99,3 @@ def _merge_in_boxes(
     sums = sums_by_label(boxes, shares[:, np.newaxis] * points)
     means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
     return means, sums_by_label(boxes, shares[:, np.newaxis])[:, 0], boxes, diagonal
-
-
-def sums_by_label(labels: IntArray, values: FloatArray) -> FloatArray:
-    """Sums (count, d) of the ``values`` (n, d) with each label, from 0 to the largest."""
-    sums = np.zeros((labels.max() + 1, values.shape[1]))
-    np.add.at(sums, labels, values)
-    return sums
