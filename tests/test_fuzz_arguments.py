@@ -125,7 +125,7 @@ CALLS: dict[str, Call] = {
         {
             "geometry": CIRCLE,
             "points": PAIR.points,
-            "weights": [0.5, 0.5],
+            "masses": [0.5, 0.5],
             "bandwidth": 0.9,
         },
     ),

@@ -99,7 +99,7 @@ def test_the_default_bandwidth_narrows_with_the_number_of_samples():
         (([[1.0, 0.0]], None, 1e-3), r"at least \d+ cells, or a bandwidth of at least"),
         (([[1.0, 0.0]], None, 0.0), "bandwidth = 0"),
         (([[1.0, 0.0, 0.0]],), r"must be \(n, 2\)"),
-        (([[1.0, 0.0]], [1.0, 2.0]), "weights of shape"),
+        (([[1.0, 0.0]], [1.0, 2.0]), "masses of shape"),
         (([[1.0, 0.0]], [0.0]), "above 0"),
         (([[3.0, 0.0]],), "length 3"),
     ],

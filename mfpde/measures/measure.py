@@ -192,7 +192,7 @@ class Density(Shown):
         cls,
         geometry: Geometry,
         points: ArrayLike,
-        weights: ArrayLike | None = None,
+        masses: ArrayLike | None = None,
         bandwidth: float | None = None,
     ) -> Density:
         """Probability density of samples, each spread by a heat kernel.
@@ -203,8 +203,8 @@ class Density(Shown):
             The grid; on a zonal grid a sample stands for its ring.
         points
             Unit vectors (n, d).
-        weights
-            Relative weights (n,), above 0; equal by default.
+        masses
+            Relative masses (n,), above 0; equal by default.
         bandwidth
             Standard deviation in each direction, in radians; by default that of
             ``mfpde.measures.samples.rule_of_thumb``, at least what the grid holds.
@@ -214,7 +214,14 @@ class Density(Shown):
         ValueError
             If arguments do not fit, or the grid does not hold the bandwidth.
         """
-        values = kernel_density(geometry, points, weights, bandwidth)
+        samples = Atoms(points, masses)
+        if samples.dimension != geometry.dimension or not len(samples):
+            raise ValueError(
+                f"points of shape {samples.points.shape} must be (n, {geometry.dimension}), n "
+                f"at least 1, on {geometry!r}"
+            )
+        shares = samples.masses / samples.total_mass
+        values = kernel_density(geometry, samples.points, shares, bandwidth)
         return cls(geometry, values).normalized()
 
     @cached_property

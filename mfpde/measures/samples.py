@@ -10,16 +10,9 @@ h in each direction for small h.  Through moments it costs O(n L^2), not n times
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from mfpde.arrays import (
-    FloatArray,
-    check_entries,
-    real_array,
-    real_number,
-    unit_vectors,
-)
+from mfpde.arrays import FloatArray, real_number
 from mfpde.geometry import Geometry
 from mfpde.geometry.zonal_fields import harmonic_counts
 
@@ -32,27 +25,17 @@ NARROWEST, WIDEST = 1e-6, 1e3
 
 def kernel_density(
     geometry: Geometry,
-    points: ArrayLike,
-    weights: ArrayLike | None,
+    points: FloatArray,
+    shares: FloatArray,
     bandwidth: float | None,
 ) -> FloatArray:
-    """Values of :meth:`mfpde.Density.from_samples`, relative to the uniform density."""
-    places = unit_vectors("points", points)
-    if places.ndim != 2 or places.shape[1] != geometry.dimension or not len(places):
-        raise ValueError(
-            f"points of shape {places.shape} must be (n, {geometry.dimension}), n at least 1, "
-            f"on {geometry!r}"
-        )
-    shares = np.ones(len(places)) if weights is None else real_array("weights", weights)
-    if shares.shape != (len(places),):
-        raise ValueError(
-            f"weights of shape {shares.shape} must be {len(places)} numbers"
-        )
-    check_entries("weights", shares, shares > 0, "must be above 0")
-    shares = shares / shares.sum()
+    """Values of :meth:`mfpde.Density.from_samples`, relative to the uniform density.
+
+    ``points`` (n, d) have ``shares`` (n,) of the mass, whose sum is 1.
+    """
     least = least_bandwidth(geometry)
     if bandwidth is None:
-        width = max(rule_of_thumb(places, shares), least)
+        width = max(rule_of_thumb(points, shares), least)
     elif real_number("bandwidth", bandwidth, above=0.0) < least:
         needed = int(geometry.max_degree * least / max(bandwidth, NARROWEST))
         raise ValueError(
@@ -62,7 +45,7 @@ def kernel_density(
     else:
         width = min(bandwidth, WIDEST)
     dimension, degree = geometry.dimension, geometry.max_degree
-    moments = geometry.atom_moments(places, shares, degree)
+    moments = geometry.atom_moments(points, shares, degree)
     l = np.arange(degree + 1)
     symbol = np.exp(-(width**2) / 2 * l * (l + dimension - 2.0))
     if geometry.axis is not None:
