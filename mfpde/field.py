@@ -119,7 +119,7 @@ MeasureField: TypeAlias = GridField | AtomField
 
 def _points_of(atoms: Atoms) -> PointMasses:
     """The points that represent atoms, with their masses."""
-    points = atoms.without_widths
+    points = atoms.as_clouds()
     return PointMasses(points.points, points.masses)
 
 

@@ -6,9 +6,9 @@ from scipy.spatial import cKDTree
 
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of, points_at
+from mfpde.measures.clouds import normal_points
 from mfpde.measures.distributions import TURN, AngularDistribution
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
-from mfpde.measures.normal_points import standard_points
 from mfpde.measures.sampling import quantized, sampled
 from mfpde.measures.wasserstein import wasserstein
 
@@ -280,8 +280,8 @@ def wide_atom(dimension, widths, *, mass=1.0, seed=0):
 
 
 @pytest.mark.parametrize("dimension", [1, 2])
-def test_standard_points_have_no_mean_and_covariance_one(dimension: int) -> None:
-    points = standard_points(dimension)
+def test_normal_points_have_no_mean_and_covariance_one(dimension: int) -> None:
+    points = normal_points(dimension)
     np.testing.assert_allclose(points.mean(axis=0), 0.0, atol=1e-14)
     covariance = points.T @ points / len(points)
     np.testing.assert_allclose(covariance, np.eye(dimension), atol=1e-13)

@@ -232,7 +232,7 @@ def opening(nlat: int = 64, axis: Array = TILTED) -> dict[str, float]:
 
 def _radius_about(axis: Array) -> Callable[[mfpde.Measure], float]:
     def radius(measure: mfpde.Measure) -> float:
-        density, atoms = measure.density, measure.atoms.without_widths
+        density, atoms = measure.density, measure.atoms.as_clouds()
         points = np.concatenate([density.geometry.points.reshape(-1, 3), atoms.points])
         masses = np.concatenate([density.masses.ravel(), atoms.masses])
         angles = np.arccos(np.clip(points @ axis, -1, 1))

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
-from mfpde.measures.measure import AnyMeasure, Atoms
-from mfpde.measures.normal_points import spread_atoms
+from mfpde.measures.measure import AnyMeasure
+from mfpde.measures.weighted_points import as_atoms, spread_atoms
 
 Array = NDArray[np.float64]
 
@@ -57,16 +57,8 @@ class Points:
     @classmethod
     def of(cls, measure: AnyMeasure) -> Points:
         """The atoms of a measure, each spread over its width, and its cells."""
-        spread = spread_atoms(measure)
-        if isinstance(spread, Atoms):
-            points, masses = spread.points, spread.masses
-        else:
-            cells = spread.density.masses.ravel()
-            held = cells > 0
-            centres = spread.geometry.points.reshape(-1, 3)[held]
-            points = np.concatenate([centres, spread.atoms.points])
-            masses = np.concatenate([cells[held], spread.atoms.masses])
-        return cls(points, masses, cKDTree(points))
+        atoms = as_atoms(spread_atoms(measure))
+        return cls(atoms.points, atoms.masses, cKDTree(atoms.points))
 
     def near(self, place: Array, angle: float) -> tuple[Array, Array]:
         """Points and masses within an angle."""

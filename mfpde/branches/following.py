@@ -47,8 +47,7 @@ from mfpde.branches.smooth import SmoothProblem
 from mfpde.branches.walk import Walk
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
-from mfpde.measures.point_transport import network_simplex
-from mfpde.measures.wasserstein import wasserstein
+from mfpde.measures.wasserstein import network_simplex, wasserstein
 from mfpde.stationary import polish
 from mfpde.stationary.gibbs import check_density, needed_degree
 

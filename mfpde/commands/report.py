@@ -14,8 +14,7 @@ import numpy as np
 
 import mfpde
 from mfpde.commands.answers import save_picture, say
-from mfpde.measures.angular_transport import angular_distance
-from mfpde.measures.distributions import AngularDistribution
+from mfpde.measures.distributions import AngularDistribution, angular_distance
 from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.measures.wasserstein import wasserstein_report
 from mfpde.notebook import format_table
@@ -91,5 +90,4 @@ def compare_with_particles(run: Run, particles: Run) -> str:
 
 def zonal_distance(a: AnyMeasure, b: AnyMeasure) -> float:
     """W1 between the polar angles of two measures, in radians."""
-    first, second = (AngularDistribution.of(m).normalized() for m in (a, b))
-    return angular_distance(first, second, 1)
+    return angular_distance(AngularDistribution.of(a), AngularDistribution.of(b), 1)

@@ -12,15 +12,20 @@ them the form above again, with their mean and covariance at that time.
 
 from __future__ import annotations
 
-import numpy as np
+from functools import cache
 
-from mfpde.arrays import FloatArray
+import numpy as np
+from scipy.special import ndtri
+
+from mfpde.arrays import FloatArray, read_only
 from mfpde.compiled import compiled
 from mfpde.geometry.arcs import exponential_map, logarithms, moved_to, normalised
 
 Cluster = tuple[float, FloatArray, FloatArray]
 """Mass, mean on the sphere (d,), and tangent covariance (d, d)."""
 
+NORMAL_POINTS = 64
+GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 # A narrower cloud is a point, and stays one: below this there is only rounding.
 POINT_WIDTH = 1e-14
 # Below this width the rate at which a cloud changes is rounding.
@@ -32,12 +37,19 @@ def cloud_size(dimension: int) -> int:
     return 2 * (dimension - 1)
 
 
-def cloud_points(positions: FloatArray, covariances: FloatArray) -> FloatArray:
-    """Points (n, 2 (d - 1), d) of clouds at ``positions`` (n, d).
+def cloud_points(
+    positions: FloatArray, covariances: FloatArray, standard: FloatArray | None = None
+) -> FloatArray:
+    """Points Exp_X(sum_a z_a sigma_a e_a), (n, k, d), of clouds at ``positions`` X (n, d).
 
-    Of the ``covariances`` (n, d, d) the part across the position counts.
+    Of the ``covariances`` (n, d, d) the part across the position counts.  Each row z of
+    ``standard`` (k, d - 1), of mean 0 and covariance 1, gives one point; by default those of
+    2 (d - 1) points, one pair after another.
     """
-    count, dimension = positions.shape
+    dimension = positions.shape[1]
+    if standard is None:
+        pairs = np.kron(np.eye(dimension - 1), [[1.0], [-1.0]])
+        standard = np.sqrt(dimension - 1.0) * pairs
     radial = positions[:, :, np.newaxis] * positions[:, np.newaxis]
     flat = np.eye(dimension) - radial
     tangent = flat @ covariances @ flat
@@ -46,11 +58,24 @@ def cloud_points(positions: FloatArray, covariances: FloatArray) -> FloatArray:
     squares, axes = np.linalg.eigh(tangent - traces * radial)
     widths = np.sqrt(np.maximum(squares[:, np.newaxis, 1:], 0.0))
     widths[widths <= POINT_WIDTH] = 0.0
-    steps = np.sqrt(dimension - 1.0) * np.swapaxes(widths * axes[:, :, 1:], 1, 2)
-    signed = np.stack([steps, -steps], axis=2).reshape(-1, dimension)
-    size = cloud_size(dimension)
-    ends = exponential_map(np.repeat(positions, size, axis=0), signed)
-    return ends.reshape(count, size, dimension)
+    steps = standard @ np.swapaxes(widths * axes[:, :, 1:], 1, 2)
+    starts = np.repeat(positions, len(standard), axis=0)
+    return exponential_map(starts, steps.reshape(starts.shape)).reshape(steps.shape)
+
+
+@cache
+def normal_points(dimension: int) -> FloatArray:
+    """Points (64, dimension) for a standard normal, 1 or 2: mean 0 and covariance 1 exactly.
+
+    They are normal quantiles of the points ((i + 1/2) / 64, frac((i + 1/2) g)), g the golden
+    ratio.
+    """
+    numbers = np.arange(NORMAL_POINTS) + 0.5
+    levels = np.stack([numbers / NORMAL_POINTS, np.mod(numbers * GOLDEN, 1.0)], axis=1)
+    points = ndtri(levels[:, :dimension])
+    points -= points.mean(axis=0)
+    roots = np.linalg.cholesky(points.T @ points / NORMAL_POINTS)
+    return read_only(np.linalg.solve(roots, points.T).T)
 
 
 def means_and_covariances(points: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -69,14 +94,9 @@ def means_and_covariances(points: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def largest_widths(covariances: FloatArray) -> FloatArray:
-    """Largest width (n,) of tangent ``covariances`` (n, d, d) on the circle and on S^2.
-
-    Two eigenvalues have the larger one (t + sqrt(2 s - t^2)) / 2, with their sum t, and the
-    sum s of their squares.
-    """
-    t = np.trace(covariances, axis1=1, axis2=2)
-    s = np.einsum("nij,nij->n", covariances, covariances)
-    return np.asarray(np.sqrt((t + np.sqrt(np.maximum(2 * s - t**2, 0.0))) / 2))
+    """Largest width (n,) of tangent ``covariances`` (n, d, d): the root of an eigenvalue."""
+    squares = np.linalg.eigvalsh(covariances)[:, -1]
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
 @compiled

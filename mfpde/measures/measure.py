@@ -105,12 +105,14 @@ class Atoms(Shown):
         """Sum of the masses."""
         return float(self.masses.sum())
 
-    @cached_property
-    def without_widths(self) -> Atoms:
-        """Return atoms without width that act as these do: clouds replace atoms with one."""
-        if self.covariances is None or len(self) == 0:
+    def as_clouds(self, standard: FloatArray | None = None) -> Atoms:
+        """Return equal points in place of each atom, if any has a width: those by which it acts.
+
+        Others if ``standard`` ones are given (:func:`mfpde.measures.clouds.cloud_points`).
+        """
+        if self.covariances is None or not self.covariances.any():
             return self
-        clouds = cloud_points(self.points, self.covariances)
+        clouds = cloud_points(self.points, self.covariances, standard)
         size = clouds.shape[1]
         points = clouds.reshape(-1, self.dimension)
         return Atoms(points, np.repeat(self.masses / size, size))

@@ -7,38 +7,33 @@ With the quantile function Q of a measure of mass m on the circle,
 
 each with mass m / n (inverse transform sampling; quantisation: Graf & Luschgy, 2000).
 
-On S^2 a density is uniform in (cos theta, phi) in each cell.  With the ring masses cumulated
-from the north pole, linear in cos theta within a ring, and the masses of a ring cumulated from
-longitude 0, the map of Rosenblatt (1952)
-
-    cos theta = Q(u),    phi = Q_ring(v)
-
-takes uniform (u, v) to points of the density, random ones, or the lattice
+On S^2 the map of Rosenblatt (1952), cos theta = Q(u), phi = Q_ring(v), takes uniform (u, v) to
+points of a density that is uniform in (cos theta, phi) in each cell: random ones, or the lattice
 ((i + 1/2)/n, frac(i g)), g = (sqrt(5) - 1) / 2; W1 = O(n^{-1/2}) as for any n points.  The
-lattice of the uniform density is Fibonacci's, cos theta_i = 1 - (2 i + 1)/n, phi_i = 2 pi
-frac(i g) (Gonzalez, 2010, Measurement of areas on a sphere using Fibonacci lattices).
+lattice of the uniform density is Fibonacci's (Gonzalez, 2010, Measurement of areas on a sphere
+using Fibonacci lattices).
 
 Of a zonal measure on S^(d-1) a point is a polar angle and a direction from the axis,
 
     x = cos(theta) e + sin(theta) u,    u on the unit sphere S^(d-2) across the axis,
 
 theta at quantiles of the polar angle's distribution.  Deterministic directions are golden
-angles for d = 3, so that the uniform density gives a Fibonacci lattice up to the width of a
-band; in larger d no lattice is near enough to uniform to matter for the numbers of points
-in use, and they are seeded normals in opposite pairs, which keeps the mean on the axis.
+angles for d = 3; in larger d no lattice is near enough to uniform to matter for the numbers of
+points in use, and they are seeded normals in opposite pairs, which keeps the mean on the axis.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import LARGEST_COUNT, FloatArray, IntArray, whole_number
+from mfpde.arrays import LARGEST_COUNT, FloatArray, whole_number
 from mfpde.geometry import Sphere, circle
 from mfpde.geometry.arcs import normalised
 from mfpde.geometry.base import as_kind
+from mfpde.measures.clouds import GOLDEN
 from mfpde.measures.distributions import TURN, AngularDistribution
-from mfpde.measures.measure import AnyMeasure, Atoms, Density
-from mfpde.measures.normal_points import GOLDEN, spread_atoms
+from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.measures.weighted_points import spread_atoms
 
 DIRECTION_SEED = 0
 
@@ -119,26 +114,23 @@ def _place(
             f"total mass = {total:g} must be above 0 to have points to choose"
         )
     first, second = _lattice(count, generator)
-    if dimension == 2:
-        angles = AngularDistribution.of(measure).normalized().quantile(first)
-        points = circle.points_at(angles)
-    elif isinstance(measure, Atoms):
+    if isinstance(measure, Atoms) and dimension > 2:
         points = _choose_atoms(measure, total * first)
-    elif measure.geometry.axis is not None:
-        angles = AngularDistribution.of(measure).normalized().quantile(first)
-        around = circle.points_at(TURN * second)
-        if dimension > 3:
-            around = normalised(_directions(count, dimension - 1, generator))
-        sines = np.sin(angles)[:, np.newaxis]
-        points = np.column_stack([sines * around, np.cos(angles)])
-    else:
+    elif (
+        isinstance(measure, Measure) and measure.geometry.axis is None and dimension > 2
+    ):
         on_atoms = total * first <= measure.atoms.total_mass
-        if measure.density.total_mass == 0:
-            on_atoms[:] = True
+        on_atoms |= measure.density.total_mass == 0
         points = np.empty((count, dimension))
         points[on_atoms] = _choose_atoms(measure.atoms, total * first[on_atoms])
         lattice = _lattice(int((~on_atoms).sum()), generator)
-        points[~on_atoms] = _points_of_density(measure.density, *lattice)
+        points[~on_atoms] = _map_to_sphere(measure.density, *lattice)
+    else:
+        angles = AngularDistribution.of(measure).normalized().quantile(first)
+        points = circle.points_at(angles)
+        if dimension > 2:
+            around = _directions(second, dimension - 1, generator)
+            points = np.column_stack([points[:, 1:] * around, points[:, :1]])
     return Atoms(points, np.full(count, total / count))
 
 
@@ -153,13 +145,19 @@ def _lattice(
 
 
 def _directions(
-    count: int, dimension: int, generator: np.random.Generator | None
+    levels: FloatArray, dimension: int, generator: np.random.Generator | None
 ) -> FloatArray:
-    """Normal vectors (count, dimension), or seeded ones in opposite pairs."""
+    """Unit vectors (n, dimension): of angles 2 pi ``levels`` (n,), or else random ones.
+
+    Without generator they are seeded and come in opposite pairs.
+    """
+    count = len(levels)
+    if dimension == 2:
+        return circle.points_at(TURN * levels)
     if generator is not None:
-        return generator.standard_normal((count, dimension))
+        return normalised(generator.standard_normal((count, dimension)))
     seeded = np.random.default_rng(DIRECTION_SEED)
-    half = seeded.standard_normal(((count + 1) // 2, dimension))
+    half = normalised(seeded.standard_normal(((count + 1) // 2, dimension)))
     return np.stack([half, -half], axis=1).reshape(-1, dimension)[:count]
 
 
@@ -171,33 +169,31 @@ def _choose_atoms(atoms: Atoms, levels: FloatArray) -> FloatArray:
     return np.asarray(atoms.points[order[np.minimum(owners, len(atoms) - 1)]])
 
 
-def _points_of_density(
+def _map_to_sphere(
     density: Density, first: FloatArray, second: FloatArray
 ) -> FloatArray:
     """Points (n, 3) of a density on a :class:`Sphere`, by the map of Rosenblatt."""
     sphere = as_kind("geometry", density.geometry, Sphere)
     cells = np.append(0.0, np.cumsum(density.masses))
     below = cells[:: sphere.nlon]
-    heights = np.cos(sphere.rings.face_colatitudes)
-    rings, shares = _find_levels(below, first * below[-1])
-    z = heights[rings] + shares * np.diff(heights)[rings]
+    rows = _find_levels(below, first * below[-1])
+    rings = rows.astype(np.int64)
+    z = np.interp(
+        rows, np.arange(sphere.nlat + 1), np.cos(sphere.rings.face_colatitudes)
+    )
     # Cell 0 is centred at longitude 0, from which on the mass of a ring is counted.
     sums, half = np.diff(below)[rings], density.masses[rings, 0] / 2
     levels = below[rings] + np.mod(second * sums + half, sums)
-    found, shares = _find_levels(cells, levels)
-    longitudes = (found % sphere.nlon + shares - 0.5) * sphere.longitude_step
-    around = circle.points_at(longitudes)
+    columns = _find_levels(cells, levels) - rings * sphere.nlon
+    around = circle.points_at((columns - 0.5) * sphere.longitude_step)
     sines = np.sqrt(np.maximum((1.0 - z) * (1.0 + z), 0.0))
     return np.column_stack([sines[:, np.newaxis] * around, z])
 
 
-def _find_levels(
-    cumulated: FloatArray, levels: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """Intervals of the ``cumulated`` masses in which levels lie, and their parts below."""
-    found = np.searchsorted(cumulated, levels, side="right") - 1
-    # A level that rounding puts at the very end belongs to the last interval with mass.
-    last = int(np.searchsorted(cumulated, cumulated[-1], side="left")) - 1
-    intervals = np.minimum(found, last)
-    parts = (levels - cumulated[intervals]) / np.diff(cumulated)[intervals]
-    return intervals, np.clip(parts, 0.0, 1.0)
+def _find_levels(cumulated: FloatArray, levels: FloatArray) -> FloatArray:
+    """Numbers of cells, with a fraction, below which the ``cumulated`` mass is ``levels``.
+
+    Of empty cells all are below.
+    """
+    inside = np.minimum(levels, np.nextafter(cumulated[-1], 0.0))
+    return np.asarray(np.interp(inside, cumulated, np.arange(len(cumulated))))

@@ -87,7 +87,14 @@ def bumps(
     """
     places = _places(geometry, angles, centres)
     sizes = _one_for_each("widths", widths, len(places))
-    _check_widths(sizes, geometry)
+    cells = "rings" if len(geometry.shape) == 2 else "cells"
+    turn = 2 * np.pi if geometry.dimension == 2 else np.pi
+    needed = np.ceil(turn / np.maximum(sizes.min(), _NARROWEST))
+    wide = (
+        f"must be at least the cell width {geometry.spacing:.4g} of {geometry!r}; use at "
+        f"least {needed:.0f} {cells}"
+    )
+    check_entries("widths", sizes, sizes >= geometry.spacing, wide)
     shares = _one_for_each("masses", 1.0 if masses is None else masses, len(places))
     check_entries("masses", shares, shares > 0, "must be above 0")
     rest = real_number("background", background, at_least=0.0, at_most=1.0)
@@ -201,17 +208,3 @@ def _one_for_each(name: str, values: ArrayLike, count: int) -> FloatArray:
             f"have shape ({count},), or be one number for all"
         )
     return np.broadcast_to(array, (count,))
-
-
-def _check_widths(widths: FloatArray, geometry: Geometry) -> None:
-    """Raise ``ValueError`` for the first width below a cell's."""
-    whole = 2 * np.pi if geometry.dimension == 2 else np.pi
-    what = "rings" if len(geometry.shape) == 2 else "cells"
-    needed = np.ceil(whole / np.maximum(widths.min(), _NARROWEST))
-    check_entries(
-        "widths",
-        widths,
-        widths >= geometry.spacing,
-        f"must be at least the cell width {geometry.spacing:.4g} of {geometry!r}; use at "
-        f"least {needed:.0f} {what}",
-    )

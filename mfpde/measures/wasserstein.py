@@ -3,33 +3,35 @@ r"""Wasserstein distances W1 and W2 between measures on spheres, for the geodesi
     W_p(mu, nu)^p = min over plans with marginals mu and nu of \int d(x, y)^p
 
 - on the circle and between zonal measures: exact, from the distribution functions of the
-  angle and of the polar angle (:mod:`mfpde.measures.angular_transport`);
-- elsewhere: transport of weighted points (:mod:`mfpde.measures.point_transport`), which are
-  coarsened on S^2 where they are too many.
+  angle and of the polar angle (:mod:`mfpde.measures.distributions`);
+- elsewhere: transport of weighted points (:mod:`mfpde.measures.weighted_points`), which are
+  coarsened on S^2 where they are too many, by the network simplex of the optional package POT
+  (Bonneel et al., 2011; Flamary et al., 2021).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from types import ModuleType
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from mfpde.arrays import no_measure, whole_number
-from mfpde.measures.angular_transport import angular_distance
-from mfpde.measures.distributions import AngularDistribution
+from mfpde.measures.distributions import AngularDistribution, angular_distance
 from mfpde.measures.measure import (
     AnyMeasure,
     Atoms,
     Density,
     Measure,
-    as_measure,
 )
-from mfpde.measures.normal_points import spread_atoms
-from mfpde.measures.point_transport import (
+from mfpde.measures.weighted_points import (
+    as_atoms,
     coarsen,
-    exact_distance,
-    network_simplex,
-    pieces_of,
+    error_of_centres,
+    spread_atoms,
 )
 
 MASS_TOLERANCE = 1e-8
@@ -38,6 +40,8 @@ LARGEST_EXACT_PAIRS = 4_000_000
 DEFAULT_SUPPORT = 2000
 ON_AXIS = 1e-12
 NOTHING_LEFT = 1e-14
+SIMPLEX_PIVOTS = 100_000_000
+SIMPLEX_ERROR = 1e-12
 
 
 @dataclass(frozen=True)
@@ -68,11 +72,7 @@ class WassersteinReport:
 
 
 def wasserstein(
-    a: AnyMeasure,
-    b: AnyMeasure,
-    *,
-    order: int = 1,
-    support: int | None = None,
+    a: AnyMeasure, b: AnyMeasure, *, order: int = 1, support: int | None = None
 ) -> float:
     """Wasserstein distance W1 or W2 between two measures on a sphere, in radians.
 
@@ -84,11 +84,7 @@ def wasserstein(
 
 
 def wasserstein_report(
-    a: AnyMeasure,
-    b: AnyMeasure,
-    *,
-    order: int = 1,
-    support: int | None = None,
+    a: AnyMeasure, b: AnyMeasure, *, order: int = 1, support: int | None = None
 ) -> WassersteinReport:
     """Wasserstein distance with the method that was used and a bound of its error.
 
@@ -129,16 +125,29 @@ def wasserstein_report(
         support = whole_number("support", support, at_least=2)
     _check_measures(a, b)
     a, b = spread_atoms(a), spread_atoms(b)
-    zonal = [_is_zonal(measure) for measure in (a, b)]
-    if a.dimension == 2 or any(zonal):
-        if a.dimension > 2 and not all(zonal):
-            _check_at_poles(*(("a", a) if zonal[1] else ("b", b)))
-        f, g = (AngularDistribution.of(measure).normalized() for measure in (a, b))
-        method = "circle" if a.dimension == 2 else "polar angle"
-        sizes, value = (len(f.angles), len(g.angles)), angular_distance(f, g, order)
-        return WassersteinReport(value, order, method, sizes, ROUNDING[order])
-    network_simplex()
-    return _between_points(a, b, order, support)
+    zonal = [isinstance(m, Measure) and m.geometry.axis is not None for m in (a, b)]
+    if a.dimension > 2 and not any(zonal):
+        return _between_points(a, b, order, support)
+    if a.dimension > 2 and not all(zonal):
+        _check_at_poles("a" if zonal[1] else "b", a if zonal[1] else b)
+    f, g = AngularDistribution.of(a), AngularDistribution.of(b)
+    method = "circle" if a.dimension == 2 else "polar angle"
+    sizes, value = (len(f.angles), len(g.angles)), angular_distance(f, g, order)
+    return WassersteinReport(value, order, method, sizes, ROUNDING[order])
+
+
+@cache
+def network_simplex() -> ModuleType:
+    """Import POT, or say how to install it."""
+    try:
+        return import_module("ot")
+    except ImportError as error:
+        raise ImportError(
+            "Wasserstein distances on S^2, and between atoms for d > 3, need the package "
+            f"POT, which could not be imported ({error}): pip install "
+            "'mfpde[wasserstein]' (or pip install POT); on the circle and on zonal grids "
+            "they need nothing"
+        ) from error
 
 
 def _check_measures(a: AnyMeasure, b: AnyMeasure) -> None:
@@ -163,15 +172,9 @@ def _check_measures(a: AnyMeasure, b: AnyMeasure) -> None:
         )
 
 
-def _is_zonal(measure: AnyMeasure) -> bool:
-    is_density = not isinstance(measure, Atoms)
-    return is_density and as_measure(measure).geometry.axis is not None
-
-
-def _check_at_poles(name: str, measure: AnyMeasure) -> None:
+def _check_at_poles(name: str, measure: Atoms | Measure) -> None:
     """Raise ``ValueError`` unless the measure is atoms at the poles, and so zonal too."""
-    points = measure.points if isinstance(measure, Atoms) else np.ones((1, 3))
-    if (np.linalg.norm(points[:, :-1], axis=1) >= ON_AXIS).any():
+    if isinstance(measure, Measure) or np.abs(measure.points[:, :-1]).max() >= ON_AXIS:
         raise ValueError(
             f"{name} is no zonal measure, but the other one is: compare atoms with "
             "mfpde.quantized(zonal_measure, n), or rings of atoms as a Measure on a "
@@ -180,40 +183,64 @@ def _check_at_poles(name: str, measure: AnyMeasure) -> None:
 
 
 def _between_points(
-    a: AnyMeasure, b: AnyMeasure, order: int, support: int | None
+    a: Atoms | Measure, b: Atoms | Measure, order: int, support: int | None
 ) -> WassersteinReport:
-    name, share = "network simplex", 1.0
-    grids = [None if isinstance(m, Atoms) else as_measure(m).geometry for m in (a, b)]
-    if order == 1 and grids[0] is not None and grids[0] == grids[1]:
-        # W1 depends on the difference alone: mass that cells share cancels.
-        cells, others = (as_measure(m).density.masses for m in (a, b))
-        common = np.minimum(cells, others)
-        first, second = pieces_of(a, cells - common), pieces_of(b, others - common)
-        share = float(first.masses.sum()) / a.total_mass
-    else:
-        first, second = pieces_of(a), pieces_of(b)
-    sizes = len(first.masses), len(second.masses)
-    if min(sizes) == 0 or share < NOTHING_LEFT:
-        bound = np.pi * max(share, NOTHING_LEFT)
-        return WassersteinReport(0.0, order, name, sizes, bound)
-    first, second = first.normalized(), second.normalized()
-    moved = first.spread(order) + second.spread(order)
+    """The distance between points, which are coarsened on S^2 where they are too many."""
+    network_simplex()
+    method, total = "network simplex", a.total_mass
+    if order == 1 and isinstance(a, Measure) and isinstance(b, Measure):
+        a, b = _without_common_mass(a, b)
+    shares = a.total_mass / total, b.total_mass / total
+    if min(shares) < NOTHING_LEFT:
+        bound = np.pi * max(NOTHING_LEFT, *shares)
+        return WassersteinReport(0.0, order, method, (0, 0), bound)
+    first, second = as_atoms(a), as_atoms(b)
+    error = error_of_centres(a, order) + error_of_centres(b, order)
+    sizes = len(first), len(second)
     if support is None and sizes[0] * sizes[1] > LARGEST_EXACT_PAIRS:
-        support = _default_support(*sizes, a.dimension)
+        if a.dimension > 3:
+            raise ValueError(
+                f"{sizes[0]} x {sizes[1]} atoms in dimension d = {a.dimension} are more than "
+                f"{LARGEST_EXACT_PAIRS} pairs: compare mfpde.quantized(atoms, n) with n at "
+                "most 2000, or coarsen with support=2000 and look at the report's error_bound"
+            )
+        support = DEFAULT_SUPPORT
     if support is not None and support < max(sizes):
-        first, second = coarsen(first, second, order=order, count=support)
-        moved += first.spread(order) + second.spread(order)
-    value, error = exact_distance(first, second, order)
-    sizes = len(first.masses), len(second.masses)
-    return WassersteinReport(share * value, order, name, sizes, share * (error + moved))
+        first, second, moved = coarsen(first, second, order=order, count=support)
+        error += moved
+        sizes = len(first), len(second)
+    value, rounding = _transport_atoms(first, second, order)
+    value, error = shares[0] * value, shares[0] * (error + rounding)
+    return WassersteinReport(value, order, method, sizes, error)
 
 
-def _default_support(first: int, second: int, dimension: int) -> int:
-    """Number of points to which measures with too many are coarsened on S^2."""
-    if dimension == 3:
-        return DEFAULT_SUPPORT
-    raise ValueError(
-        f"{first} x {second} atoms in dimension d = {dimension} are more than "
-        f"{LARGEST_EXACT_PAIRS} pairs: compare mfpde.quantized(atoms, n) with n at most "
-        "2000, or coarsen with support=2000 and look at the report's error_bound"
-    )
+def _without_common_mass(a: Measure, b: Measure) -> tuple[Measure, Measure]:
+    """Two measures less the mass that cells of one grid share: W1 depends on the difference."""
+    if a.geometry != b.geometry:
+        return a, b
+    common = np.minimum(a.density.values, b.density.values)
+    first, second = (Density(m.geometry, m.density.values - common) for m in (a, b))
+    return Measure(first, a.atoms), Measure(second, b.atoms)
+
+
+def _transport_atoms(first: Atoms, second: Atoms, order: int) -> tuple[float, float]:
+    """Distance W_p of two measures scaled to mass 1, p = ``order``, and a bound of its error.
+
+    Raises
+    ------
+    ArithmeticError
+        If the network simplex does not end.
+    """
+    apart = cdist(first.points, second.points), cdist(first.points, -second.points)
+    # Accurate at 0 and at pi.
+    costs = (2 * np.arctan2(*apart)) ** order
+    a, b = (atoms.masses / atoms.total_mass for atoms in (first, second))
+    cost, log = network_simplex().emd2(a, b, costs, numItermax=SIMPLEX_PIVOTS, log=True)
+    if log["warning"] is not None:
+        raise ArithmeticError(
+            f"the network simplex failed on {' x '.join(map(str, costs.shape))} points: "
+            f"{log['warning']}; coarsen further (support=...)"
+        )
+    errors = np.array([-SIMPLEX_ERROR, 0.0, SIMPLEX_ERROR])
+    low, value, high = np.maximum(float(cost) + errors, 0.0) ** (1 / order)
+    return float(value), float(high - low)

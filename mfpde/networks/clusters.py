@@ -41,7 +41,7 @@ from mfpde.arrays import (
 from mfpde.geometry.arcs import distances, normalised
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure
-from mfpde.measures.point_transport import sums_by_label
+from mfpde.measures.weighted_points import sum_by_label
 from mfpde.networks.mass_points import ROUNDING, MassPoints, mass_points
 from mfpde.notebook import Printed, format_table
 
@@ -306,7 +306,7 @@ def _cut(held: MassPoints, tree: LinkageTree, angle: float) -> Clustering:
     if len(component) > 1:
         component = fcluster(tree.linkage, angle, criterion="distance") - 1
     shares = np.bincount(component, held.shares)
-    sums = sums_by_label(component, held.shares[:, np.newaxis] * held.points)
+    sums = sum_by_label(component, held.shares[:, np.newaxis] * held.points)
     if held.axis is not None:
         # A cell of a zonal grid is a whole ring about the axis.
         sums = np.outer(sums @ held.axis, held.axis)

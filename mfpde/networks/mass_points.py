@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, IntArray, no_measure, unit_vectors
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
-from mfpde.measures.point_transport import sums_by_label
+from mfpde.measures.weighted_points import sum_by_label
 
 THIN = 0.5
 """Share of the mean density below which a cell is background."""
@@ -96,6 +96,6 @@ def _merge_in_boxes(
         corners = np.floor(points / width).astype(np.int64)
         boxes = np.unique(corners, axis=0, return_inverse=True)[1].ravel()
         diagonal, width = width * np.sqrt(points.shape[1]), 1.5 * width
-    sums = sums_by_label(boxes, shares[:, np.newaxis] * points)
+    sums = sum_by_label(boxes, shares[:, np.newaxis] * points)
     means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-    return means, sums_by_label(boxes, shares[:, np.newaxis])[:, 0], boxes, diagonal
+    return means, sum_by_label(boxes, shares[:, np.newaxis])[:, 0], boxes, diagonal

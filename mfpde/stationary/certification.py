@@ -281,7 +281,7 @@ def _parts(
             )
         for term in equation.externals:
             term.check_dimension(measure.dimension)
-        acting = measure.without_widths
+        acting = measure.as_clouds()
         atoms = AtomicField(equation, acting.points, acting.masses)
         mean = float(acting.masses @ atoms.values(acting.points)) / acting.total_mass
         return atoms, energy, mean
@@ -299,7 +299,7 @@ def spectral_parts(
 ) -> tuple[BandLimitedField, float, float]:
     """Field, energy and mean of F of a density with atoms on a circle or a sphere."""
     grid = equation.on(whole.geometry)
-    acting = whole.atoms.without_widths
+    acting = whole.atoms.as_clouds()
     masses = whole.density.masses
     atoms = PointMasses(acting.points, acting.masses)
     moments = grid.moments(masses, atoms)
