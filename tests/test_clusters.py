@@ -141,6 +141,17 @@ def test_a_blob_among_points_that_are_far_apart_is_one_cluster(rng) -> None:
     assert (found.labels == 0).sum() == 160
 
 
+@pytest.mark.parametrize("dimension", [3, 64])
+@pytest.mark.parametrize("seed", range(5))
+def test_stray_points_change_no_count(dimension, seed) -> None:
+    rng = np.random.default_rng(seed)
+    points, _, cap_of = caps(dimension, rng)
+    strays = unit(rng.standard_normal((4, dimension)))
+    found = mfpde.clusters(np.concatenate([points[::2], strays]))
+    assert found.count == 3
+    np.testing.assert_array_equal(found.labels[:50], cap_of[::2])
+
+
 # --- densities -----------------------------------------------------------------------
 
 

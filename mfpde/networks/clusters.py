@@ -1,36 +1,29 @@
 r"""Clusters of a measure by itself, without an equation or its velocity, in any dimension.
 
-Two points of mass are linked at an angle if they are no farther apart; what is linked over
-others belongs together (single linkage: the components of the mass; Gower & Ross, J. R. Stat.
-Soc. C 18 (1969), as in ``scipy.cluster.hierarchy``).  As the angle grows, components merge, at
-the lengths of the edges of the minimum spanning tree.  A component that holds at least 1 % of
-the mass is a cluster; what is in none is scattered.
+Points of mass no farther apart than an angle are linked, and what is linked over others is one
+component (single linkage; Gower & Ross, J. R. Stat. Soc. C 18 (1969)): as the angle grows,
+components merge at the lengths of the edges of the minimum spanning tree.  A component is a
+cluster if it holds 1 % of the mass, of a sample 5 %, as its tails have stray points; what is in
+none is scattered.
 
-A density is a point of mass for each cell where it is at least half as dense as if it were
+A density is a point of mass for each cell that is at least half as dense as if all were
 uniform: links would run on through a thin background.  Neighbouring cells are linked.
 
-Without an angle the main clusters decide: the longest interval of angles is taken in which they
-are equally many, if they hold half of the mass and are separated, which they are if it ends at
-twice the angle at which it begins, or beyond, and before all is one; the angle is the middle of
-its longest part that has as many clusters.  Points without a grid may be a sample,
-whose tails have stray points: there main clusters hold 5 % of the mass, or 10 % where they are
-one point.  If none are separated, and all points are about equally far apart (no link of the
-tree is longer than twice the shortest) and no heap (of 95 % of the mass within pi/4 of its mean
-direction), each is by itself.  Else there is one cluster: all, or what holds half of the mass in
-a longest interval that separates it from scattered points.
+Without an angle it is the middle of the longest interval of angles in which there are equally
+many clusters, two or more, that hold half of the mass and are separated: the interval ends at
+twice the angle at which it begins, or beyond.  Else of such an interval with one cluster among
+scattered points; else all is one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from mfpde.arrays import (
-    BoolArray,
     FloatArray,
     IntArray,
     read_only,
@@ -38,56 +31,25 @@ from mfpde.arrays import (
     real_number,
     shown,
 )
-from mfpde.geometry.arcs import distances, normalised
+from mfpde.geometry.arcs import distances
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure
 from mfpde.measures.weighted_points import sum_by_label
-from mfpde.networks.mass_points import ROUNDING, MassPoints, mass_points
+from mfpde.networks.mass_points import MassPoints, find_mass_points
 from mfpde.notebook import Printed, format_table
 
-LEAST_SHARE = 1e-2
-"""Share of the mass that a cluster holds at least."""
-MAIN_SHARE, LONE_SHARE = 0.05, 0.1
-"""Of a sample, share that a main cluster holds at least, and where it is one point."""
+LEAST_SHARE, SAMPLE_SHARE = 0.01, 0.05
+"""Share of the mass that a cluster holds at least, and of a sample."""
+SAMPLE_POINTS = 20
+"""More points than these, without a grid, may be a sample."""
+ALIKE, SPREAD = 2.0, 0.5
+"""Ratio of links, and length of the mean, up to which points are spread evenly."""
 LEAST_HELD = 0.5
-"""Share of the mass that separated main clusters hold together."""
+"""Share of the mass that separated clusters hold together."""
 SEPARATES = 2.0
 """Ratio of the angle at which separated clusters merge to that from which on they are there."""
-ALIKE = 2.0
-"""Ratio of the longest link to the shortest up to which points are equally far apart."""
-HEAP_SHARE, HEAP_ANGLE = 0.95, np.pi / 4
-"""Mass of which so much lies within this angle of its mean direction is one heap."""
-NO_MEAN = 1e-9
+ROUNDING = 1e-9
 _MOST_SHOWN = 30
-
-
-class LinkageTree(NamedTuple):
-    """The merges of single linkage, in their order.
-
-    Attributes
-    ----------
-    linkage
-        Merges (n - 1, 4) as scipy has them, with angles as heights.
-    counts
-        Number of clusters after so many merges, (n,).
-    main_counts, main_shares
-        Number of main clusters, and the share that they hold, after so many merges, (n,).
-    """
-
-    linkage: FloatArray
-    counts: IntArray
-    main_counts: IntArray
-    main_shares: FloatArray
-
-    def intervals(self, counts: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Intervals of angles of one count: low (k,), high (k,), and their last merges (k,)."""
-        heights = self.linkage[:, 2]
-        low, high = np.append(0.0, heights), np.append(heights, np.pi)
-        # Of the last one pi is part, so that it is never empty.
-        (states,) = np.nonzero(np.append(low[:-1] < high[:-1], True))
-        changes = np.diff(counts[states]) != 0
-        first, last = states[np.append(True, changes)], states[np.append(changes, True)]
-        return low[first], high[last], last
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,8 +76,9 @@ class Clustering(Printed):
     resolution
         Angles below are those of the grid, or of the boxes in which very many points are
         taken together; 0 for points that are told apart.
-    tree
-        The merges of single linkage.
+    merge_angles, merge_counts
+        Angles (m,) at which components merge, and the number of clusters before the first, and
+        after each, (m + 1,).
     """
 
     angle: float
@@ -126,7 +89,8 @@ class Clustering(Printed):
     labels: IntArray
     scattered: float
     resolution: float
-    tree: LinkageTree
+    merge_angles: FloatArray
+    merge_counts: IntArray
 
     @property
     def count(self) -> int:
@@ -150,8 +114,7 @@ class Clustering(Printed):
         given = real_array("angles", angles)
         if (given < 0).any() or (given > np.pi).any():
             raise ValueError(f"angles = {shown(angles)} must lie between 0 and pi")
-        heights = self.tree.linkage[:, 2]
-        return self.tree.counts[np.searchsorted(heights, given, side="right")]
+        return self.merge_counts[np.searchsorted(self.merge_angles, given, "right")]
 
     def __str__(self) -> str:
         low, high = self.gap
@@ -163,18 +126,17 @@ class Clustering(Printed):
             first += f"; mass {self.scattered:.6f} scattered"
         rows = []
         for k in range(min(self.count, _MOST_SHOWN)):
-            others = np.delete(self.centres, k, axis=0)
-            apart = distances(others, self.centres[k])
-            nearest = f"{apart.min():.4f}" if len(others) else "-"
+            apart = distances(np.delete(self.centres, k, axis=0), self.centres[k])
+            nearest = f"{apart.min():.4f}" if len(apart) else "-"
             mass, radius = f"{self.masses[k]:.6f}", f"{self.radii[k]:.4f}"
-            rows.append([mass, radius, nearest, _words_of(self.centres[k])])
+            rows.append([mass, radius, nearest, _describe_place(self.centres[k])])
         lines = [first, format_table(["mass", "radius", "apart", "centre"], rows)]
         if self.count > _MOST_SHOWN:
             lines.append(f"... and {self.count - _MOST_SHOWN} more")
         return "\n".join(lines)
 
 
-def _words_of(centre: FloatArray) -> str:
+def _describe_place(centre: FloatArray) -> str:
     """Angle on the circle, coordinates on S^2; nothing in higher dimensions."""
     if len(centre) == 2:
         return f"angle {float(angles_of(centre)) / np.pi:.5f} pi"
@@ -219,121 +181,125 @@ def clusters(
         For points that are no unit vectors, masses that do not fit or add up to zero, an angle
         out of range, or more than 10,000 points that lie in as many places.
     """
-    held = mass_points(points_or_measure, masses)
+    found = find_mass_points(points_or_measure, masses)
     if angle is not None:
         angle = real_number("angle", angle, above=0.0, at_most=np.pi)
-        if angle < held.resolution:
+        if angle < found.resolution:
             raise ValueError(
                 f"angle = {angle:g} is below what tells clusters apart here, "
-                f"{held.resolution:g}: 1.5 spacings of the grid, or the boxes of very many points"
+                f"{found.resolution:g}: 1.5 spacings of the grid, or the boxes of very many points"
             )
-    tree = _link(held)
-    return _cut(held, tree, _choose_angle(tree, held) if angle is None else angle)
-
-
-def _link(held: MassPoints) -> LinkageTree:
-    """The tree of the points, whose least height is their resolution."""
-    count, merges = len(held.points), np.zeros((0, 4))
-    if count > 1:
-        merges = linkage(held.points, method="single")
-        chords = np.minimum(merges[:, 2] / 2, 1.0)
-        merges[:, 2] = np.maximum(2 * np.arcsin(chords), held.resolution)
-    one, other = merges[:, :2].astype(int).T
-    parts = held.shares.tolist()
-    for pair in zip(one.tolist(), other.tolist(), strict=True):
-        parts.append(parts[pair[0]] + parts[pair[1]])
-    components = np.array(parts)
-    shares = components * (1 + ROUNDING)
-    least = np.full(len(shares), MAIN_SHARE if held.may_be_sample else LEAST_SHARE)
-    if held.may_be_sample:
-        least[:count] = LONE_SHARE
-    is_main = shares >= least
-    # Of the components: how many clusters, main clusters, and the share of these.
-    values = np.stack([shares >= LEAST_SHARE, is_main, components * is_main])
-    steps = values[:, count:] - values[:, one] - values[:, other]
-    sums = np.cumsum(np.column_stack([values[:, :count].sum(axis=1), steps]), axis=1)
-    counts = sums[:2].round().astype(np.int64)
-    return LinkageTree(merges, counts[0], counts[1], sums[2])
-
-
-def _choose_angle(tree: LinkageTree, held: MassPoints) -> float:
-    """The middle of the longest interval in which main clusters are separated, if any are."""
-    low, high, last = tree.intervals(tree.main_counts)
-    low = np.maximum(low, held.resolution)
-    k = _find_longest(low, high, tree.main_shares[last] >= LEAST_HELD)
-    starts, ends, states = tree.intervals(tree.counts)
-    if k is not None:
-        # Stray points may be clusters too at some of these angles.
-        starts, ends = np.maximum(starts, low[k]), np.minimum(ends, high[k])
-        as_many = tree.counts[states] == tree.main_counts[last[k]]
-        part = int(np.argmax(np.where(as_many, ends - starts, 0.0)))
-        is_there = as_many[part] and ends[part] > starts[part]
-        low, high, k = (starts, ends, part) if is_there else (low, high, k)
-        return float(low[k] + high[k]) / 2
-    if held.may_be_sample and _is_spread_evenly(tree, held):
-        return float(starts[0] + ends[0]) / 2
-    # One heavy cluster among points that are scattered.
-    is_one = (tree.counts[states] == 1) & (tree.main_shares[states] >= LEAST_HELD)
-    k = _find_longest(np.maximum(starts, held.resolution), ends, is_one)
-    k = len(starts) - 1 if k is None else k
-    return float(starts[k] + ends[k]) / 2
-
-
-def _find_longest(low: FloatArray, high: FloatArray, allowed: BoolArray) -> int | None:
-    """The longest of the intervals that are ``allowed`` (k,), before the last, if it separates."""
-    lengths = np.where(allowed, high - low, 0.0)
-    lengths[-1] = 0.0
-    k = int(np.argmax(lengths))
-    return k if lengths[k] > 0 and high[k] >= SEPARATES * low[k] else None
-
-
-def _is_spread_evenly(tree: LinkageTree, held: MassPoints) -> bool:
-    """Whether the points are about equally far apart, and no heap."""
-    links = tree.linkage[:, 2]
-    apart = links[links > 0]
-    if not (len(apart) and apart[-1] <= ALIKE * apart[0] and tree.counts[0]):
-        return False
-    mean = held.shares @ held.points
-    if np.linalg.norm(mean) <= NO_MEAN:
-        return True
-    away = distances(held.points, normalised(mean))
-    return bool(held.shares[away <= HEAP_ANGLE].sum() < HEAP_SHARE)
-
-
-def _cut(held: MassPoints, tree: LinkageTree, angle: float) -> Clustering:
-    """The components at the ``angle``."""
-    component = np.zeros(len(held.points), dtype=np.int64)
-    if len(component) > 1:
-        component = fcluster(tree.linkage, angle, criterion="distance") - 1
-    shares = np.bincount(component, held.shares)
-    sums = sum_by_label(component, held.shares[:, np.newaxis] * held.points)
-    if held.axis is not None:
-        # A cell of a zonal grid is a whole ring about the axis.
-        sums = np.outer(sums @ held.axis, held.axis)
-    lengths = np.linalg.norm(sums, axis=1)
-    lengths[lengths <= NO_MEAN * shares] = np.nan
-    centres = sums / lengths[:, np.newaxis]
-    # Equal masses in an order that does not depend on that of the points.
-    order = np.lexsort((*centres.T[::-1].round(9), -shares.round(9)))
-    order = order[shares[order] >= (1 - ROUNDING) * LEAST_SHARE]
-    number = np.full(len(shares), -1)
-    number[order] = np.arange(len(order))
-    labels, centres, shares = number[component], centres[order], shares[order]
-    inside = labels >= 0
-    away = distances(held.points[inside], centres[labels[inside]])
-    radii = np.zeros(len(centres))
-    np.maximum.at(radii, labels[inside], np.nan_to_num(away, nan=np.pi))
+    tree = _link_points(found)
+    least = (1 - ROUNDING) * _least_share(found, tree[:, 2])
+    counts, held = _count_clusters(tree, found.shares, least)
+    if angle is None:
+        angle = _choose_angle(found, tree[:, 2], counts, held)
+    low, high, _ = _find_intervals(tree[:, 2], counts)
+    k = int(np.searchsorted(high[:-1], angle, side="right"))
+    labels, shares, centres, radii = _cut_tree(found, tree, angle, least)
     left = 1 - float(shares.sum())
-    low, high, _ = tree.intervals(tree.counts)
-    k = min(int(np.searchsorted(high, angle, side="right")), len(high) - 1)
     return Clustering(
         angle=angle,
         gap=(float(low[k]), float(high[k])),
-        masses=read_only(held.total * shares),
+        masses=read_only(found.total * shares),
         centres=read_only(centres),
         radii=read_only(radii),
-        labels=read_only(np.where(held.place >= 0, labels[held.place], -1)),
-        scattered=held.total * left if left > ROUNDING else 0.0,
-        resolution=held.resolution,
-        tree=tree,
+        labels=read_only(np.where(found.place >= 0, labels[found.place], -1)),
+        scattered=found.total * left if left > ROUNDING else 0.0,
+        resolution=found.resolution,
+        merge_angles=read_only(tree[:, 2].copy()),
+        merge_counts=read_only(counts),
     )
+
+
+def _link_points(found: MassPoints) -> FloatArray:
+    """The merges (n - 1, 4) of single linkage as scipy has them, with angles as heights."""
+    if len(found.points) == 1:
+        return np.zeros((0, 4))
+    tree = linkage(found.points, method="single")
+    chords = np.minimum(tree[:, 2] / 2, 1.0)
+    tree[:, 2] = np.maximum(2 * np.arcsin(chords), found.resolution)
+    return np.asarray(tree)
+
+
+def _least_share(found: MassPoints, links: FloatArray) -> float:
+    """Share of the mass that a cluster holds: more of a sample, unless it is spread evenly.
+
+    Of points about equally far apart that are no heap none is a stray one.
+    """
+    apart = links[links > 0]
+    if not found.may_be_sample or len(apart) < SAMPLE_POINTS:
+        return LEAST_SHARE
+    is_heap = np.linalg.norm(found.shares @ found.points) > SPREAD
+    return SAMPLE_SHARE if is_heap or apart[-1] > ALIKE * apart[0] else LEAST_SHARE
+
+
+def _count_clusters(
+    tree: FloatArray, shares: FloatArray, least: float
+) -> tuple[IntArray, FloatArray]:
+    """Number of clusters before the first merge and after each, and the share that they hold."""
+    components, count = shares.tolist(), len(shares)
+    pairs = tree[:, :2].astype(int)
+    for one, other in pairs.tolist():
+        components.append(components[one] + components[other])
+    masses = np.array(components)
+    values = np.stack([masses >= least, np.where(masses >= least, masses, 0.0)])
+    changes = values[:, count:] - values[:, pairs].sum(axis=2)
+    sums = np.cumsum(np.column_stack([values[:, :count].sum(axis=1), changes]), axis=1)
+    return sums[0].round().astype(np.int64), sums[1]
+
+
+def _find_intervals(
+    heights: FloatArray, counts: IntArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Intervals of angles (low, high) of one count, and the number of merges in each."""
+    low, high = np.append(0.0, heights), np.append(heights, np.pi)
+    # Of the last one pi is part, so that it is never empty.
+    (states,) = np.nonzero(np.append(low[:-1] < high[:-1], True))
+    last = states[np.append(np.diff(counts[states]) != 0, True)]
+    return np.append(0.0, high[last[:-1]]), high[last], last
+
+
+def _choose_angle(
+    found: MassPoints, heights: FloatArray, counts: IntArray, held: FloatArray
+) -> float:
+    """The middle of the longest interval that separates clusters, or else one of all mass."""
+    is_whole = (counts == 1) & (held >= 1 - ROUNDING)
+    low, high, merges = _find_intervals(heights, np.where(is_whole, 0, counts))
+    low = np.maximum(low, found.resolution)
+    separates = (high >= SEPARATES * low) & (held[merges] >= LEAST_HELD)
+    separates[-1] = False
+    for allowed in (separates & (counts[merges] > 1), separates):
+        if allowed.any():
+            k = int(np.argmax(np.where(allowed, high - low, 0.0)))
+            return float(low[k] + high[k]) / 2
+    return float(low[-1] + high[-1]) / 2
+
+
+def _cut_tree(
+    found: MassPoints, tree: FloatArray, angle: float, least: float
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+    """Labels of the points (n,), and of the clusters: shares (k,), centres (k, d), radii (k,)."""
+    component = np.zeros(len(found.points), dtype=np.int64)
+    if len(component) > 1:
+        component = fcluster(tree, angle, criterion="distance") - 1
+    shares = np.bincount(component, found.shares).astype(np.float64)
+    sums = sum_by_label(component, found.shares[:, np.newaxis] * found.points)
+    if found.axis is not None:
+        # A cell of a zonal grid is a whole ring about the axis.
+        sums = np.outer(sums @ found.axis, found.axis)
+    lengths = np.linalg.norm(sums, axis=1)
+    lengths[lengths <= ROUNDING * shares] = np.nan
+    centres = sums / lengths[:, np.newaxis]
+    # Equal masses in an order that does not depend on that of the points.
+    order = np.lexsort((*centres.T[::-1].round(9), -shares.round(9)))
+    order = order[shares[order] >= least]
+    number = np.full(len(shares), -1, dtype=np.int64)
+    number[order] = np.arange(len(order))
+    labels: IntArray = number[component]
+    centres = centres[order]
+    inside = labels >= 0
+    away = distances(found.points[inside], centres[labels[inside]])
+    radii = np.zeros(len(centres))
+    np.maximum.at(radii, labels[inside], np.nan_to_num(away, nan=np.pi))
+    return labels, shares[order], centres, radii

@@ -8,8 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, IntArray, no_measure, unit_vectors
-from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
-from mfpde.measures.weighted_points import sum_by_label
+from mfpde.measures.measure import (
+    AnyMeasure,
+    Atoms,
+    Density,
+    Measure,
+    as_measure,
+    atoms_of,
+)
+from mfpde.measures.weighted_points import as_atoms, sum_by_label
 
 THIN = 0.5
 """Share of the mean density below which a cell is background."""
@@ -36,7 +43,9 @@ class MassPoints(NamedTuple):
     axis: FloatArray | None
 
 
-def mass_points(given: ArrayLike | AnyMeasure, masses: ArrayLike | None) -> MassPoints:
+def find_mass_points(
+    given: ArrayLike | AnyMeasure, masses: ArrayLike | None
+) -> MassPoints:
     """Points with masses (1/n each where there are None), or atoms and cells of a measure.
 
     Cells that are background are left out.  Too many points are taken together in boxes.
@@ -56,46 +65,39 @@ def mass_points(given: ArrayLike | AnyMeasure, masses: ArrayLike | None) -> Mass
             f"points_or_measure in dimension d = {measure.dimension} of masses that add up "
             f"to {total:g}: d must be at least 2, the sum above 0 and finite"
         )
-    if isinstance(measure, Atoms):
-        points, weights, axis, resolution = measure.points, measure.masses, None, 0.0
-        kept = np.ones(len(points), dtype=np.bool_)
-    else:
-        whole = as_measure(measure)
-        grid, cells = whole.geometry, whole.density.masses.ravel()
-        points = np.concatenate(
-            [grid.points.reshape(-1, grid.dimension), whole.atoms.points]
-        )
-        weights = np.concatenate([cells, whole.atoms.masses])
-        areas = np.broadcast_to(grid.areas, grid.shape).ravel()
-        least = (1 - ROUNDING) * THIN * total / areas.sum() * areas
-        kept = np.append(cells > least, np.ones(len(whole.atoms), dtype=np.bool_))
-        axis = grid.axis
-        resolution = NEIGHBOURS * grid.spacing if kept[: len(cells)].any() else 0.0
-    shares = weights[kept] / total
-    place = np.full(len(points), -1, dtype=np.int64)
-    points, shares, place[kept], width = _merge_in_boxes(points[kept], shares)
-    resolution = max(resolution, 2 * float(np.arcsin(width)))
+    atoms, axis, resolution = atoms_of(measure), None, 0.0
+    kept = np.ones(len(atoms), dtype=np.bool_)
+    if not isinstance(measure, Atoms):
+        density, grid = as_measure(measure).density, measure.geometry
+        mean = total / np.broadcast_to(grid.areas, grid.shape).sum()
+        is_dense = density.values > (1 - ROUNDING) * THIN * mean
+        is_dense &= density.masses > 0
+        dense = Density(grid, np.where(is_dense, density.values, 0.0))
+        atoms, kept = as_atoms(Measure(dense, atoms)), np.append(is_dense, kept)
+        axis, resolution = grid.axis, NEIGHBOURS * grid.spacing * is_dense.any()
+    points, shares = atoms.points, atoms.masses / total
+    place = np.full(len(kept), -1, dtype=np.int64)
+    place[kept] = np.arange(len(points))
+    if len(points) > MOST_POINTS:
+        place[kept], width = _put_in_boxes(points)
+        sums = sum_by_label(place[kept], shares[:, np.newaxis] * points)
+        points = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+        shares = np.bincount(place[kept], shares).astype(np.float64)
+        resolution = max(resolution, 2 * float(np.arcsin(width)))
     is_sample = isinstance(measure, Atoms)
     return MassPoints(points, shares, place, total, resolution, is_sample, axis)
 
 
-def _merge_in_boxes(
-    points: FloatArray, shares: FloatArray
-) -> tuple[FloatArray, FloatArray, IntArray, float]:
-    """Points, shares, the box of each point given, and the diagonal of the boxes; 0 without."""
-    boxes: IntArray = np.arange(len(points), dtype=np.int64)
-    if len(points) <= MOST_POINTS:
-        return points, shares, boxes, 0.0
+def _put_in_boxes(points: FloatArray) -> tuple[IntArray, float]:
+    """The box (n,) of each point, of few enough boxes, and their diagonal."""
     width = FIRST_BOX
-    while boxes.max() >= MOST_POINTS:
-        if width > WIDEST_BOX:
-            raise ValueError(
-                f"points_or_measure has {len(points)} points in more than {MOST_POINTS} "
-                f"boxes {WIDEST_BOX:g} wide (d = {points.shape[1]}): give a sample of them"
-            )
+    while width <= WIDEST_BOX:
         corners = np.floor(points / width).astype(np.int64)
         boxes = np.unique(corners, axis=0, return_inverse=True)[1].ravel()
-        diagonal, width = width * np.sqrt(points.shape[1]), 1.5 * width
-    sums = sum_by_label(boxes, shares[:, np.newaxis] * points)
-    means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-    return means, sum_by_label(boxes, shares[:, np.newaxis])[:, 0], boxes, diagonal
+        if boxes.max() < MOST_POINTS:
+            return boxes, width * np.sqrt(points.shape[1])
+        width *= 1.5
+    raise ValueError(
+        f"points_or_measure has {len(points)} points in more than {MOST_POINTS} "
+        f"boxes {WIDEST_BOX:g} wide (d = {points.shape[1]}): give a sample of them"
+    )
