@@ -9,9 +9,8 @@ from mfpde.terms.attention import Attention
 from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.external import ExternalTerm, Potential
 from mfpde.terms.interaction import Interaction, InteractionTerm
-from mfpde.terms.kernels import Kernel, PointMasses, ZonalKernel
+from mfpde.terms.kernels import Kernel, PointMasses, Polynomial, ZonalKernel
 from mfpde.terms.perceptron import Perceptron
-from mfpde.terms.polynomial import Polynomial
 
 KERNELS: dict[str, type[Kernel]] = {
     "polynomial": Polynomial,

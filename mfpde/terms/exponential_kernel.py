@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray, blocks_of_rows, real_number
-from mfpde.terms.funk_hecke import band_limit, eigenvalues
+from mfpde.terms.funk_hecke import NEGLIGIBLE, band_limit, eigenvalues
 from mfpde.terms.kernels import (
-    NEGLIGIBLE,
     Kernel,
     KernelBounds,
     KernelPulls,

@@ -1,46 +1,126 @@
-r"""Funk-Hecke spectrum of the attention kernel K = exp(beta (x.y - 1)) on S^(d-1).
+r"""The Funk-Hecke series W(u) = sum_l c_l P_l(u), c_l = D_l lambda_l, of a kernel on S^(d-1).
 
-With respect to the uniform *probability*, int K(x.y) Y_l(y) dsigma(y) = lambda_l Y_l
-with
+    lambda_l = int W(u) P_l(u) dp(u),    p of density proportional to (1 - u^2)^((d-3)/2)
+    u P_l = ((l + d - 2) P_(l+1) + l P_(l-1)) / (2l + d - 2)
+
+with P_l the Gegenbauer polynomial of degree l, P_l(1) = 1, p the law of x.y for uniform y, and D_l
+the number of harmonics of degree l; int W(x.y) Y_l(y) dsigma(y) = lambda_l Y_l with respect to the
+uniform *probability*.  W is given by its Chebyshev coefficients.
+
+In high dimension p is concentrated at u = 0, and a quadrature against it knows W(1) badly: c_l
+would have the rounding of lambda_l times D_l.  So the c_l follow from the Chebyshev polynomials,
+by Clenshaw's recurrence in the coefficients of P_l.  Where W has singularities near [-1, 1] the
+terms c_l themselves grow with the dimension and cancel; how much is lost so is measured.
+
+The attention kernel K = exp(beta (x.y - 1)) has (paper, Lemma 5.1)
 
     lambda_l = Gamma(d/2) (2/beta)^(d/2-1) I_(l+d/2-1)(beta) e^(-beta)
 
-(paper, Lemma 5.1).  They are computed without Bessel functions, which underflow in high
-dimension: ratios of neighbouring I by backward recurrence, numbers D_l of the harmonics
-by their ratios, and the scale from sum_l D_l lambda_l = K(1) = 1.
+without Bessel functions, which underflow in high dimension: ratios of neighbouring I by backward
+recurrence, D_l by their ratios, and the scale from sum_l D_l lambda_l = K(1) = 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebval
+from scipy.fft import dct
 
 from mfpde.arrays import FloatArray, read_only
+from mfpde.geometry.zonal_fields import harmonic_counts, zonal_harmonics
 
+LARGEST_DEGREE = 1024
+NOISE = 2e-14
+"""Share of the largest Chebyshev coefficient below which they are rounding."""
 NEGLIGIBLE = 1e-17
+"""Share of a kernel below which degrees do not count."""
 
 
-class _Spectrum(NamedTuple):
+class KernelSeries(NamedTuple):
+    """Coefficients c_0, c_1, ... of W and eigenvalues lambda_l, with the error of the sum of W.
+
+    The error is the largest on [-1, 1], as a share of the range of W.
+    """
+
+    counted: FloatArray
+    eigenvalues: FloatArray
+    error: float
+
+
+def chebyshev_coefficients(
+    function: Callable[[FloatArray], FloatArray],
+) -> FloatArray:
+    """Chebyshev coefficients of ``function`` on [-1, 1], up to rounding or degree 1024."""
+    count = 16
+    while True:
+        values = function(np.cos((np.arange(count) + 0.5) * np.pi / count))
+        found = np.asarray(dct(values, type=2)) / count
+        found[0] /= 2
+        sizes = np.abs(found)
+        noise = NOISE * sizes.max()
+        if count >= LARGEST_DEGREE or sizes[-(count // 8) :].max() <= noise:
+            last = np.flatnonzero(sizes > noise)[-1:].sum()
+            return np.where(sizes > noise, found, 0.0)[: last + 1]
+        count *= 2
+
+
+def kernel_series(chebyshev: FloatArray, dimension: int) -> KernelSeries:
+    """The series on S^(dimension-1), one degree more than ``chebyshev`` has."""
+    # A large constant, which moves nothing, takes no digits from the rest.
+    varying = np.concatenate([[0.0], chebyshev[1:]])
+    count = len(varying) + 1
+    l = np.arange(1, count, dtype=np.float64)
+    upward, downward = np.ones(count), np.zeros(count)
+    upward[1:] = (l + dimension - 2) / (2 * l + dimension - 2)
+    downward[1:] = l / (2 * l + dimension - 2)
+    ahead, here = np.zeros(count), np.zeros(count)
+    for k in range(len(varying) - 1, -1, -1):
+        times_u = np.zeros(count)
+        times_u[1:] = (upward * here)[:-1]
+        times_u[:-1] += (downward * here)[1:]
+        # The last step of Clenshaw's recurrence has u in place of 2 u.
+        found = (2.0 if k else 1.0) * times_u - ahead
+        found[0] += varying[k]
+        ahead, here = here, found
+    cosines = np.cos(np.linspace(0.0, np.pi, 65))
+    values = chebval(cosines, varying)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = here @ zonal_harmonics(dimension, count - 1, cosines)
+        error = float(np.abs(sums - values).max() / max(np.ptp(values), 1e-300))
+        eigenvalues = here / harmonic_counts(dimension, count)
+    here[0] += chebyshev[0]
+    eigenvalues[0] = here[0]
+    if not np.isfinite(error):
+        error = np.inf
+    return KernelSeries(read_only(here), read_only(eigenvalues), error)
+
+
+def up_to(degree: int, values: FloatArray, beyond: float = 0.0) -> FloatArray:
+    """The ``values`` of degrees 0..degree, ``beyond`` where there are none."""
+    result = np.full(degree + 1, beyond)
+    size = min(degree + 1, len(values))
+    result[:size] = values[:size]
+    return result
+
+
+# The attention kernel
+
+
+class _Logarithms(NamedTuple):
     """Logarithms of lambda_l and of D_l lambda_l, far past where the second is negligible."""
 
     eigenvalues: FloatArray
     counted: FloatArray
 
 
-def _log_counts(dimension: int, degree: int) -> FloatArray:
-    """Logarithms of the numbers D_l of harmonics of degree l = 0..degree."""
-    l = np.arange(1, degree, dtype=np.float64)
-    ratios = (2 * l + dimension) / (l + 1)
-    ratios *= (l + dimension - 2) / (2 * l + dimension - 2)
-    return np.concatenate([[0.0], np.cumsum(np.log([dimension, *ratios]))])
-
-
 @lru_cache(maxsize=256)
-def _spectrum(beta: float, dimension: int) -> _Spectrum:
+def _logarithms(beta: float, dimension: int) -> _Logarithms:
     if beta == 0:
-        return _Spectrum(np.zeros(1), np.zeros(1))
+        return _Logarithms(np.zeros(1), np.zeros(1))
     nu = dimension / 2 - 1
     # Degrees with l^2 > 2 beta log(1/eps) are negligible in low dimension; at small
     # beta each further degree gains a factor beta / (2 l).
@@ -54,21 +134,17 @@ def _spectrum(beta: float, dimension: int) -> _Spectrum:
                 ratios[k] = ratio
         with np.errstate(divide="ignore"):  # at tiny beta an eigenvalue may underflow
             eigenvalues = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
-        counted = eigenvalues + _log_counts(dimension, size)
+        l = np.arange(1, size, dtype=np.float64)
+        growths = (2 * l + dimension) / (l + 1)
+        growths *= (l + dimension - 2) / (2 * l + dimension - 2)
+        counts = np.cumsum(np.log([1.0, dimension, *growths]))
+        counted = eigenvalues + counts
         peak = counted.max()
         if counted[-1] < peak + np.log(NEGLIGIBLE) - 5:
             break
         size *= 2
     shift = peak + np.log(np.exp(counted - peak).sum())
-    return _Spectrum(read_only(eigenvalues - shift), read_only(counted - shift))
-
-
-def _padded(values: FloatArray, degree: int, beyond: float) -> FloatArray:
-    """The values of degrees 0..degree, ``beyond`` where there are none."""
-    result = np.full(degree + 1, beyond)
-    size = min(degree + 1, len(values))
-    result[:size] = values[:size]
-    return result
+    return _Logarithms(read_only(eigenvalues - shift), read_only(counted - shift))
 
 
 def log_eigenvalues(
@@ -79,12 +155,8 @@ def log_eigenvalues(
     In high dimension and at large beta the logarithms are representable where the
     eigenvalues are not.
     """
-    found = _spectrum(float(beta), dimension)
-    logarithms = found.counted if counted else found.eigenvalues
-    result = np.full(degree + 1, -np.inf)
-    size = min(degree + 1, len(logarithms))
-    result[:size] = logarithms[:size]
-    return result
+    found = _logarithms(float(beta), dimension)
+    return up_to(degree, found.counted if counted else found.eigenvalues, -np.inf)
 
 
 def eigenvalues(
@@ -95,7 +167,7 @@ def eigenvalues(
     With ``counted`` they are D_l lambda_l, at most 1 each, D_l the number of harmonics.  At
     beta = 0 the kernel is 1: lambda_0 = 1, all others are 0.
     """
-    return np.asarray(np.exp(log_eigenvalues(beta, dimension, degree, counted=counted)))
+    return np.exp(log_eigenvalues(beta, dimension, degree, counted=counted))
 
 
 @lru_cache(maxsize=256)
@@ -104,5 +176,5 @@ def band_limit(beta: float, dimension: int, tolerance: float = NEGLIGIBLE) -> in
 
     Degree l contributes at most D_l lambda_l, not lambda_l, to the kernel at a point.
     """
-    counted = _spectrum(float(beta), dimension).counted
+    counted = _logarithms(float(beta), dimension).counted
     return max(1, int(np.flatnonzero(counted > np.log(tolerance))[-1]))

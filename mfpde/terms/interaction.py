@@ -15,7 +15,8 @@ from typing import NamedTuple
 from mfpde.arrays import FloatArray
 from mfpde.geometry import Geometry
 from mfpde.terms.external import tangential
-from mfpde.terms.kernels import NEGLIGIBLE, Kernel, KernelBounds, PointMasses
+from mfpde.terms.funk_hecke import NEGLIGIBLE
+from mfpde.terms.kernels import Kernel, KernelBounds, PointMasses
 
 RESOLVED_TOLERANCE = 1e-10
 

@@ -12,23 +12,29 @@ from them and can be given where a formula is known:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import Chebyshev
+from numpy.polynomial.chebyshev import poly2cheb
+from numpy.polynomial.polynomial import polyder, polyval
 
-from mfpde.arrays import FloatArray, blocks_of_rows, named
-from mfpde.terms.kernel_series import (
+from mfpde.arrays import FloatArray, blocks_of_rows, named, real_array
+from mfpde.terms.funk_hecke import (
     LARGEST_DEGREE,
+    NEGLIGIBLE,
     KernelSeries,
     chebyshev_coefficients,
     kernel_series,
+    up_to,
 )
 
-NEGLIGIBLE = 1e-17
+LARGEST_POWER = 64
+SMALLEST_COEFFICIENT = 1e-100
+"""Of polynomials."""
 ROUNDING = 4e-15
 LARGEST_LOSS = 1e-9
 """Largest share of a kernel by which the sum of its series may differ from it."""
@@ -147,10 +153,7 @@ class Kernel(ABC):
                 "use a smoother kernel, or solve_particles"
             )
         whole = series.counted if counted else series.eigenvalues
-        result = np.zeros(degree + 1)
-        size = min(degree + 1, len(whole))
-        result[:size] = whole[:size]
-        return result
+        return up_to(degree, whole)
 
     def band_limit(self, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
         """Largest degree l with D_l |lambda_l| above ``tolerance`` times the largest.
@@ -248,6 +251,64 @@ class ZonalKernel(Kernel):
     def slope(self, cosines: FloatArray) -> FloatArray:
         """W' at u = ``cosines``."""
         return np.asarray(self.derivative(cosines), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """The kernel W(u) = sum_k c_k u^k, a polynomial in u = x.y.
+
+    Begin with ``Polynomial((0.0, 0.0, 1.0))``.
+
+    Parameters
+    ----------
+    coefficients
+        c_0, c_1, ..., as a sequence of up to 65 numbers; the largest of c_1, c_2, ... is
+        from 1e-100 to 1e100.
+
+    Raises
+    ------
+    ValueError
+        For coefficients that are no such sequence.
+    """
+
+    coefficients: Sequence[float]
+
+    def __post_init__(self) -> None:
+        given = real_array("coefficients", self.coefficients)
+        if given.ndim != 1 or not 2 <= len(given) <= LARGEST_POWER + 1:
+            raise ValueError(
+                f"coefficients of shape {given.shape} must be a list of 2 to "
+                f"{LARGEST_POWER + 1} numbers c_0, c_1, ..."
+            )
+        if not given[1:].any():
+            raise ValueError(
+                f"coefficients = {given.tolist()}: a constant kernel moves nothing; one of "
+                "c_1, c_2, ... must not be 0"
+            )
+        largest = float(np.abs(given[1:]).max())
+        if not SMALLEST_COEFFICIENT <= largest <= 1 / SMALLEST_COEFFICIENT:
+            raise ValueError(
+                f"coefficients: the largest of c_1, c_2, ... is {largest:g}; it must be from "
+                f"{SMALLEST_COEFFICIENT:g} to {1 / SMALLEST_COEFFICIENT:g}"
+            )
+        object.__setattr__(self, "coefficients", tuple(given.tolist()))
+
+    def value(self, cosines: FloatArray) -> FloatArray:
+        """W at u = ``cosines``."""
+        return np.asarray(polyval(cosines, self.coefficients))
+
+    def slope(self, cosines: FloatArray) -> FloatArray:
+        """W' at u = ``cosines``."""
+        return np.asarray(polyval(cosines, polyder(self.coefficients)))
+
+    def bend(self, cosines: FloatArray) -> FloatArray:
+        """W'' at u = ``cosines``."""
+        return np.asarray(polyval(cosines, polyder(self.coefficients, 2)))
+
+    @cached_property
+    def chebyshev(self) -> FloatArray:
+        """Coefficients of W in Chebyshev polynomials."""
+        return np.asarray(poly2cheb(self.coefficients))
 
 
 @lru_cache(maxsize=256)

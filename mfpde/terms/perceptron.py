@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mfpde.arrays import (
+    LARGEST_DIMENSION,
+    BoolArray,
     FloatArray,
     blocks_of_rows,
+    check_entries,
     read_only,
     real_array,
     real_number,
     whole_number,
     writable,
 )
+from mfpde.geometry.memory import check_memory
 from mfpde.terms.activation import Activation, ScalarFunction
 from mfpde.terms.activations import CONSTANT, AnyActivation, find_activation
 from mfpde.terms.external import ExternalTerm, beyond_grids, tangential
-from mfpde.terms.perceptron_arguments import (
-    LARGEST,
-    check_directions,
-    check_number_of_neurons,
-    check_sizes,
-    read_numbers,
-)
 
-PARALLEL_TOLERANCE = 1e-12
+LARGEST = 1e50
+"""Of weights, biases and lengths of directions: squares of their products are numbers."""
+MOST_UNITS = 1_000_000
+"""Of random perceptrons: more take seconds for each hundred cells."""
 MOST_OUTPUTS = 2**20
 """Outputs of neurons at points that are held at a time."""
+PARALLEL_TOLERANCE = 1e-12
+_COPIES = 4
+"""Arrays of the size of the directions that are held while they are drawn and checked."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -82,32 +85,35 @@ class Perceptron(ExternalTerm):
         biases: ArrayLike | None = None,
         output_bias: ArrayLike | None = None,
     ) -> None:
-        directions = real_array("directions", directions)
-        if directions.ndim != 2 or directions.size == 0 or directions.shape[1] < 2:
+        rows = real_array("directions", directions)
+        if rows.ndim != 2 or rows.size == 0 or rows.shape[1] < 2:
             raise ValueError(
-                f"directions of shape {directions.shape} must have shape (units, d), d >= 2"
+                f"directions of shape {rows.shape} must have shape (units, d), d >= 2"
             )
-        check_directions(directions)
-        units, d = directions.shape
-        weights = real_array("weights", weights)
-        if weights.shape not in ((units,), (units, d)):
-            is_turned = weights.shape == (d, units)
-            turned = "; torch's Linear(units, d) holds their transpose: give weights.T"
-            raise ValueError(
-                f"weights of shape {weights.shape} do not match the {units} directions: "
-                f"they must have shape ({units},) for a gradient drift or "
-                f"({units}, {d}) for a general one{turned if is_turned else ''}"
-            )
+        is_direction = np.abs(rows).max(axis=1) >= 1 / LARGEST
+        needed = f"is zero, or shorter than {1 / LARGEST:g}: a neuron needs a direction"
+        check_entries("directions", rows, is_direction, needed)
+        units, d = rows.shape
+        biases = np.zeros(units) if biases is None else biases
+        output_bias = np.zeros(d) if output_bias is None else output_bias
         numbers = {
-            "directions": directions,
-            "weights": weights,
-            "biases": read_numbers("biases", biases, units, directions),
-            "output_bias": read_numbers("output_bias", output_bias, d, directions),
+            "directions": rows,
+            "weights": real_array("weights", weights),
+            "biases": real_array("biases", biases),
+            "output_bias": real_array("output_bias", output_bias),
         }
+        _check_shape_of_weights(numbers["weights"].shape, units, d)
+        for name, size in (("biases", units), ("output_bias", d)):
+            if numbers[name].shape != (size,):
+                raise ValueError(
+                    f"{name} of shape {numbers[name].shape} must have shape ({size},): "
+                    f"there are {units} directions of {d} entries"
+                )
         for name, values in numbers.items():
-            check_sizes(name, values)
+            allowed = f"must be at most {LARGEST:g} in size"
+            check_entries(name, values, np.abs(values) <= LARGEST, allowed)
             object.__setattr__(self, name, read_only(values))
-        found = find_activation(activation, needs_primitive=weights.ndim == 1)
+        found = find_activation(activation, needs_primitive=self.is_gradient)
         object.__setattr__(self, "activation", found)
 
     @classmethod
@@ -128,7 +134,16 @@ class Perceptron(ExternalTerm):
 
         Begin with ``Perceptron.random(2, 2, seed=777)``.
         """
-        check_number_of_neurons(units, dimension)
+        whole_number("units", units, at_least=1)
+        whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
+        if units > MOST_UNITS:
+            raise ValueError(
+                f"units = {units} must be at most {MOST_UNITS}: each cell sums over all of "
+                "them; a mean over so many is a potential of its own (mfpde.Potential)"
+            )
+        needed = _COPIES * 8.0 * units * (dimension + 1)
+        what = f"units = {units} in dimension {dimension}"
+        check_memory(what, needed, "use fewer neurons")
         scale = real_number("scale", scale, at_least=0.0, at_most=LARGEST / 100)
         generator = np.random.default_rng(whole_number("seed", seed, at_least=0))
         directions = generator.standard_normal((units, dimension))
@@ -160,7 +175,7 @@ class Perceptron(ExternalTerm):
     def description(self) -> str:
         """The kind of the term and its number of neurons, in words."""
         units = len(self.directions)
-        biased = ", output bias" if self._has_constant else ""
+        biased = ", output bias" if self.output_bias.any() else ""
         neurons = f"{self.activation_name} neuron{'s' * (units > 1)}"
         return f"perceptron ({units} {neurons}{biased})"
 
@@ -170,22 +185,18 @@ class Perceptron(ExternalTerm):
         length = float(np.linalg.norm(self.output_bias))
         if length == 0:
             return (self,)
-        neurons = self._with(self.weights, 0 * self.output_bias)
+        neurons = replace(self, output_bias=0 * self.output_bias)
         return neurons, Perceptron([self.output_bias / length], [length], CONSTANT)
 
-    def _with(self, weights: FloatArray, constant: FloatArray) -> Perceptron:
-        given = {"biases": self.biases, "output_bias": constant}
-        return Perceptron(self.directions, weights, self.activation, **given)
-
     @property
-    def acts(self) -> NDArray[np.bool_]:
+    def acts(self) -> BoolArray:
         """Whether each neuron has a weight that is not 0, (units,)."""
-        rows = self.weights if self.is_gradient else np.abs(self.weights).sum(axis=1)
-        return np.asarray(rows != 0)
+        return np.asarray(self.weights.reshape(len(self.biases), -1).any(axis=1))
 
     def scaled(self, factor: float) -> Perceptron:
         """The perceptron with all weights, and the output bias, times ``factor``."""
-        return self._with(factor * self.weights, factor * self.output_bias)
+        weights, constant = factor * self.weights, factor * self.output_bias
+        return replace(self, weights=weights, output_bias=constant)
 
     def preactivations(self, points: ArrayLike) -> FloatArray:
         """Return a_j.x + b_j at ``points`` (..., d), shape (..., units).
@@ -226,13 +237,8 @@ class Perceptron(ExternalTerm):
         points = self._check_points(points)
         flat = points.reshape(-1, points.shape[-1])
         vectors = self._sum_outputs(self.activation.sigma, flat, self.vectors)
-        if self._has_constant:
-            vectors += self.output_bias
+        vectors += self.output_bias
         return tangential(vectors, flat).reshape(points.shape)
-
-    @cached_property
-    def _has_constant(self) -> bool:
-        return bool(self.output_bias.any())
 
     def _sum_outputs(
         self, function: ScalarFunction, points: FloatArray, weights: FloatArray
@@ -306,8 +312,19 @@ class Perceptron(ExternalTerm):
     def __repr__(self) -> str:
         units, kind = len(self.directions), "scalar" if self.is_gradient else "vector"
         biased = ", biased" if self.biases.any() else ""
-        biased += ", output bias" if self._has_constant else ""
+        biased += ", output bias" if self.output_bias.any() else ""
         return (
             f"Perceptron({units} {self.activation_name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
         )
+
+
+def _check_shape_of_weights(shape: tuple[int, ...], units: int, d: int) -> None:
+    if shape in ((units,), (units, d)):
+        return
+    turned = "; torch's Linear(units, d) holds their transpose: give weights.T"
+    raise ValueError(
+        f"weights of shape {shape} do not match the {units} directions: they must have "
+        f"shape ({units},) for a gradient drift or ({units}, {d}) for a general one"
+        f"{turned if shape == (d, units) else ''}"
+    )

@@ -27,7 +27,8 @@ from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.clouds import summed_motion
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
-from mfpde.terms.kernels import NEGLIGIBLE, PointMasses
+from mfpde.terms.funk_hecke import NEGLIGIBLE
+from mfpde.terms.kernels import PointMasses
 from mfpde.transport.base import DEFAULT_RTOL, Step, Transport, geometry_of
 from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
 from mfpde.transport.sphere_patches import deposit_masses, ground_of, resting_masses
