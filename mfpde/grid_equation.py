@@ -22,8 +22,7 @@ from mfpde.terms import (
     PointMasses,
 )
 from mfpde.terms.funk_hecke import NEGLIGIBLE
-from mfpde.terms.head_on_grid import HeadOnGrid
-from mfpde.terms.interaction_on_grid import InteractionOnGrid, KernelsOnGrid
+from mfpde.terms.interaction_on_grid import HeadOnGrid, InteractionOnGrid, KernelsOnGrid
 from mfpde.terms.point_fields import PointFields, components_last
 from mfpde.terms.softmax_sums import Sources, with_sources
 

@@ -11,7 +11,7 @@ from scipy.special import expit, spence
 import mfpde
 from mfpde.arrays import FloatArray
 from mfpde.stationary.external_bounds import external_bounds
-from mfpde.terms.activation import Activation, ActivationBounds, Strip
+from mfpde.terms.activations import Activation, ActivationBounds, Strip
 
 SHIFTED = Activation(
     "shifted",

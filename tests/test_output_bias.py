@@ -223,7 +223,7 @@ def test_silu_is_its_formula_with_its_primitive():
     step = 1e-5
     slopes = (silu.sigma(z + step) - silu.sigma(z - step)) / (2 * step)
     np.testing.assert_allclose(silu.derivative(z), slopes, atol=1e-9)
-    assert silu.lipschitz == pytest.approx(
+    assert silu.bounds.steepest == pytest.approx(
         silu.derivative(np.linspace(2, 3, 9999)).max()
     )
 

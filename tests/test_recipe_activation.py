@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 
 import mfpde
 from mfpde.arrays import FloatArray
-from mfpde.terms.activation import Activation, ActivationBounds
-from mfpde.terms.activations import ACTIVATIONS, register_activation
+from mfpde.terms.activations import (
+    ACTIVATIONS,
+    Activation,
+    ActivationBounds,
+    register_activation,
+)
 
 mpl.use("Agg")
 

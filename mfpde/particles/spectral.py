@@ -61,7 +61,7 @@ class SpectralSystem(ParticleSystem):
     def _spectra(self) -> tuple[tuple[InteractionTerm, FloatArray], ...]:
         degrees, _ = self._degrees_and_orders
         return tuple(
-            (term, term.interaction_spectrum(self.dimension, self._degree)[degrees])
+            (term, term.zonal_kernel.spectrum(self.dimension, self._degree)[degrees])
             for term in self._terms
         )
 

@@ -233,7 +233,7 @@ class BandLimitedField:
         degrees = self.geometry.degrees(self.degree)
         symbol = np.zeros(self.degree + 1)
         for term in self.equation.zonal_terms:
-            spectrum = term.interaction_spectrum(self.dimension, self.degree)
+            spectrum = term.zonal_kernel.spectrum(self.dimension, self.degree)
             symbol += term.amplitude * spectrum
         return self.geometry.field_at(symbol[degrees] * self.moments, points)
 

@@ -215,7 +215,7 @@ def check_convex(equation: MeanFieldEquation, dimension: int, name: str) -> None
         return
     degree = max(term.zonal_kernel.band_limit(dimension) for term in terms)
     spectrum = sum(
-        (t.amplitude * t.interaction_spectrum(dimension, degree) for t in terms),
+        (t.amplitude * t.zonal_kernel.spectrum(dimension, degree) for t in terms),
         np.zeros(degree + 1),
     )
     lowest = 1 + int(np.argmin(spectrum[1:]))

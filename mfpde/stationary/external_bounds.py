@@ -41,8 +41,7 @@ from mfpde.stationary.taylor_bounds import (
     ridge_forms,
 )
 from mfpde.terms import Perceptron
-from mfpde.terms.activation import ActivationBounds
-from mfpde.terms.activations import ACTIVATIONS
+from mfpde.terms.activations import ACTIVATIONS, ActivationBounds
 
 SAME_HYPERPLANE = 4e-16
 """Neurons whose unit vectors (a, b) / |a| agree to rounding have one hyperplane."""
@@ -75,7 +74,7 @@ def polynomial_error(term: Perceptron, degree: int) -> float:
     if not acting.any():
         return 0.0
     activation, bounds = term.activation, activation_bounds(term)
-    if activation.is_piecewise_linear and degree >= 2:
+    if bounds.second == 0 and degree >= 2:
         if not activation.kinks:
             return 0.0
         if activation.kinks == (0.0,):

@@ -63,7 +63,7 @@ def smooth_candidate(equation: MeanFieldEquation, geometry: Geometry) -> Density
     degrees = geometry.degrees(degree)
     kappa = np.zeros(degree + 1)
     for term in equation.zonal_terms:
-        spectrum = term.interaction_spectrum(geometry.dimension, degree)
+        spectrum = term.zonal_kernel.spectrum(geometry.dimension, degree)
         kappa += term.amplitude * spectrum
     shares = geometry.areas / geometry.areas.sum()
     moments = geometry.moments(grid.external_potential * shares, degree)

@@ -35,8 +35,7 @@ from mfpde.terms import (
     InteractionTerm,
     Perceptron,
 )
-from mfpde.terms.activation import Activation
-from mfpde.terms.activations import ACTIVATIONS
+from mfpde.terms.activations import ACTIVATIONS, Activation
 from mfpde.terms.kernels import Kernel
 from mfpde.tracking import (
     Junction,

@@ -10,7 +10,7 @@ r"""Activations sigma and their primitives Phi, Phi' = sigma, Phi(0) = 0.
 with N and n the normal cdf and pdf (Hendrycks & Gimpel 2016, arXiv 1606.08415), s(z) = 1 /
 (1 + e^-z) and the dilogarithm Li2, Li2(-e^z) + Li2(-e^-z) = -pi^2/6 - z^2/2 at large z.
 
-An entry of ``ACTIVATIONS`` is complete (``activation.py``), with bounds of derivatives and the
+An entry of ``ACTIVATIONS`` is complete: it has bounds of derivatives and the
 strip in which it is analytic:
 
     relu        0 <= sigma' <= 1                 sigma'' = 0 off the kink
@@ -27,20 +27,136 @@ strip in which it is analytic:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 from scipy.special import expit, ndtr, spence
 
 from mfpde.arrays import FloatArray, choice
-from mfpde.terms.activation import Activation, ActivationBounds, ScalarFunction, Strip
 
+ON_KINK = 1e-10
+"""An argument this close to a kink of sigma lies on it."""
+_STEP = 1e-4
 STEEPEST_GELU = 1.12890414518516
 STEEPEST_SILU = 1.09983932012887
 """The largest sigma', rounded up."""
-NODES, SHARES = (leggauss(16)[0] + 1) / 2, leggauss(16)[1] / 2
-"""Gauss's rule on [0, 1]."""
+
+ScalarFunction = Callable[[FloatArray], FloatArray]
+
+
+class Strip(NamedTuple):
+    """The strip |Im z| <= ``half_width``, in which sigma is analytic and |sigma'| bounded.
+
+    With r and M for the two, |Phi^(k+2)| <= k! M / r^k on the real line (Cauchy).
+    """
+
+    half_width: float
+    largest_slope: float
+
+
+@dataclass(frozen=True)
+class ActivationBounds:
+    """Bounds of the slope sigma', and of the size of sigma'' off the kinks.
+
+    They must hold for all arguments; nothing else is taken for granted of sigma.
+    """
+
+    least_slope: float
+    largest_slope: float
+    second: float
+
+    @property
+    def steepest(self) -> float:
+        """Bound of |sigma'|, a Lipschitz constant of sigma."""
+        return max(self.largest_slope, -self.least_slope)
+
+
+@dataclass(frozen=True)
+class Activation:
+    """An activation ``sigma`` with its ``primitive`` Phi, both elementwise on arrays.
+
+    Parameters
+    ----------
+    name
+        Under which settings and stores know it, once it is registered.
+    sigma, primitive
+        sigma and Phi, Phi' = sigma, Phi(0) = 0.
+    derivative
+        sigma' away from the ``kinks``; None: by differences.
+    kinks
+        Arguments where sigma' jumps.
+    silent_below
+        Argument up to which sigma is 0; None if there is none.
+    bounds
+        Bounds of derivatives, without which certificates refuse the activation.
+    strip
+        Where sigma is analytic; None if that is not known.
+
+    Raises
+    ------
+    ValueError
+        If bounds are given without ``derivative``, or if they do not hold at some of 4000
+        arguments in [-20, 20].
+    """
+
+    name: str
+    sigma: ScalarFunction
+    primitive: ScalarFunction
+    derivative: ScalarFunction | None = None
+    kinks: tuple[float, ...] = ()
+    silent_below: float | None = None
+    bounds: ActivationBounds | None = None
+    strip: Strip | None = None
+
+    def __post_init__(self) -> None:
+        if self.bounds is None:
+            return
+        if self.derivative is None:
+            raise ValueError(
+                f"activation {self.name!r} has bounds: it needs its derivative"
+            )
+        bounds = self.bounds
+        # Differences must not pass them.
+        z = np.linspace(-20.0, 20.0, 4001) + 1e-3
+        step, kinked = np.diff(z), np.zeros(len(z) - 1, dtype=bool)
+        for kink in self.kinks:
+            kinked |= (z[:-1] <= kink) & (z[1:] >= kink)
+        rises = np.diff(np.asarray(self.sigma(z))) / step
+        bends = np.where(kinked, 0.0, np.diff(np.asarray(self.derivative(z))) / step)
+        for name, found, least, most in (
+            ("slopes", rises, bounds.least_slope, bounds.largest_slope),
+            ("second", bends, -bounds.second, bounds.second),
+        ):
+            beyond = np.maximum(least - found, found - most)
+            worst = int(np.argmax(beyond))
+            if not beyond[worst] <= 1e-6 * (1 + max(abs(least), abs(most))):
+                raise ValueError(
+                    f"bounds of activation {self.name!r}: {name} from {least:g} to "
+                    f"{most:g}, but near z = {z[worst]:.4g} it is {found[worst]:g}"
+                )
+
+    def slopes(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Left and right derivatives of sigma at ``z``, each of the shape of ``z``.
+
+        They differ within 1e-10 of a kink only.  Where sigma' is not known both are the
+        five-point central difference of sigma with step 1e-4.
+        """
+        if self.derivative is None:
+            near = np.asarray(self.sigma(z + _STEP) - self.sigma(z - _STEP))
+            far = np.asarray(self.sigma(z + 2 * _STEP) - self.sigma(z - 2 * _STEP))
+            both = (8 * near - far) / (12 * _STEP)
+            return both, both
+        left = right = np.asarray(self.derivative(z))
+        for kink in self.kinks:
+            on_kink = np.abs(z - kink) <= ON_KINK
+            beside = np.full_like(z, 2 * ON_KINK)
+            left = np.where(on_kink, self.derivative(kink - beside), left)
+            right = np.where(on_kink, self.derivative(kink + beside), right)
+        return left, right
+
 
 AnyActivation = (
     str | Activation | ScalarFunction | tuple[ScalarFunction, ScalarFunction]
@@ -111,10 +227,9 @@ def _silu_primitive(z: FloatArray) -> FloatArray:
     decay = np.exp(-np.abs(z))
     dilogarithm = spence(1 + decay) + np.pi**2 / 12
     far = np.where(z > 0, z**2 / 2 - dilogarithm, dilogarithm) + z * np.log1p(decay)
-    # Near 0 these cancel: sigma = z/2 + z tanh(z/2) / 2 is integrated to all digits.
-    near = np.clip(z, -2.0, 2.0)
-    rises = np.tanh(np.multiply.outer(near, NODES / 2)) @ (NODES * SHARES)
-    return np.asarray(np.where(np.abs(z) <= 2, near**2 * (0.25 + rises / 2), far))
+    # Near 0 these cancel: there Phi is the primitive of z/2 + z^2/4 - z^4/48 + z^6/480.
+    near = np.polyval([1 / 3360, 0, -1 / 240, 0, 1 / 12, 1 / 4, 0, 0], z)
+    return np.where(np.abs(z) < 0.05, near, far)
 
 
 def _silu_derivative(z: FloatArray) -> FloatArray:
@@ -213,22 +328,19 @@ def find_activation(activation: object, *, needs_primitive: bool = True) -> Acti
 
 
 def _check_primitive(activation: Activation) -> None:
-    """Compare increments of Phi with integrals of sigma over 60 intervals of [-3, 3]."""
-    edges = np.linspace(-3.0, 3.0, 61)
-    nodes, weights = np.polynomial.legendre.leggauss(8)
-    half = np.diff(edges) / 2
-    middle = (edges[1:] + edges[:-1]) / 2
-    sigma = np.asarray(activation.sigma(middle[:, None] + half[:, None] * nodes))
-    integrals = (sigma * weights).sum(axis=1) * half
-    values = np.asarray(activation.primitive(edges))
-    error = np.abs(np.diff(values) - integrals)
-    scale = 1.0 + np.abs(sigma).max()
+    """Compare rises of Phi from -3 on with integrals of sigma, and Phi(0) with 0."""
+    z, step = np.linspace(-3.0, 3.0, 6001, retstep=True)
+    sigma = np.asarray(activation.sigma(z[:-1] + step / 2))
+    integrals = np.cumsum(sigma) * step
+    values = np.asarray(activation.primitive(z))
+    rises = values[1:] - values[0]
+    error, scale = np.abs(rises - integrals), 1.0 + np.abs(sigma).max()
     worst = int(np.argmax(error))
     if not error[worst] <= 1e-4 * scale:
         raise ValueError(
-            f"activation: Phi grows by {np.diff(values)[worst]:.6g} between z = "
-            f"{edges[worst]:.2g} and {edges[worst + 1]:.2g}, but the integral of sigma there "
-            f"is {integrals[worst]:.6g}; the pair (sigma, Phi) needs Phi' = sigma"
+            f"activation: Phi grows by {rises[worst]:.6g} between z = -3 and "
+            f"{z[worst + 1]:.3g}, but the integral of sigma there is "
+            f"{integrals[worst]:.6g}; the pair (sigma, Phi) needs Phi' = sigma"
         )
     at_zero = float(np.asarray(activation.primitive(np.zeros(1)))[0])
     if abs(at_zero) > 1e-10 * scale:

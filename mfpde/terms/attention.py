@@ -112,8 +112,7 @@ class Attention(InteractionTerm):
         for name, one in given.items():
             object.__setattr__(self, name, one)
         check_matrices(self.bilinear, self.value)
-        logits = "beta" if self.is_zonal else "beta |bilinear|"
-        check_largest_logit(logits, self.shift, self.kernel)
+        check_largest_logit(self._named, self.shift, self.kernel)
 
     @property
     def is_zonal(self) -> bool:
@@ -178,6 +177,11 @@ class Attention(InteractionTerm):
         raise ValueError(f"{self!r} is no kernel of x.y")
 
     @property
+    def sharpest_kernel(self) -> Exponential:
+        """The exponential kernel of beta |D|_2."""
+        return Exponential(self.shift)
+
+    @property
     def needs_values(self) -> bool:
         """Whether a softmax divides by Z."""
         return self.normalized and self.beta > 0
@@ -230,7 +234,8 @@ class Attention(InteractionTerm):
 
     @property
     def _named(self) -> str:
-        return f"beta = {self.beta:g}"
+        logits = "beta" if self.is_zonal else "beta |bilinear|"
+        return f"{logits} = {self.shift:g}"
 
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` unless the matrices are (``dimension``, ``dimension``)."""

@@ -67,13 +67,13 @@ def check_matrices(bilinear: FloatArray | None, value: FloatArray | None) -> Non
         )
 
 
-def check_largest_logit(name: str, largest: float, kernel: str) -> None:
-    """Raise ``ValueError`` if e to the largest logit, of this name, is no number."""
+def check_largest_logit(named: str, largest: float, kernel: str) -> None:
+    """Raise ``ValueError`` if e to the largest logit, which is ``named``, is no number."""
     if largest > LARGEST_BETA:
-        raise ValueError(f"{name} = {largest:g} must be at most {LARGEST_BETA:g}")
+        raise ValueError(f"{named} must be at most {LARGEST_BETA:g}")
     if kernel == "unshifted" and largest > LARGEST_UNSHIFTED_BETA:
         raise ValueError(
-            f"{name} = {largest:g} with kernel='unshifted' is too large: its exponential "
+            f"{named} with kernel='unshifted' is too large: its exponential "
             f"and the square must be representable (at most {LARGEST_UNSHIFTED_BETA:g}); "
             "use kernel='shifted' with weights and diffusion times e^-beta and time "
             "times e^beta (softmax attention is the same under both)"

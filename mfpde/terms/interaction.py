@@ -105,8 +105,13 @@ class InteractionTerm(ABC):
         """The kernel in words, as outputs state the convention."""
         return f"W = {self.zonal_kernel!r}"
 
+    @property
+    def sharpest_kernel(self) -> Kernel:
+        """The kernel of x.y whose degrees this one has, at most."""
+        return self.zonal_kernel
+
     def band_limit(self, geometry: Geometry, negligible: float = NEGLIGIBLE) -> int:
-        """Degree beyond which the interaction is ``negligible``, as far as the grid goes.
+        """Degree of the moments beyond which the interaction is ``negligible``, or the grid's.
 
         By default that is what is below rounding.
 
@@ -116,29 +121,22 @@ class InteractionTerm(ABC):
             If the grid does not resolve the kernel; the message names one that does.  On a
             zonal grid, if the kernel's series loses its digits.
         """
-        kernel, dimension = self.zonal_kernel, geometry.dimension
+        kernel, dimension = self.sharpest_kernel, geometry.dimension
         if geometry.axis is not None:
-            self.interaction_spectrum(dimension, 1, counted=True)
-        needed = kernel.band_limit(dimension, RESOLVED_TOLERANCE)
+            kernel.spectrum(dimension, 1, counted=True)
+        # Matrices take the moments of y dmu, too, which have one degree more.
+        more = 0 if self.is_zonal else 1
+        needed = kernel.band_limit(dimension, RESOLVED_TOLERANCE) + more
         if geometry.max_degree < needed:
             raise ValueError(
                 f"{geometry!r} is too coarse for {self._named}, whose kernel has "
                 f"degrees up to {needed}: it needs {geometry.cells_for_degree(needed)}"
             )
-        return min(kernel.band_limit(dimension, negligible), geometry.max_degree)
+        return min(kernel.band_limit(dimension, negligible) + more, geometry.max_degree)
 
     @property
     def _named(self) -> str:
         return repr(self)
-
-    def interaction_spectrum(
-        self, dimension: int, degree: int, *, counted: bool = False
-    ) -> FloatArray:
-        """Eigenvalues of :attr:`zonal_kernel`, degrees 0..degree, shape (degree + 1,).
-
-        With ``counted`` each is multiplied by D_l, the number of harmonics of its degree.
-        """
-        return self.zonal_kernel.spectrum(dimension, degree, counted=counted)
 
     def gradient_from(
         self, gradient: FloatArray, mean_kernel: FloatArray | None

@@ -21,8 +21,13 @@ from mfpde.arrays import (
     writable,
 )
 from mfpde.geometry.memory import check_memory
-from mfpde.terms.activation import Activation, ScalarFunction
-from mfpde.terms.activations import CONSTANT, AnyActivation, find_activation
+from mfpde.terms.activations import (
+    CONSTANT,
+    Activation,
+    AnyActivation,
+    ScalarFunction,
+    find_activation,
+)
 from mfpde.terms.external import ExternalTerm, beyond_grids, tangential
 
 LARGEST = 1e50

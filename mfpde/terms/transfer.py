@@ -19,9 +19,8 @@ from scipy.sparse import csc_array
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
-from mfpde.geometry.memory import available_memory
+from mfpde.geometry.memory import check_memory
 from mfpde.terms.attention import Attention
-from mfpde.terms.funk_hecke import band_limit
 from mfpde.terms.interaction import RESOLVED_TOLERANCE
 
 LARGEST_LOST = 11.0
@@ -113,7 +112,6 @@ def transfer(head: Attention, geometry: Geometry) -> Transfer:
         If the grid does not resolve the kernel, or the matrix needs more memory than there
         is; the messages name the grid and the memory needed.
     """
-    _check_resolved(head, geometry, RESOLVED_TOLERANCE)
     is_smoothed = not Shift(head).is_constant
     alike = Attention(head.beta, is_smoothed, bilinear=head.bilinear)
     return _resolve(alike, geometry)
@@ -123,8 +121,7 @@ def transfer(head: Attention, geometry: Geometry) -> Transfer:
 def _resolve(head: Attention, geometry: Geometry) -> Transfer:
     """The matrix with as many degrees in x as the kernel has."""
     shift, limit = Shift(head), geometry.max_degree
-    inner = min(band_limit(head.shift, len(head.keys_matrix)), limit - 1)
-    outer = inner
+    inner = outer = head.band_limit(geometry) - 1
     while True:
         found = _sample_kernel(shift, geometry, inner=inner, outer=outer)
         left_out = 0.0 if shift.is_constant else _last_share(found, geometry)
@@ -137,16 +134,6 @@ def _resolve(head: Attention, geometry: Geometry) -> Transfer:
                 f"above {outer}: it needs at least {geometry.cells_for_degree(wider)}"
             )
         outer = min(wider, limit)
-
-
-def _check_resolved(head: Attention, geometry: Geometry, tolerance: float) -> None:
-    """Raise ``ValueError`` if ``geometry`` does not hold the kernel's degrees and one more."""
-    needed = band_limit(head.shift, len(head.keys_matrix), tolerance) + 1
-    if geometry.max_degree < needed:
-        raise ValueError(
-            f"{geometry!r} is too coarse for beta |bilinear| = {head.shift:g}, whose kernel "
-            f"has degrees up to {needed}: it needs {geometry.cells_for_degree(needed)}"
-        )
 
 
 def _last_share(found: Transfer, geometry: Geometry) -> float:
@@ -165,8 +152,12 @@ def _sample_kernel(
     sources = senders.points.reshape(-1, geometry.dimension)
     # A moment of an order m > 0 stands for that of -m, too.
     weights = geometry.multiplicities(len(geometry.degrees(inner)))
-    columns = 2 * len(weights)
-    _check_memory(head, columns, 2 * len(geometry.degrees(outer)), len(points))
+    columns, fields = 2 * len(weights), 2 * len(geometry.degrees(outer))
+    check_memory(
+        f"beta |bilinear| = {head.shift:g} with a transfer matrix ({fields} x {columns})",
+        8.0 * columns * (fields + len(points)),
+        "use a smaller beta or matrix, or solve_particles",
+    )
     shares = senders.areas / senders.areas.sum()
     rows = np.empty((len(points), columns))
     targets = zip(points @ head.keys_matrix, shift.at(points), strict=True)
@@ -185,14 +176,3 @@ def _sample_kernel(
     ).view(np.float64)
     entries[np.abs(entries) < NEGLIGIBLE * np.abs(entries).max()] = 0.0
     return Transfer(shift, inner, outer, csc_array(entries.T))
-
-
-def _check_memory(head: Attention, moments: int, fields: int, points: int) -> None:
-    needed = 8 * moments * (fields + points)
-    there, _ = available_memory()
-    if needed > there:
-        raise ValueError(
-            f"beta |bilinear| = {head.shift:g} needs {needed / 1e9:.1f} GB for its transfer "
-            f"matrix ({fields} x {moments}), and {there / 1e9:.1f} GB are free; use a "
-            "smaller beta or matrix, or solve_particles"
-        )

@@ -190,7 +190,8 @@ def curvature_constant(
     peak = equation.attentions[0].energy_amplitude
     total = 0.0
     for perceptron in equation.perceptron_parts:
-        slope = perceptron.activation.lipschitz
+        known = perceptron.activation.bounds
+        slope = None if known is None else known.steepest
         slope = given if slope is None else slope
         if slope is None:
             return None

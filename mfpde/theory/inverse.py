@@ -114,7 +114,7 @@ def density_with_potential(
     area = float(geometry.areas.sum())
     degree = geometry.max_degree
     coefficients = geometry.moments(values * geometry.areas / area, degree)
-    spectrum = attention.amplitude * attention.interaction_spectrum(
+    spectrum = attention.amplitude * attention.zonal_kernel.spectrum(
         geometry.dimension, degree
     )
     if total_mass is not None:

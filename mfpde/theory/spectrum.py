@@ -265,7 +265,7 @@ def interaction_curvatures(
     For unnormalised attention this is the second derivative of E along Y_l.
     """
     if attention.beta == 0:
-        return attention.interaction_spectrum(dimension, max(degree, 1))[: degree + 1]
+        return attention.zonal_kernel.spectrum(dimension, max(degree, 1))[: degree + 1]
     logs = log_eigenvalues(attention.beta, dimension, degree)
     if attention.normalized:
         logs = logs - logs[0]

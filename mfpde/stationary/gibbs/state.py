@@ -78,7 +78,7 @@ class GibbsProblem:
         """Square roots (n,) of the eigenvalues Lambda."""
         total = np.zeros(self.degree + 1)
         for attention in self.equation.zonal_terms:
-            spectrum = attention.interaction_spectrum(
+            spectrum = attention.zonal_kernel.spectrum(
                 self.geometry.dimension,
                 self.degree,
                 counted=self.geometry.axis is not None,
