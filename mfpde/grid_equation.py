@@ -23,8 +23,8 @@ from mfpde.terms import (
 )
 from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.interaction_on_grid import HeadOnGrid, InteractionOnGrid, KernelsOnGrid
-from mfpde.terms.point_fields import PointFields, components_last
-from mfpde.terms.softmax_sums import Sources, with_sources
+from mfpde.terms.point_fields import PointFields
+from mfpde.terms.softmax_sums import Moments, Sources
 
 WATCHED_DEGREE = 16
 WATCHED_SHARE = 1e-9
@@ -170,7 +170,8 @@ class GridEquation:
             return moments
         is_all = everywhere or self.weighs_tails
         watched = None if is_all else masses > WATCHED_SHARE * moments[0].real
-        return with_sources(moments, Sources(self.geometry, masses, atoms, watched))
+        sources = Sources(self.geometry, masses, atoms, watched)
+        return Moments.of(moments, sources)
 
     def attention_velocity(
         self, moments: ComplexArray, where: Fields | None = None
@@ -197,7 +198,7 @@ class GridEquation:
         drift = self._external_drift_at(points)
         fields = PointFields(self.geometry, points)
         for term in self._acting:
-            drift += components_last(term.drift(moments, fields))
+            drift += np.moveaxis(term.drift(moments, fields), 0, -1)
         return np.asarray(self.sign * drift)
 
     def first_variation(self, moments: ComplexArray) -> FloatArray:

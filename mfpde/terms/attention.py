@@ -256,15 +256,16 @@ class Attention(InteractionTerm):
         Values are 0 where the drift is no gradient.  With the largest logit taken out, neither
         the quotient nor the logarithm of softmax underflows.
         """
-        logits, sums, vectors = found = self._scaled_sums(points, atoms)
-        sent = vectors if self.is_zonal else vectors @ self.values_matrix.T
+        found = self._scaled_sums(points, atoms)
+        sent = found.vectors
+        if not self.is_zonal:
+            sent = sent @ self.values_matrix.T
         drift = tangential(sent, points)
         if self.needs_values:
-            values = self.softmax_potential(np.log(sums) + logits)
-            return FieldValues(values, drift / sums[:, np.newaxis])
-        drift *= (self.amplitude * np.exp(logits))[:, np.newaxis]
-        means = self._mean_kernel(found, points, atoms)
-        return FieldValues(self.amplitude * means, drift)
+            values = self.softmax_potential(np.log(found.sums) + found.peaks)
+            return FieldValues(values, drift / found.sums[:, np.newaxis])
+        drift *= (self.amplitude * np.exp(found.peaks))[:, np.newaxis]
+        return FieldValues(self.amplitude * self._mean_kernel(points, found), drift)
 
     def energy_of_atoms(self, atoms: PointMasses) -> float:
         """The energy (a / 2 beta) iint exp(beta x.Dy - c) dmu dmu; ``ValueError`` without one."""
@@ -272,8 +273,8 @@ class Attention(InteractionTerm):
             raise ValueError(
                 f"{self!r} has no energy: V is no multiple of D, or D is not symmetric"
             )
-        points = atoms.points
-        means = self._mean_kernel(self._scaled_sums(points, atoms), points, atoms)
+        found = self._scaled_sums(atoms.points, atoms)
+        means = self._mean_kernel(atoms.points, found)
         return float(self.energy_amplitude * (atoms.masses @ means) / 2)
 
     def _scaled_sums(self, points: FloatArray, atoms: PointMasses) -> ScaledSums:
@@ -282,15 +283,12 @@ class Attention(InteractionTerm):
         found = self.exponential.scaled_sums(self._turned(points), atoms)
         return found._replace(peaks=found.peaks + self.beta - self.shift)
 
-    def _mean_kernel(
-        self, found: ScaledSums, points: FloatArray, atoms: PointMasses
-    ) -> FloatArray:
+    def _mean_kernel(self, points: FloatArray, found: ScaledSums) -> FloatArray:
         """The values (a / beta) Z, at beta = 0 their limit a x.D int y dmu."""
-        multiple = self.multiple or 0.0
+        scales = (self.multiple or 0.0) * np.exp(found.peaks)
         if self.beta == 0:
-            mean = atoms.masses @ atoms.points
-            return multiple * (self._turned(points) @ mean)
-        return np.asarray(multiple / self.beta * np.exp(found.peaks) * found.sums)
+            return np.asarray(scales * (self._turned(points) * found.vectors).sum(-1))
+        return np.asarray(scales / self.beta * found.sums)
 
     def _turned(self, points: FloatArray) -> FloatArray:
         """The vectors D^T x (..., d), whose products with y are the logits over beta."""

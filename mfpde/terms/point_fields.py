@@ -50,7 +50,7 @@ class PointFields:
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Gradient (d, ...) of a spectral field."""
-        return components_first(self._field(coefficients).gradients).copy()
+        return np.moveaxis(self._field(coefficients).gradients, -1, 0).copy()
 
     def largest_terms(self, coefficients: FloatArray) -> FloatArray:
         """Sums (...) of the sizes of terms of :meth:`synthesis` on a zonal grid."""
@@ -65,16 +65,6 @@ class PointFields:
             found = self._geometry.field_at(coefficients, self._positions)
             self._last = coefficients, found
         return self._last[1]
-
-
-def components_first(vectors: FloatArray) -> FloatArray:
-    """The components (d, ...) of ``vectors`` (..., d)."""
-    return vectors.transpose(-1, *range(vectors.ndim - 1))
-
-
-def components_last(components: FloatArray) -> FloatArray:
-    """The vectors (..., d) of ``components`` (d, ...)."""
-    return components.transpose(*range(1, components.ndim), 0)
 
 
 def in_plane(axis: FloatArray, points: FloatArray) -> FloatArray:

@@ -105,21 +105,16 @@ class Moments(np.ndarray[Any, np.dtype[np.complex128]]):
 
     sources: Sources | None
 
+    @classmethod
+    def of(cls, moments: ComplexArray, sources: Sources) -> Moments:
+        """The ``moments`` of these ``sources``."""
+        known = moments.view(cls)
+        known.sources = sources
+        return known
+
     def __array_finalize__(self, _: object) -> None:
         """Forget the masses: an array made from another is not known to be theirs."""
         self.sources = None
-
-
-def with_sources(moments: ComplexArray, sources: Sources) -> ComplexArray:
-    """The ``moments`` as an array from which :func:`sources_of` finds the ``sources``."""
-    known = moments.view(Moments)
-    known.sources = sources
-    return known
-
-
-def sources_of(moments: ComplexArray) -> Sources | None:
-    """The masses that ``moments`` are of; None if they are not known."""
-    return getattr(moments, "sources", None)
 
 
 def resolved_limit(
@@ -168,11 +163,10 @@ class Normalisation:
         if (values >= LARGE * bound).all():
             return
         self.divisors = np.maximum(values, np.maximum(EMPTY * bound, TINY))
-        sources = sources_of(moments)
-        if sources is not None:
+        if isinstance(moments, Moments) and moments.sources is not None:
             self._small = values < limit()
-            if self._small.any() and sources.asks_for(self._small, where):
-                self._sources = sources
+            if self._small.any() and moments.sources.asks_for(self._small, where):
+                self._sources = moments.sources
 
     def drift(
         self, components: FloatArray, factor: float, term: InteractionTerm
