@@ -427,7 +427,7 @@ def test_records_rebuild_equations_to_the_bit():
     assert rebuilt.terms[0] == equation.terms[0]
     assert np.array_equal(rebuilt.terms[1].weights, vectors)
     assert np.array_equal(rebuilt.terms[1].directions, equation.terms[1].directions)
-    assert rebuilt.terms[1].activation_name == "gelu"
+    assert rebuilt.terms[1].activation.name == "gelu"
     assert (rebuilt.direction, rebuilt.diffusion) == ("ascent", 1e-3)
 
 

@@ -159,7 +159,7 @@ def test_settings_files_and_stores_keep_it(tmp_path):
     assert main(["run", str(tmp_path / "run.toml"), "--out", str(store)]) == 0
     there = mfpde.load(store).equation.perceptrons[0]
     np.testing.assert_array_equal(there.output_bias, [0.0, 2.0])
-    assert there.activation_name == "silu"
+    assert there.activation.name == "silu"
     # Along the axis of a zonal grid it is a number.
     (tmp_path / "zonal.toml").write_text(
         'geometry = { kind = "zonal", dimension = 4, cells = 64 }\n'

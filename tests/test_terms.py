@@ -166,7 +166,7 @@ def test_custom_activation_pair_equals_the_named_one() -> None:
     named = mfpde.Perceptron([[1.0, 2.0]], [0.7], "tanh")
     custom = mfpde.Perceptron([[1.0, 2.0]], [0.7], pair)
     np.testing.assert_allclose(custom.value(points), named.value(points), atol=1e-14)
-    assert custom.activation_name == "custom"
+    assert custom.activation.name == "custom"
 
 
 def test_potential_works_in_every_dimension_it_can_be_called_in() -> None:

@@ -167,12 +167,12 @@ def first_neuron_flipped(neurons: mfpde.Perceptron) -> mfpde.Perceptron:
 def other_activation(neurons: mfpde.Perceptron) -> mfpde.Perceptron:
     """ReLU for GeLU and GeLU for ReLU; others stay."""
     others = {"relu": "gelu", "gelu": "relu"}
-    if neurons.activation_name not in others:
+    if neurons.activation.name not in others:
         return neurons
     return mfpde.Perceptron(
         neurons.directions,
         neurons.weights,
-        others[neurons.activation_name],
+        others[neurons.activation.name],
         biases=neurons.biases,
     )
 

@@ -80,7 +80,7 @@ def problem_of(equation: Any) -> Problem:
             "directions": np.array(term.directions),
             "weights": np.array(term.weights),
             "biases": np.array(term.biases),
-            "activation": term.activation_name,
+            "activation": term.activation.name,
         }
     return Problem(
         beta=float(attention.beta),

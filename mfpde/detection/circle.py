@@ -62,7 +62,7 @@ class _CircleLine(Line):
         equation: MeanFieldEquation,
         circle: Circle | None,
     ) -> None:
-        kinks = [term.kink_angles() for term in equation.externals]
+        kinks = [layer.kink_angles() for layer in equation.perceptrons]
         self.kinks = np.concatenate([np.empty(0), *kinks])
         if circle is None:
             # A cluster may rest closer to a kink, and to the end of its basin, than any

@@ -79,7 +79,7 @@ def _objection(measure: AnyMeasure, equation: MeanFieldEquation) -> str:
         return "on the circle only"
     for layer in equation.perceptrons:
         if layer.activation.kinks:
-            return f"{layer.activation_name} has a kink"
+            return f"{layer.activation.name} has a kink"
     return ""
 
 

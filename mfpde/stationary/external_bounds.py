@@ -60,7 +60,7 @@ def activation_bounds(term: Perceptron) -> ActivationBounds:
             name for name, entry in ACTIVATIONS.items() if entry.bounds is not None
         ]
         raise ValueError(
-            f"activation = {term.activation_name!r}: no bounds of its derivatives are "
+            f"activation = {term.activation.name!r}: no bounds of its derivatives are "
             f"known; a certificate needs one of {', '.join(map(repr, known))}"
         )
     return term.activation.bounds

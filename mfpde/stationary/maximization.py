@@ -202,7 +202,7 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
     terms = _checked(equation)
     tolerance = real_number("tolerance", tolerance, above=0.0)
     external = external_bounds(equation, terms[0].dimension)
-    if all(t.activation_name == "relu" and not t.biases.any() for t in terms):
+    if all(t.activation.name == "relu" and not t.biases.any() for t in terms):
         points, sizes = _of_cells(terms)
         potential = float(potential_of(terms, points).max())
         gap, method = 2 * external.rounding, "cells"

@@ -202,11 +202,6 @@ class Attention(InteractionTerm):
         return 1.0 if self.normalized else self.energy_amplitude
 
     @property
-    def sharpness(self) -> float:
-        """The inverse square beta |D|_2 of the length on which the kernel varies."""
-        return self.shift
-
-    @property
     def strength(self) -> float:
         """The largest speed at which a unit of mass pulls, |V|_2."""
         if self.is_zonal:
@@ -280,32 +275,29 @@ class Attention(InteractionTerm):
     def _scaled_sums(self, points: FloatArray, atoms: PointMasses) -> ScaledSums:
         """Sums over atoms of exp(beta x.Dy - c) in the shifted convention."""
         # K = exp(beta (z.y - 1)) with z = D^T x, of any length.
-        found = self.exponential.scaled_sums(self._turned(points), atoms)
+        found = self.exponential.scaled_sums(self._logit_vectors(points), atoms)
         return found._replace(peaks=found.peaks + self.beta - self.shift)
 
     def _mean_kernel(self, points: FloatArray, found: ScaledSums) -> FloatArray:
         """The values (a / beta) Z, at beta = 0 their limit a x.D int y dmu."""
         scales = (self.multiple or 0.0) * np.exp(found.peaks)
         if self.beta == 0:
-            return np.asarray(scales * (self._turned(points) * found.vectors).sum(-1))
+            return np.asarray(
+                scales * (self._logit_vectors(points) * found.vectors).sum(-1)
+            )
         return np.asarray(scales / self.beta * found.sums)
 
-    def _turned(self, points: FloatArray) -> FloatArray:
+    def _logit_vectors(self, points: FloatArray) -> FloatArray:
         """The vectors D^T x (..., d), whose products with y are the logits over beta."""
         self.check_dimension(points.shape[-1])
         return points if self.bilinear is None else np.asarray(points @ self.bilinear)
 
     def gradient_from(
-        self, gradient: FloatArray, mean_kernel: FloatArray | None
+        self, gradient: FloatArray, mean_kernel: FloatArray
     ) -> FloatArray:
-        """The gradient grad A[mu] from that of int W dmu.
-
-        Softmax divides by the values ``mean_kernel`` of int W dmu; ``ValueError`` without them.
-        """
+        """The gradient grad A[mu] from that of int W dmu, which softmax divides by its values."""
         if not self.needs_values:
             return super().gradient_from(gradient, mean_kernel)
-        if mean_kernel is None:
-            raise ValueError("softmax needs the values of the mean kernel")
         return np.asarray(gradient / (self.beta * mean_kernel))
 
     def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:

@@ -73,13 +73,6 @@ class ExternalTerm(ABC):
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` if the term does not live on S^(dimension-1)."""
 
-    def kink_angles(self) -> FloatArray:
-        """Angles (k,) in [0, 2 pi) at which the drift on the circle has a kink.
-
-        They are defined for d = 2 only; by default there are none.
-        """
-        return np.empty(0)
-
     @abstractmethod
     def check_axis(self, axis: FloatArray) -> None:
         """Raise ``ValueError`` if the drift depends on more than the angle to ``axis``."""

@@ -87,8 +87,8 @@ class InteractionTerm(ABC):
 
     @property
     def sharpness(self) -> float:
-        """Inverse square of the length on which the kernel varies: beta for attention."""
-        return self.zonal_kernel.sharpness
+        """Inverse square of the length on which the kernel varies: beta |D|_2 of attention."""
+        return self.sharpest_kernel.sharpness
 
     @property
     def strength(self) -> float:
@@ -139,7 +139,7 @@ class InteractionTerm(ABC):
         return repr(self)
 
     def gradient_from(
-        self, gradient: FloatArray, mean_kernel: FloatArray | None
+        self, gradient: FloatArray, mean_kernel: FloatArray
     ) -> FloatArray:
         """The gradient of the potential from that of int W dmu.
 

@@ -87,7 +87,7 @@ class InteractionOnGrid(ABC):
             return self.factor * values
         z = self.normalisation(values, where, moments, mean)
         log_mean = np.log(z.divisors) + self.log_scale(where)
-        return z.completed(self.softmax.softmax_potential(log_mean), self.softmax)
+        return z.fill_in(self.softmax.softmax_potential(log_mean), self.softmax)
 
     def log_scale(self, where: Fields) -> FloatArray | float:
         """Logarithm of the shifted mean kernel over Z, a number or (...)."""

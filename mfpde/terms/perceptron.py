@@ -162,11 +162,6 @@ class Perceptron(ExternalTerm):
         return int(self.directions.shape[1])
 
     @property
-    def activation_name(self) -> str:
-        """Name of the activation (``"custom"`` for a user's pair)."""
-        return self.activation.name
-
-    @property
     def is_gradient(self) -> bool:
         """True for scalar weights."""
         return self.weights.ndim == 1
@@ -181,7 +176,7 @@ class Perceptron(ExternalTerm):
         """The kind of the term and its number of neurons, in words."""
         units = len(self.directions)
         biased = ", output bias" if self.output_bias.any() else ""
-        neurons = f"{self.activation_name} neuron{'s' * (units > 1)}"
+        neurons = f"{self.activation.name} neuron{'s' * (units > 1)}"
         return f"perceptron ({units} {neurons}{biased})"
 
     @cached_property
@@ -319,7 +314,7 @@ class Perceptron(ExternalTerm):
         biased = ", biased" if self.biases.any() else ""
         biased += ", output bias" if self.output_bias.any() else ""
         return (
-            f"Perceptron({units} {self.activation_name} units on S^{self.dimension - 1}, "
+            f"Perceptron({units} {self.activation.name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
         )
 

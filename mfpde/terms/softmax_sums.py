@@ -184,7 +184,7 @@ class Normalisation:
             components[:, self._small] = np.einsum("ani,ni->an", tangents, found)
         return components
 
-    def completed(self, values: FloatArray, term: InteractionTerm) -> FloatArray:
+    def fill_in(self, values: FloatArray, term: InteractionTerm) -> FloatArray:
         """``values`` of the potential of ``term``, with sums filled in where Z is small."""
         if self._sources is not None:
             points = self._where.points[self._small]

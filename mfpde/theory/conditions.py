@@ -219,7 +219,7 @@ def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
     term = terms[0].layer if len(terms) == 1 else None
     if (
         term is None
-        or term.activation_name != "relu"
+        or term.activation.name != "relu"
         or not term.is_gradient
         or term.biases.any()
         or term.output_bias.any()

@@ -218,7 +218,7 @@ def _landscape(equation: mfpde.MeanFieldEquation) -> tuple[Array, Array, NDArray
     points = np.stack([np.cos(fine), np.sin(fine)], axis=1)
     (term,) = equation.externals
     dead = np.zeros(len(fine), bool)
-    if isinstance(term, mfpde.Perceptron) and term.activation_name == "relu":
+    if isinstance(term, mfpde.Perceptron) and term.activation.name == "relu":
         dead = (term.preactivations(points) <= 0).all(axis=-1)
     return fine, np.asarray(term.value(points)), dead
 
