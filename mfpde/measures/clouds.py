@@ -44,12 +44,10 @@ def cloud_points(
 
     Of the ``covariances`` (n, d, d) the part across the position counts.  Each row z of
     ``standard`` (k, d - 1), of mean 0 and covariance 1, gives one point; by default those of
-    2 (d - 1) points, one pair after another.
+    :func:`pairs_of_points`.
     """
     dimension = positions.shape[1]
-    if standard is None:
-        pairs = np.kron(np.eye(dimension - 1), [[1.0], [-1.0]])
-        standard = np.sqrt(dimension - 1.0) * pairs
+    standard = pairs_of_points(dimension - 1) if standard is None else standard
     radial = positions[:, :, np.newaxis] * positions[:, np.newaxis]
     flat = np.eye(dimension) - radial
     tangent = flat @ covariances @ flat
@@ -61,6 +59,13 @@ def cloud_points(
     steps = standard @ np.swapaxes(widths * axes[:, :, 1:], 1, 2)
     starts = np.repeat(positions, len(standard), axis=0)
     return exponential_map(starts, steps.reshape(starts.shape)).reshape(steps.shape)
+
+
+@cache
+def pairs_of_points(dimension: int) -> FloatArray:
+    """Points +- sqrt(dimension) e_a, (2 dimension, dimension), one pair after another."""
+    pairs = np.kron(np.eye(dimension), [[1.0], [-1.0]])
+    return read_only(np.sqrt(dimension) * pairs)
 
 
 @cache
