@@ -9,7 +9,7 @@ from mfpde import Atoms, Attention, MeanFieldEquation
 from mfpde.geometry.arcs import logarithms, moved_to, tangent_frames
 from mfpde.measures.clouds import (
     cloud_points,
-    joined,
+    join_clusters,
     means_and_covariances,
     moments_about,
 )
@@ -98,7 +98,7 @@ def test_joining_keeps_mass_mean_and_covariance(dimension, seed, width):
     masses = generator.uniform(0.1, 1, 12)
     parts = slice(None, 7), slice(7, None)
     first, other = (moments_about(centre, points[p], masses[p]) for p in parts)
-    both = joined(first, other)
+    both = join_clusters(first, other)
     mass, mean, covariance = moments_about(centre, points, masses)
     assert both[0] == pytest.approx(mass, rel=1e-14)
     # Tangent planes at different points of the cloud differ in third order.

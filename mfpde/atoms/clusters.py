@@ -14,7 +14,7 @@ from mfpde.measures.clouds import (
     Cluster,
     cloud_points,
     cloud_size,
-    joined,
+    join_clusters,
     means_and_covariances,
 )
 from mfpde.measures.measure import Atoms
@@ -75,14 +75,16 @@ class Clusters(NamedTuple):
     def merged(self, first: int, second: int) -> Clusters:
         """These atoms with the ``second`` united with the ``first``."""
         atoms = list(zip(*self, strict=True))
-        atoms[first] = joined(atoms[first], atoms[second])
+        atoms[first] = join_clusters(atoms[first], atoms[second])
         del atoms[second]
         return Clusters.of(atoms, self.positions.shape[1])
 
     def joined(self, others: Clusters) -> Clusters:
         """Each atom united with the one of the same index in ``others`` where that has mass."""
         pairs = zip(zip(*self, strict=True), zip(*others, strict=True), strict=True)
-        united = [joined(one, two) if two[0] > 0.0 else one for one, two in pairs]
+        united = [
+            join_clusters(one, two) if two[0] > 0.0 else one for one, two in pairs
+        ]
         return Clusters.of(united, self.positions.shape[1])
 
 

@@ -129,7 +129,7 @@ def moments_about(
     return total, moved_to(centre, shift), covariance
 
 
-def joined(one: Cluster, other: Cluster) -> Cluster:
+def join_clusters(one: Cluster, other: Cluster) -> Cluster:
     """Return two clusters as one, with the mass, mean and covariance of both together.
 
     The mean is taken in the tangent plane at the mean of ``one``, next to which the
