@@ -3,8 +3,8 @@ r"""Clusters of a measure by itself, without an equation or its velocity, in any
 Points of mass no farther apart than an angle are linked, and what is linked over others is one
 component (single linkage; Gower & Ross, J. R. Stat. Soc. C 18 (1969)): as the angle grows,
 components merge at the lengths of the edges of the minimum spanning tree.  A component is a
-cluster if it holds 1 % of the mass, of a sample 5 %, as its tails have stray points; what is in
-none is scattered.
+cluster if it holds 1 % of the mass; of more than 20 points without a grid 5 %, as a sample has
+stray points in its tails, unless all are about equally far apart.  What is in none is scattered.
 
 A density is a point of mass for each cell that is at least half as dense as if all were
 uniform: links would run on through a thin background.  Neighbouring cells are linked.
