@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.solver.step_control import StepControl, adapt
+from mfpde.runs.step_control import StepControl, adapt
 
 
 @pytest.mark.parametrize("refused", [1e-3, 2.0])

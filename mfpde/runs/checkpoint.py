@@ -7,18 +7,20 @@ are those that the scheme evolves, and the next step is the one that would have 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
+from mfpde.runs.step_control import StepControl
 from mfpde.runs.stopping import STEP_LIMIT, StepRecord
 from mfpde.tracking import TrackerMemory
 from mfpde.transport import State
 
 RECENT_STEPS = 6
 """Steps whose rates of change a stopping condition sees."""
+LONG_AGO = 10**9
 _AT_REST = 1e-14
 
 
@@ -40,8 +42,7 @@ class Checkpoint:
     stage
         The number of layers that have ended.
     step_control
-        What the control of step sizes knows: the accurate step, the ceiling below a refused
-        one, and the steps accepted since.
+        What is known about the size of the next step.
     last_step
         The last time step.
     steps, steps_before, rejected
@@ -49,9 +50,7 @@ class Checkpoint:
     rates
         Mass that changed cells per unit time in the last steps.
     steps_since_hand_off
-        Steps since the last exchange of mass with exact atoms.
-    is_under_way
-        Whether the present layer has begun.
+        Steps since the last exchange of mass with exact atoms; very many before the first.
     smooth_until
         Time up to which the transport was in its first phase, if it has two.
     seconds
@@ -72,14 +71,13 @@ class Checkpoint:
     saves: int = 0
     saved_until: float = -np.inf
     stage: int = 0
-    step_control: tuple[float, float, int] = (np.inf, np.inf, 0)
+    step_control: StepControl = field(default_factory=StepControl)
     last_step: float = 0.0
     steps: int = 0
     steps_before: int = 0
     rejected: int = 0
     rates: tuple[float, ...] = ()
-    steps_since_hand_off: int = 0
-    is_under_way: bool = False
+    steps_since_hand_off: int = LONG_AGO
     smooth_until: float = 0.0
     seconds: float = 0.0
     events: tuple[Event, ...] = ()

@@ -11,16 +11,12 @@ from mfpde.arrays import FloatArray
 from mfpde.atoms import AtomsTooFastError, ExactAtoms, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure
-from mfpde.runs.checkpoint import RECENT_STEPS, Checkpoint
+from mfpde.runs.checkpoint import LONG_AGO, RECENT_STEPS, Checkpoint
 from mfpde.runs.layers import Stage
-from mfpde.runs.stopping import (
-    ENDED,
-    StoppingCondition,
-    StopReason,
-)
+from mfpde.runs.step_control import StepControl, adapt, fit_step, smallest_step
+from mfpde.runs.stopping import ENDED, StoppingCondition, StopReason
 from mfpde.solver.arguments import Method
 from mfpde.solver.recorder import Recorder
-from mfpde.solver.step_control import StepControl, adapt, fit_step, smallest_step
 from mfpde.terms import PointMasses
 from mfpde.transport import SMOOTH, State, Transport
 
@@ -101,14 +97,12 @@ class TimeLoop:
         return reason
 
     def _run_layers(self) -> StopReason:
-        now, reason = self.now, None
-        if now.is_under_way and not now.stopped_by:
-            # The run that goes on here may have been killed just before it looked.
-            reason = self._reason_to_stop()
+        now = self.now
+        self._save_if_due()
+        # The run that goes on here may have been killed just before it looked.
+        reason = None if now.stopped_by else self._reason_to_stop()
         while reason is None:
-            if not now.is_under_way:
-                self._enter_layer()
-            elif now.time < self.stages[now.stage].end:
+            if now.time < self.stages[now.stage].end:
                 reason = self._move_on()
             elif now.stage + 1 < len(self.stages):
                 self._go_to_next_layer()
@@ -135,13 +129,6 @@ class TimeLoop:
             return self.transport.begin(state, PointMasses(*density.labels))
         return self.transport.begin(state)
 
-    def _enter_layer(self) -> None:
-        """Do what comes before the first step of a layer."""
-        self._save_if_due()
-        self.now.is_under_way = True
-        # What starts as narrow as an atom to be is not carried by the grid at all.
-        self._exchange_with_atoms()
-
     def _go_to_next_layer(self) -> None:
         """Stand before the next layer with what a run that ended here would leave.
 
@@ -157,18 +144,20 @@ class TimeLoop:
         now.state = kept
         now.stage += 1
         now.step_control, now.rates = StepControl(), ()
-        now.is_under_way = False
+        now.steps_since_hand_off = LONG_AGO
 
     def _move_on(self) -> StopReason | None:
         """Take the next step and save what is due; return why the run stops, if it does."""
         now, atoms = self.now, self.atoms
+        # What starts as narrow as an atom to be is not carried by the grid at all.
+        if now.steps_since_hand_off >= self.transport.steps_to_hand_off:
+            self._exchange_with_atoms()
         if atoms and atoms.are_alone(now.state, self.transport.flow(now.state)):
             self._move_atoms_alone(atoms)
         else:
             reason = self._take_step()
             if reason is not None:
                 return reason
-            self._exchange_if_due()
         self._save_if_due()
         self.recorder.report(now, self.transport, self.stages[-1].end)
         return self._reason_to_stop()
@@ -184,16 +173,16 @@ class TimeLoop:
     def _take_step(self) -> StopReason | None:
         """Take one step, repeated with smaller ones until it is accurate."""
         now, transport = self.now, self.transport
-        while True:
-            target = self.target
-            longest = min(transport.largest_step(now.state), self.method.longest_step)
-            control = StepControl(*now.step_control)
-            wanted = min(longest, control.step)
-            if wanted < SMALLEST_STEP * self._horizon():
-                if not np.isfinite(transport.flow(now.state).outflows).all():
-                    return StopReason.of("non_finite", time=now.time)
-                return StopReason.of("step_too_small", time=now.time, step=wanted)
-            step, lands = fit_step(wanted, target - now.time)
+        is_accepted = False
+        while not is_accepted:
+            target, longest = self.target, transport.largest_step(now.state)
+            longest = min(longest, self.method.longest_step)
+            allowed, remaining = min(longest, now.step_control.step), target - now.time
+            if allowed < SMALLEST_STEP * self._horizon():
+                is_finite = np.isfinite(transport.flow(now.state).outflows).all()
+                kind = "step_too_small" if is_finite else "non_finite"
+                return StopReason.of(kind, time=now.time, step=allowed)
+            step = fit_step(allowed, remaining)
             state, error = transport.step(now.state, step)
             if np.isnan(error):
                 return StopReason.of("non_finite", time=now.time)
@@ -203,23 +192,25 @@ class TimeLoop:
                 self._exchange_with_atoms()
                 continue
             smallest = smallest_step(longest, self.equation.strength)
-            is_accepted, next_control = adapt(
-                control, step, error, is_cut=step < wanted, smallest=smallest
+            is_cut = step < allowed
+            is_accepted, control = adapt(
+                now.step_control, step, error, is_cut=is_cut, smallest=smallest
             )
-            if is_accepted:
-                break
-            now.step_control = next_control
-            now.rejected += 1
-        end = target if lands else now.time + step
+            if not is_accepted:
+                now.step_control = control
+                now.rejected += 1
+        end = target if step == remaining else now.time + step
         self._save_within(state, step, end)
         rate = now.state.motion_to(state) / step
         now.rates = (*now.rates[-RECENT_STEPS + 1 :], rate)
-        now.step_control = next_control
-        now.state, now.time = state, end
+        now.state, now.time, now.step_control = state, end, control
         now.last_step = step
         now.steps += 1
+        now.steps_since_hand_off += 1
         if state.phase == SMOOTH:
             now.smooth_until = now.time
+        if now.time == target:
+            self._exchange_with_atoms()
         return None
 
     def _horizon(self) -> float:
@@ -232,17 +223,6 @@ class TimeLoop:
         if self.atoms is None:
             return self.stages[-1].end - now.start_time
         return max(now.time - now.start_time, 1.0)
-
-    def _exchange_if_due(self) -> None:
-        """Let mass pass between density and atoms, at every save and every few steps."""
-        now = self.now
-        now.steps_since_hand_off += 1
-        # A layer that ends leaves what a run of it alone would.
-        is_last = now.stage + 1 == len(self.stages)
-        has_saves = self.save_times[now.saves] < np.inf
-        is_due = now.time >= self.target and (has_saves or not is_last)
-        if is_due or now.steps_since_hand_off >= self.transport.steps_to_hand_off:
-            self._exchange_with_atoms()
 
     def _exchange_with_atoms(self) -> None:
         """Let mass pass between density and exact atoms, where there are any."""

@@ -9,7 +9,7 @@ double after each success would be refused every other time.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from mfpde.transport import LARGEST_ERROR
 
@@ -25,7 +25,8 @@ _FACTOR_OF_FAR_TOO_LONG = 0.1
 _SMALLEST_SHARE = 1e-3
 
 
-class StepControl(NamedTuple):
+@dataclass(frozen=True)
+class StepControl:
     """What is known about the size of the next step.
 
     Attributes
@@ -48,17 +49,10 @@ class StepControl(NamedTuple):
         return min(self.accurate, self.ceiling)
 
 
-class Decision(NamedTuple):
-    """Whether a step is accepted, and the control of the next one."""
-
-    is_accepted: bool
-    control: StepControl
-
-
 def adapt(
     control: StepControl, step: float, error: float, *, is_cut: bool, smallest: float
-) -> Decision:
-    """Judge a step, and find the size of the next one.
+) -> tuple[bool, StepControl]:
+    """Return whether a step is accepted, and the control of the next one.
 
     Parameters
     ----------
@@ -72,24 +66,19 @@ def adapt(
         The step that is accepted whatever its error: a smaller one would win nothing.
     """
     is_accurate = error <= LARGEST_ERROR
-    accurate = control.accurate
-    allowed = step * _factor(error)
-    if not is_cut or allowed < step or not is_accurate:
-        accurate = allowed
+    # The error is O(dt^3), what is allowed O(dt).
+    factor = _SAFETY / math.sqrt(max(error, 1e-300))
+    allowed = step * min(max(factor, _SMALLEST_FACTOR), _LARGEST_FACTOR)
+    if error == math.inf:
+        allowed = step * _FACTOR_OF_FAR_TOO_LONG
+    is_news = not is_cut or allowed < step or not is_accurate
+    accurate = allowed if is_news else control.accurate
     if not is_accurate and (step > smallest or error == math.inf):
-        return Decision(False, StepControl(accurate, BELOW_REFUSED * step, 0))
+        return False, StepControl(accurate, BELOW_REFUSED * step, 0)
     accepted = control.accepted + 1
     is_free = accepted >= len(RELEASES)
     ceiling = math.inf if is_free else control.ceiling * RELEASES[accepted]
-    return Decision(True, StepControl(accurate, ceiling, accepted))
-
-
-def _factor(error: float) -> float:
-    """Factor between a step and the next one: the error is O(dt^3), what is allowed O(dt)."""
-    if error == math.inf:
-        return _FACTOR_OF_FAR_TOO_LONG
-    factor = _SAFETY / math.sqrt(max(error, 1e-300))
-    return min(max(factor, _SMALLEST_FACTOR), _LARGEST_FACTOR)
+    return True, StepControl(accurate, ceiling, accepted)
 
 
 def smallest_step(longest: float, strength: float) -> float:
@@ -102,17 +91,8 @@ def smallest_step(longest: float, strength: float) -> float:
     return _SMALLEST_SHARE * min(longest, 1.0 / max(1.0, strength))
 
 
-class Fit(NamedTuple):
-    """A step, and whether it lands on the next save."""
-
-    step: float
-    lands: bool
-
-
-def fit_step(longest: float, remaining: float) -> Fit:
-    """Fit a step to the time remaining to the next save."""
+def fit_step(longest: float, remaining: float) -> float:
+    """Return a step up to ``longest`` that ends with the time ``remaining``, or leaves as much."""
     if longest >= remaining * (1 - 1e-12):
-        return Fit(remaining, True)
-    if longest > remaining / 2:
-        return Fit(remaining / 2, False)
-    return Fit(longest, False)
+        return remaining
+    return min(longest, remaining / 2)
