@@ -16,7 +16,7 @@ from scipy.linalg import expm
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.runs.layers import find_breaks, layer_after, layer_before, stages_of
+from mfpde.runs.layers import stages_of
 from mfpde.runs.stopping import StoppingCondition, StopReason
 from mfpde.runs.times import save_times
 from mfpde.settings.settings import SettingsError, read_settings
@@ -78,21 +78,23 @@ def test_breakpoints_are_the_sums_and_know_their_layers(durations) -> None:
     assert layers.depth == pytest.approx(sum(durations), rel=1e-14)
     for k, (begin, end) in enumerate(pairwise(breaks)):
         middle = (begin + end) / 2
-        assert layer_before(breaks, middle) == layer_after(breaks, middle) == k
-        assert layer_before(breaks, end) == k
-        assert layer_after(breaks, begin) == k
+        assert layers.index_before(middle) == layers.index_after(middle) == k
+        assert layers.index_before(end) == k
+        assert layers.index_after(begin) == k
         # Times that have been summed up otherwise are the breakpoints too.
-        assert layer_before(breaks, float(np.sum(durations[: k + 1]))) == k
+        assert layers.index_before(float(np.sum(durations[: k + 1]))) == k
     assert [pair.duration for pair in layers] == durations
 
 
-def test_stages_have_no_slivers_and_end_at_the_saves() -> None:
+def test_stages_have_no_slivers_and_saves_are_at_their_ends() -> None:
     layers = mfpde.Layers([(equation(k), 0.1) for k in range(24)])
     assert layers.depth == pytest.approx(2.4, rel=1e-15)
     saves = np.cumsum(np.full(24, 0.1))
-    ends = [stage.end for stage in stages_of(layers, 0.0, saves[-1], saves)]
-    assert ends == saves.tolist()
-    inside = stages_of(layers, 0.3, 0.75, np.array([0.75]))
+    ends = [stage.end for stage in stages_of(layers, 0.0, saves[-1])]
+    assert save_times(saves[-1], save_at=saves, breaks=ends).tolist() == ends
+    regular = save_times(saves[-1], save_every=0.05, breaks=ends).tolist()
+    assert regular[2::2] == ends
+    inside = stages_of(layers, 0.3, 0.75)
     assert [stage.end for stage in inside] == pytest.approx([0.4, 0.5, 0.6, 0.7, 0.75])
     assert inside[0].equation is layers.equations[3]
     assert inside[-1].end == 0.75
@@ -420,7 +422,7 @@ def test_default_saves_are_at_breakpoints_and_evenly_between(durations, begun) -
     """About as many as for one equation: at most half an interval more for each layer."""
     layers = mfpde.Layers([(equation(), duration) for duration in durations])
     first = begun * layers.depth
-    breaks = find_breaks(layers, first, layers.depth)
+    breaks = [stage.end for stage in stages_of(layers, first, layers.depth)]
     times = save_times(layers.depth, start_time=first, default_saves=50, breaks=breaks)
     assert times[0] == first
     assert times[-1] == layers.depth
@@ -434,7 +436,6 @@ def test_default_saves_are_at_breakpoints_and_evenly_between(durations, begun) -
         )
         share = 50 * (end - begin) / (layers.depth - first)
         assert abs(len(within) - 1 - share) <= max(0.5 + 1e-6, 1 - share)
-    assert len(find_breaks(equation(), first, layers.depth)) == 0
 
 
 def test_saves_at_breakpoints_tell_the_energies_of_both_layers() -> None:

@@ -119,7 +119,9 @@ def solve_particles(
     if not isinstance(progress, bool):
         raise ValueError(f"progress = {shown(progress)} must be True or False")
     method = choose_method(start, method, count)
-    saves = save_times(t_end, save_every=save_every, save_at=save_at)
+    stages = stages_of(dynamics, 0.0, t_end)
+    breaks = [stage.end for stage in stages]
+    saves = save_times(t_end, save_every=save_every, save_at=save_at, breaks=breaks)
     atoms = particles_of(start, method, count)
     is_many = atoms.dimension == 3 and method == "spectral" and len(atoms) >= MANY
     integrator = _integrator(rtol, atol, time_step, is_many=is_many)
@@ -130,7 +132,6 @@ def solve_particles(
         )
     began_at = time.perf_counter()
     layers = dynamics if isinstance(dynamics, Layers) else None
-    stages = stages_of(dynamics, 0.0, t_end, saves)
     with (
         np.errstate(over="ignore", invalid="ignore"),
         progress_line() if progress else nullcontext() as line,

@@ -154,8 +154,11 @@ class Layers:
 
     @cached_property
     def breakpoints(self) -> FloatArray:
-        """Times at which layers begin and end, from 0 to the depth, shape (layers + 1,)."""
-        return breakpoints_of(self.durations)
+        """Times at which layers begin and end, correctly rounded sums, shape (layers + 1,)."""
+        given = self.durations.tolist()
+        return read_only(
+            np.array([math.fsum(given[:k]) for k in range(len(given) + 1)])
+        )
 
     @property
     def depth(self) -> float:
@@ -168,13 +171,23 @@ class Layers:
     def __iter__(self) -> Iterator[Layer]:
         return map(Layer, self.equations, self.durations.tolist())
 
+    def index_before(self, time: float) -> int:
+        """Index of the layer that acts up to ``time``; the first at 0, the last beyond the end."""
+        inner = self.breakpoints[1:-1] + SLIVER * self.depth
+        return int(np.searchsorted(inner, time, side="left"))
+
+    def index_after(self, time: float) -> int:
+        """Index of the layer that acts from ``time`` on; the last one at the end and beyond."""
+        inner = self.breakpoints[1:-1] - SLIVER * self.depth
+        return int(np.searchsorted(inner, time, side="right"))
+
     def equation_before(self, time: float) -> MeanFieldEquation:
         """Equation that acts up to ``time``: at a breakpoint that of the layer that ends."""
-        return self.equations[layer_before(self.breakpoints, time)]
+        return self.equations[self.index_before(time)]
 
     def equation_after(self, time: float) -> MeanFieldEquation:
         """Equation that acts from ``time`` on: at a breakpoint that of the layer that begins."""
-        return self.equations[layer_after(self.breakpoints, time)]
+        return self.equations[self.index_after(time)]
 
     @property
     def sharpest(self) -> MeanFieldEquation:
@@ -227,25 +240,6 @@ def _check_dimensions(equations: Sequence[MeanFieldEquation]) -> None:
             )
 
 
-def breakpoints_of(durations: Iterable[float]) -> FloatArray:
-    """Return the correctly rounded partial sums of ``durations`` (n,), from 0, (n + 1,)."""
-    given = list(durations)
-    sums = [math.fsum(given[:count]) for count in range(len(given) + 1)]
-    return read_only(np.array(sums))
-
-
-def layer_before(breakpoints: FloatArray, time: float) -> int:
-    """Index of the layer that acts up to ``time``; the first at 0, the last beyond the end."""
-    inner = breakpoints[1:-1] + SLIVER * breakpoints[-1]
-    return int(np.searchsorted(inner, time, side="left"))
-
-
-def layer_after(breakpoints: FloatArray, time: float) -> int:
-    """Index of the layer that acts from ``time`` on; the last one at the end and beyond."""
-    inner = breakpoints[1:-1] - SLIVER * breakpoints[-1]
-    return int(np.searchsorted(inner, time, side="right"))
-
-
 def equations_of(dynamics: Dynamics) -> tuple[MeanFieldEquation, ...]:
     """Return the one equation, or those of the layers."""
     return dynamics.equations if isinstance(dynamics, Layers) else (dynamics,)
@@ -258,14 +252,6 @@ def largest_degree(dynamics: Dynamics, geometry: Geometry) -> int:
     return max(degrees)
 
 
-def find_breaks(dynamics: Dynamics, begin: float, end: float) -> FloatArray:
-    """Return the breakpoints of layers between two times; an equation has none."""
-    if not isinstance(dynamics, Layers):
-        return np.empty(0)
-    breaks, tolerance = dynamics.breakpoints, SLIVER * dynamics.depth
-    return breaks[(breaks > begin + tolerance) & (breaks < end - tolerance)]
-
-
 class Stage(NamedTuple):
     """A part of a run: the equation that acts in it, and the time at which it ends."""
 
@@ -273,23 +259,14 @@ class Stage(NamedTuple):
     end: float
 
 
-def stages_of(
-    dynamics: Dynamics, start_time: float, t_end: float, saves: FloatArray
-) -> tuple[Stage, ...]:
-    """Return the parts of a run from ``start_time`` to ``t_end``: one for each layer.
-
-    A breakpoint that is one of the times of the ``saves``, up to rounding, is put there, so
-    that no sliver of a step lies between them.
-    """
+def stages_of(dynamics: Dynamics, start_time: float, t_end: float) -> tuple[Stage, ...]:
+    """Return the parts of a run from ``start_time`` to ``t_end``: one for each layer."""
     if not isinstance(dynamics, Layers):
         return (Stage(dynamics, t_end),)
-    breaks = find_breaks(dynamics, start_time, t_end)
-    if len(saves) and len(breaks):
-        nearest = saves[np.abs(breaks[:, np.newaxis] - saves).argmin(axis=1)]
-        is_save = np.abs(nearest - breaks) <= SLIVER * dynamics.depth
-        breaks = np.where(is_save, nearest, breaks)
-    ends = [*breaks.tolist(), t_end]
-    first = layer_after(dynamics.breakpoints, start_time)
+    breaks, tolerance = dynamics.breakpoints, SLIVER * dynamics.depth
+    inside = breaks[(breaks > start_time + tolerance) & (breaks < t_end - tolerance)]
+    ends = [*inside.tolist(), t_end]
+    first = dynamics.index_after(start_time)
     return tuple(map(Stage, dynamics.equations[first : first + len(ends)], ends))
 
 

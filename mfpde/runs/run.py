@@ -14,7 +14,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.notebook import DATASET, PLOT, SAVED, Printed, call_above, format_table
-from mfpde.runs.layers import Dynamics, Layers, layer_before
+from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
 from mfpde.runs.stored_names import check_free_name
 from mfpde.tracking import Concentration, Track, followed
@@ -236,7 +236,7 @@ class Run(Printed):
         """What was solved and how it ended: equation, grid, end, steps, drift and energies."""
         dynamics, numbers, found = self.dynamics, self.statistics, {}
         if self.layers is not None:
-            reached = layer_before(self.layers.breakpoints, self.final_time) + 1
+            reached = self.layers.index_before(self.final_time) + 1
             depth = f"{self.layer_count} of depth {self.layers.depth:g}"
             found["layers"] = f"{depth}; the last that was reached, number {reached}"
         elif self.layer_count:

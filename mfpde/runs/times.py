@@ -70,7 +70,8 @@ def save_times(
         Saves at exactly these times: increasing, within [start_time, t_end].
     default_saves, breaks
         If neither is given, saves at the ends of about this many intervals, of which each of
-        ``breaks`` between start and end is one; without it at the start and t_end only.
+        ``breaks`` between start and end is one; without it at the start and t_end only.  A save
+        that misses one of them by rounding is there: no step as short as that follows.
 
     Raises
     ------
@@ -85,24 +86,32 @@ def save_times(
             f"save_every = {save_every!r} and save_at = {save_at!r} exclude each "
             "other: give one of them"
         )
+    ends = np.unique([*breaks, t_end])
     if save_at is not None:
-        return _check_times(save_at, start_time, t_end)
+        return _round(_check_times(save_at, start_time, t_end), ends, start_time)
     if save_every is None:
-        ends = np.array([start_time, *breaks, t_end])
         if default_saves is None:
-            return ends[[0, -1]]
-        return _divide(ends, whole_number("default_saves", default_saves, at_least=1))
+            return np.array([start_time, t_end])
+        intervals = whole_number("default_saves", default_saves, at_least=1)
+        return _divide(np.insert(ends, 0, start_time), intervals)
     interval = real_number("save_every", save_every, above=0.0)
-    intervals = (t_end - start_time) / interval
-    if intervals > LARGEST_NUMBER_OF_SAVES:
+    count = (t_end - start_time) / interval
+    if count > LARGEST_NUMBER_OF_SAVES:
         raise ValueError(
             f"save_every = {interval:g} up to t_end = {t_end:g} would give "
-            f"{intervals:.3g} saves; at most {LARGEST_NUMBER_OF_SAVES} are allowed: "
+            f"{count:.3g} saves; at most {LARGEST_NUMBER_OF_SAVES} are allowed: "
             "raise save_every"
         )
-    # A multiple that misses t_end by rounding only is t_end itself.
-    before_end = int(np.ceil(intervals * (1 - ROUNDING)))
-    return np.append(start_time + interval * np.arange(before_end), t_end)
+    before_end = int(np.ceil(count * (1 - ROUNDING)))
+    regular = np.append(start_time + interval * np.arange(before_end), t_end)
+    return _round(regular, ends, start_time)
+
+
+def _round(times: FloatArray, ends: FloatArray, start_time: float) -> FloatArray:
+    """Return ``times``, with those that miss one of the increasing ``ends`` by rounding there."""
+    tolerance = SLIVER * (ends[-1] - start_time)
+    nearest = ends[np.searchsorted(ends[:-1], times - tolerance)]
+    return np.where(np.abs(nearest - times) <= tolerance, nearest, times)
 
 
 def _divide(ends: FloatArray, intervals: int) -> FloatArray:
@@ -123,10 +132,8 @@ def _check_times(save_at: ArrayLike, start_time: float, t_end: float) -> FloatAr
             f"save_at of shape {times.shape} must be a nonempty list of times; "
             "leave it out for the default"
         )
-    # Sums of durations have other last digits: no step as short as they follows a save.
-    times[np.abs(times - t_end) <= SLIVER * (t_end - start_time)] = t_end
-    since = times - start_time
-    is_inside = (since == 0) | ((since >= SHORTEST_TIME) & (times <= t_end))
+    since, most = times - start_time, (t_end - start_time) * (1 + SLIVER)
+    is_inside = (since == 0) | ((since >= SHORTEST_TIME) & (since <= most))
     allowed = (
         f"must lie within [{start_time:g}, t_end] = [{start_time:g}, {t_end:g}], at the start "
         f"or {SHORTEST_TIME:g} after it; raise t_end to save later"

@@ -24,9 +24,9 @@ from mfpde.particles.methods import check_motion, choose_method
 from mfpde.runs.layers import (
     Dynamics,
     Layers,
-    find_breaks,
     for_each_layer,
     largest_degree,
+    stages_of,
 )
 from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
 from mfpde.settings import sections
@@ -137,7 +137,7 @@ class Settings:
         """Return the times of the saves, of which the last is the end of the run."""
         times: dict[str, Any] = {k: self.solve[k] for k in ("save_every", "save_at")}
         t_end = end_time(self.dynamics, self.solve["t_end"])
-        breaks = find_breaks(self.dynamics, 0.0, t_end)
+        breaks = [stage.end for stage in stages_of(self.dynamics, 0.0, t_end)]
         return save_times(t_end, default_saves=DEFAULT_SAVES, breaks=breaks, **times)
 
     def check_memory(self) -> None:

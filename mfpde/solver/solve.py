@@ -20,7 +20,6 @@ from mfpde.runs.layers import (
     Dynamics,
     Layers,
     checked_dynamics,
-    find_breaks,
     for_each_layer,
     largest_degree,
     stages_of,
@@ -177,15 +176,15 @@ def solve(
     for_each_layer(dynamics, lambda layer: check_start(measure, layer))
     start_time = real_number("start_time", start_time)
     t_end = end_time(dynamics, t_end, after=start_time)
+    stages = stages_of(dynamics, start_time, t_end)
     times = save_times(
         t_end,
         start_time=start_time,
         save_every=save_every,
         save_at=save_at,
         default_saves=DEFAULT_SAVES,
-        breaks=find_breaks(dynamics, start_time, t_end),
+        breaks=[stage.end for stage in stages],
     )
-    stages = stages_of(dynamics, start_time, t_end, times)
     if resume_from is not None:
         check_moment(resume_from, stages, times)
     conditions = stopping_conditions(stop)

@@ -297,7 +297,7 @@ def lyapunov_exponent(
     state = np.concatenate([tokens.points, direction[np.newaxis]]).ravel()
     state, begin = np.append(state, 0.0), 0.0
     step: float | None = None
-    for equation, end in stages_of(layers, 0.0, t_end, np.empty(0)):
+    for equation, end in stages_of(layers, 0.0, t_end):
         motion = partial(_tangent_motion, equation, tokens.masses)
         found = solve_ivp(
             motion,
