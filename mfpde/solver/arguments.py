@@ -7,10 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import FloatArray, check_kind, real_number
+from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Measure
 from mfpde.runs.checkpoint import Checkpoint
-from mfpde.runs.layers import Dynamics, Layers, Stage, equations_of
+from mfpde.runs.layers import (
+    Dynamics,
+    Layers,
+    Stage,
+    equations_of,
+    for_each_layer,
+    largest_degree,
+)
 from mfpde.runs.stopping import SHORTEST_TIME
 from mfpde.tracking import Concentration, Tracker
 from mfpde.transport import LARGEST_DEGREE, Scheme, scheme_for
@@ -45,39 +53,49 @@ def positive_or_infinite(name: str, value: float | None) -> float:
     return np.inf if value is None else real_number(name, value, at_least=SHORTEST_TIME)
 
 
-def choose_scheme(
-    name: str | None,
+def choose_method(
     dynamics: Dynamics,
     measure: Measure,
     *,
-    degree: int,
-    exact_atoms: bool,
-) -> Scheme:
-    """Return the scheme ``name``, or for None the default of a run with moments to ``degree``.
+    transport: str | None,
+    atoms: str,
+    rtol: float,
+    max_step: float | None,
+) -> Method:
+    """Return how a run is computed, by the scheme named ``transport`` or for None the default.
 
     Raises
     ------
     ValueError
-        For an unknown name, or labels that cannot carry the mass of the run.
+        For an unknown name, labels that cannot carry the mass of the run, or equations, of which
+        the message names the first, that the start or the scheme does not fit.
     """
-    geometry = measure.geometry
+    geometry, is_exact = measure.geometry, atoms == "exact"
+    for_each_layer(dynamics, lambda layer: check_start(measure, layer))
+    degree = largest_degree(dynamics, geometry)
     diffusion = max(equation.diffusion for equation in equations_of(dynamics))
     owner = "a layer" if isinstance(dynamics, Layers) else "the equation"
     obstacles = {
         f"geometry = {geometry!r}": geometry.dimension != 3,
         f"{owner} has diffusion = {diffusion:g}": diffusion > 0,
         "start has atoms": len(measure.atoms) > 0,
-        "atoms = 'exact'": exact_atoms,
+        "atoms = 'exact'": is_exact,
     }
     obstacle = next((words for words, stands in obstacles.items() if stands), None)
     has_labels = obstacle is None and degree <= LARGEST_DEGREE
-    scheme = scheme_for(name, geometry, exact_atoms=exact_atoms, labels=has_labels)
+    scheme = scheme_for(transport, geometry, exact_atoms=is_exact, labels=has_labels)
     if scheme.moves_labels and obstacle is not None:
         raise ValueError(
             f"transport = {scheme.name!r} moves the mass of a density along the "
             f"characteristics alone, but {obstacle}; use 'spectral_donor_blended'"
         )
-    return scheme
+    for_each_layer(dynamics, lambda layer: check_atoms(atoms, layer, geometry))
+    if isinstance(dynamics, Layers):
+        # The finest of the layers decides, before any work.
+        for_each_layer(dynamics, lambda layer: scheme.transport(layer.on(geometry)))
+    rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
+    longest_step = positive_or_infinite("max_step", max_step)
+    return Method(scheme, rtol, longest_step, is_exact)
 
 
 def make_tracker(

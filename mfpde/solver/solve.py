@@ -5,22 +5,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import check_kind, real_number, shown
-from mfpde.atoms import check_atoms, coarseness
+from mfpde.atoms import coarseness
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
-    Dynamics,
     Layers,
     checked_dynamics,
-    for_each_layer,
     largest_degree,
     stages_of,
 )
@@ -30,12 +29,9 @@ from mfpde.runs.run import Run
 from mfpde.runs.stopping import StoppingCondition, stopping_conditions
 from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
 from mfpde.solver.arguments import (
-    Method,
     check_moment,
-    check_start,
-    choose_scheme,
+    choose_method,
     make_tracker,
-    positive_or_infinite,
 )
 from mfpde.solver.diagnostics import Diagnostic, choose_diagnostics
 from mfpde.solver.half_stable_points import describe_half_stable_mass
@@ -43,7 +39,6 @@ from mfpde.solver.recorder import Recorder
 from mfpde.solver.symmetric_start import describe_unstable_symmetry
 from mfpde.solver.time_loop import TimeLoop
 from mfpde.tracking import Concentration, Tracker
-from mfpde.version import __version__
 
 UNFINISHED = ("interrupted", "non_finite", "step_too_small")
 
@@ -172,8 +167,6 @@ def solve(
     """
     dynamics = checked_dynamics(equation)
     measure = as_measure(start, "start")
-    geometry = measure.geometry
-    for_each_layer(dynamics, lambda layer: check_start(measure, layer))
     start_time = real_number("start_time", start_time)
     t_end = end_time(dynamics, t_end, after=start_time)
     stages = stages_of(dynamics, start_time, t_end)
@@ -187,24 +180,18 @@ def solve(
     )
     if resume_from is not None:
         check_moment(resume_from, stages, times)
-    conditions = stopping_conditions(stop)
-    degree = largest_degree(dynamics, geometry)
-    check_memory_of_run(geometry, degree, 2 if conditions else len(times))
-    layers = dynamics if isinstance(dynamics, Layers) else None
-    is_exact = atoms == "exact"
-    method = Method(
-        choose_scheme(
-            transport, dynamics, measure, degree=degree, exact_atoms=is_exact
-        ),
-        real_number("rtol", rtol, above=0.0, at_most=1.0),
-        positive_or_infinite("max_step", max_step),
-        is_exact,
+    method = choose_method(
+        dynamics,
+        measure,
+        transport=transport,
+        atoms=atoms,
+        rtol=rtol,
+        max_step=max_step,
     )
-    for_each_layer(dynamics, lambda layer: check_atoms(atoms, layer, geometry))
-    if layers is not None:
-        # The finest of the layers decides, before any work.
-        transport_of = method.scheme.transport
-        for_each_layer(layers, lambda layer: transport_of(layer.on(geometry)))
+    conditions = stopping_conditions(stop)
+    geometry, saves = measure.geometry, 2 if conditions else len(times)
+    check_memory_of_run(geometry, largest_degree(dynamics, geometry), saves)
+    layers = dynamics if isinstance(dynamics, Layers) else None
     recorder = Recorder(
         stages[0].equation,
         geometry,
@@ -212,9 +199,10 @@ def solve(
         tracker=make_tracker(track, dynamics, resume_from),
         layers=layers,
     )
-    message = coarseness(dynamics.sharpest, geometry) if is_exact else None
-    if message is not None and measure.density.total_mass > 0:
-        warnings.warn(message, stacklevel=2)
+    if method.exact_atoms and measure.density.total_mass > 0:
+        message = coarseness(dynamics.sharpest, geometry)
+        if message is not None:
+            warnings.warn(message, stacklevel=2)
     loop = TimeLoop(method, stages, recorder, times, conditions)
     with open_observers(observer, progress) as observers:
         recorder.begin(observers)
@@ -223,40 +211,30 @@ def solve(
         else:
             loop.resume(resume_from)
         reason = loop.run()
-    statistics: dict[str, float | int | str] = {
-        "method": method.scheme.name,
-        "version": __version__,
-        "rtol": method.rtol,
-        **loop.statistics,
-    }
-    if layers is not None:
-        statistics["layers"] = len(layers)
-    ended = loop.final_time
+    statistics, ended = loop.statistics, loop.final_time
     if reason.kind not in UNFINISHED:
-        statistics |= find_notes(dynamics, measure, start_time, ended, recorder)
+        span = start_time, ended
+        look = partial(describe_unstable_symmetry, dynamics, measure, solve, *span)
+        statistics |= find_note("symmetric_start", look)
+        saved = recorder.times, recorder.states
+        look = partial(describe_half_stable_mass, dynamics, *saved)
+        statistics |= find_note("half_stable_mass", look)
     run = recorder.finish(reason, loop.final, ended, statistics=statistics)
     for note in run.notes:
         warnings.warn(note, stacklevel=2)
     return run
 
 
-def find_notes(
-    dynamics: Dynamics, start: Measure, begun: float, ended: float, recorder: Recorder
-) -> dict[str, str]:
-    """Return what to know before one believes the result, by name.
+def find_note(name: str, look: Callable[[], str | None]) -> dict[str, str]:
+    """Return what to know before one believes the result, by its name, if there is anything.
 
     What cannot be judged, as where numbers overflow, has no note: no run that has ended well is
     lost to it.
     """
-    notes: dict[str, str | None] = {}
     with np.errstate(all="ignore"), suppress(ValueError, ArithmeticError, MemoryError):
-        notes["symmetric_start"] = describe_unstable_symmetry(
-            dynamics, start, solve, begun=begun, ended=ended
-        )
-        notes["half_stable_mass"] = describe_half_stable_mass(
-            dynamics, recorder.times, recorder.states
-        )
-    return {name: note for name, note in notes.items() if note is not None}
+        note = look()
+        return {} if note is None else {name: note}
+    return {}
 
 
 @contextmanager

@@ -100,7 +100,6 @@ def describe_unstable_symmetry(
     dynamics: Dynamics,
     start: Measure,
     solve: Callable[..., Run],
-    *,
     begun: float,
     ended: float,
 ) -> str | None:

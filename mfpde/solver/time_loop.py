@@ -19,6 +19,7 @@ from mfpde.solver.arguments import Method
 from mfpde.solver.recorder import Recorder
 from mfpde.terms import PointMasses
 from mfpde.transport import SMOOTH, State, Transport
+from mfpde.version import __version__
 
 # A run of more steps than the inverse of this would never end.
 SMALLEST_STEP = 1e-13
@@ -247,29 +248,27 @@ class TimeLoop:
         now.steps += 1
 
     def _save_if_due(self) -> None:
-        """Save the present state if its time has come, and let observers keep the moment."""
-        now, at = self.now, self.save_times[self.now.saves]
-        if now.time < at:
-            return
-        self._save(at, self.transport.measured(now.state), now.last_step)
-
-    def _save(self, at: float, state: State, step: float) -> None:
-        """Save a measured ``state``, and let observers keep the present moment."""
-        now = self.now
-        self.recorder.save(at, state, step=step)
-        now.saves, now.saved_until = now.saves + 1, at
-        self.recorder.keep(now, self.seconds)
+        """Save the present state if its time has come."""
+        if self.now.time >= self.save_times[self.now.saves]:
+            self._save(self.now.state, self.now.last_step)
 
     def _save_within(self, after: State, step: float, end: float) -> None:
-        """Save the states between the present one and the one ``after`` a step to ``end``.
-
-        Observers keep the present moment: what goes on from there takes the step again.
-        """
-        now, transport = self.now, self.transport
+        """Save the states between the present one and the one ``after`` a step to ``end``."""
+        now = self.now
         while (at := self.save_times[now.saves]) < end:
             share = (at - now.time) / step
-            state = transport.state_between(now.state, after, step, share)
-            self._save(at, transport.measured(state), step)
+            state = self.transport.state_between(now.state, after, step, share)
+            self._save(state, step)
+
+    def _save(self, state: State, step: float) -> None:
+        """Save ``state`` at the next time, and let observers keep the present moment.
+
+        What goes on from a save within a step takes the step again.
+        """
+        now, at = self.now, self.save_times[self.now.saves]
+        self.recorder.save(at, self.transport.measured(state), step=step)
+        now.saves, now.saved_until = now.saves + 1, at
+        self.recorder.keep(now, self.seconds)
 
     @property
     def seconds(self) -> float:
@@ -278,15 +277,19 @@ class TimeLoop:
 
     @property
     def statistics(self) -> dict[str, float | int | str]:
-        """Counts and times of the steps taken."""
-        now, phase = self.now, self.transport.smooth_phase
+        """How the run was computed: names, counts and times."""
+        now, phase, layers = self.now, self.transport.smooth_phase, self.recorder.layers
         has_left = phase and now.state.phase != SMOOTH
         return {
+            "method": self.method.scheme.name,
+            "version": __version__,
+            "rtol": self.method.rtol,
             "steps": now.steps,
             "rejected": now.rejected,
             "last_step": float(now.last_step),
             **({f"{phase}_until": now.smooth_until} if has_left else {}),
             "wall_seconds": self.seconds,
+            **({} if layers is None else {"layers": len(layers)}),
         }
 
     @property
