@@ -24,17 +24,6 @@ SHORTEST = 1e-8
 
 
 @compiled
-def normalise(vector: FloatArray) -> None:
-    """Divide a vector (d,) by its length, in place."""
-    squared = 0.0
-    for i in range(len(vector)):
-        squared += vector[i] * vector[i]
-    length = np.sqrt(squared)
-    for i in range(len(vector)):
-        vector[i] /= length
-
-
-@compiled
 def moved_to(start: FloatArray, step: FloatArray) -> FloatArray:
     """End Exp_x(u) of the great arc from ``start`` x (d,) along ``step`` u (d,)."""
     squared = 0.0
@@ -43,10 +32,11 @@ def moved_to(start: FloatArray, step: FloatArray) -> FloatArray:
     length = np.sqrt(squared)
     cosine = np.cos(length)
     ratio = np.sin(length) / length if length > SHORTEST else 1.0
-    end = np.empty(len(start))
+    end, squared = np.empty(len(start)), 0.0
     for i in range(len(start)):
         end[i] = cosine * start[i] + ratio * step[i]
-    normalise(end)
+        squared += end[i] ** 2
+    end /= np.sqrt(squared)
     return end
 
 
@@ -70,15 +60,10 @@ def logarithms(centre: FloatArray, points: FloatArray) -> FloatArray:
     return steps
 
 
-@compiled
 def exponential_map(points: FloatArray, steps: FloatArray) -> FloatArray:
     """Points Exp_x(u), of unit length, for unit vectors x and tangent vectors u, all (n, d)."""
-    ends = np.empty(points.shape)
-    for n in range(len(points)):
-        end = moved_to(points[n], steps[n])
-        for i in range(len(end)):
-            ends[n, i] = end[i]
-    return ends
+    lengths = np.linalg.norm(steps, axis=-1, keepdims=True)
+    return normalised(np.cos(lengths) * points + np.sinc(lengths / np.pi) * steps)
 
 
 def tangent_frames(points: FloatArray) -> FloatArray:
@@ -117,7 +102,8 @@ def angles_between(points: FloatArray, others: FloatArray) -> FloatArray:
 
 def normalised(points: FloatArray) -> FloatArray:
     """The vectors ``points`` (..., d) scaled to length 1."""
-    return np.asarray(points / np.linalg.norm(points, axis=-1, keepdims=True))
+    squares = np.einsum("...i,...i->...", points, points)
+    return np.asarray(points / np.sqrt(squares)[..., np.newaxis])
 
 
 def coordinates_about(centre: FloatArray, points: FloatArray) -> FloatArray:

@@ -17,21 +17,21 @@ follow a limited linear profile (a constant one costs an order).
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
+from mfpde.geometry.remap import minmod
 from mfpde.geometry.spherical_transform import planned_transform
 
 NARROWEST_GROUP = 0.5
 GROUPS_AROUND_POLE = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Rings:
+class Rings(NamedTuple):
     """Latitudes of a grid: ``colatitudes`` and ``weights`` (nlat,), faces (nlat + 1,).
 
     ``face_colatitudes`` start with 0 and end with pi; ``group_sizes`` (nlat,) tell how
@@ -54,12 +54,9 @@ def rings(nlat: int, nlon: int) -> Rings:
     # The two halves are mirror images to the last digit.
     colatitudes = np.concatenate([north, np.pi - north[::-1]])
     faces = np.concatenate([[0.0], faces, np.pi - faces[-2::-1], [np.pi]])
-    return Rings(
-        read_only(colatitudes),
-        read_only(np.concatenate([weights, weights[::-1]])),
-        read_only(faces),
-        read_only(_group_sizes(colatitudes, nlon)),
-    )
+    weights = np.concatenate([weights, weights[::-1]])
+    sizes = _group_sizes(colatitudes, nlon)
+    return Rings(*map(read_only, (colatitudes, weights, faces, sizes)))
 
 
 def _group_sizes(colatitudes: FloatArray, nlon: int) -> IntArray:
@@ -75,23 +72,8 @@ def _group_sizes(colatitudes: FloatArray, nlon: int) -> IntArray:
 
 
 @compiled
-def limited_difference(low: float, middle: float, high: float) -> float:
-    """Monotonised-central slope: minmod(2 (x0 - x-), 2 (x+ - x0), (x+ - x-) / 2)."""
-    back = 2.0 * (middle - low)
-    ahead = 2.0 * (high - middle)
-    centred = 0.5 * (high - low)
-    smallest = min(min(back, ahead), centred)
-    largest = max(max(back, ahead), centred)
-    return max(smallest, 0.0) + min(largest, 0.0)
-
-
-@compiled
 def group_sums(out: FloatArray, values: FloatArray, size: int) -> None:
     """Fill ``out`` (n / size,) with the sums of ``size`` consecutive values."""
-    if size == 1:
-        for g in range(len(values)):
-            out[g] = values[g]
-        return
     for g in range(len(values) // size):
         total = values[g * size]
         for j in range(1, size):
@@ -102,10 +84,6 @@ def group_sums(out: FloatArray, values: FloatArray, size: int) -> None:
 @compiled
 def fill_groups(out: FloatArray, values: FloatArray, size: int) -> None:
     """Fill each group of ``size`` cells of ``out`` with its entry of ``values``."""
-    if size == 1:
-        for g in range(len(out)):
-            out[g] = values[g]
-        return
     for g in range(len(out) // size):
         for j in range(size):
             out[g * size + j] = values[g]
@@ -115,8 +93,9 @@ def fill_groups(out: FloatArray, values: FloatArray, size: int) -> None:
 def spread_ring(ring: FloatArray, size: int) -> None:
     """Replace each group of ``size`` cells by the limited linear profile of its mass.
 
-    Cell j of a group of mass M and slope S gets (M + S ((j + 1/2) / k - 1/2)) / k: the
-    mass is kept, and nonnegative masses stay nonnegative.
+    Cell j of a group of mass M and slope S gets (M + S ((j + 1/2) / k - 1/2)) / k, with the
+    monotonised-central slope S = minmod(2 (M - M-), 2 (M+ - M), (M+ - M-) / 2): the mass is
+    kept, and nonnegative masses stay nonnegative.
     """
     count = len(ring) // size
     means = np.empty(count + 2)
@@ -126,8 +105,9 @@ def spread_ring(ring: FloatArray, size: int) -> None:
     means[0], means[count + 1] = means[count], means[1]
     share = 1.0 / size
     for g in range(count):
-        mean = means[g + 1]
-        slope = limited_difference(means[g], mean, means[g + 2])
+        behind, mean, ahead = means[g], means[g + 1], means[g + 2]
+        slope = minmod(2.0 * (mean - behind), 2.0 * (ahead - mean))
+        slope = minmod(slope, 0.5 * (ahead - behind))
         for j in range(size):
             ring[g * size + j] = mean + slope * ((j + 0.5) * share - 0.5)
 

@@ -29,11 +29,9 @@ def _median(value: float, low: float, high: float) -> float:
 
 
 @compiled_inside
-def _common(a: float, b: float, c: float, d: float) -> float:
-    """Minmod of four: the smallest if all have one sign, else 0."""
-    smallest = min(min(a, b), min(c, d))
-    largest = max(max(a, b), max(c, d))
-    return max(smallest, 0.0) + min(largest, 0.0)
+def minmod(a: float, b: float) -> float:
+    """The one of two numbers of one sign that is closer to 0; 0 if their signs differ."""
+    return max(min(a, b), 0.0) + min(max(a, b), 0.0)
 
 
 @compiled_inside
@@ -52,10 +50,13 @@ def _edge(m: FloatArray, k: int, side: int) -> float:
     bend_behind = m[k - 2 * side] - 2.0 * behind + here
     bend = behind - 2.0 * here + ahead
     bend_ahead = here - 2.0 * ahead + far
-    bend_low = _common(
-        4 * bend_behind - bend, 4 * bend - bend_behind, bend_behind, bend
+    bend_low = minmod(
+        minmod(4 * bend_behind - bend, 4 * bend - bend_behind),
+        minmod(bend_behind, bend),
     )
-    bend_high = _common(4 * bend - bend_ahead, 4 * bend_ahead - bend, bend, bend_ahead)
+    bend_high = minmod(
+        minmod(4 * bend - bend_ahead, 4 * bend_ahead - bend), minmod(bend, bend_ahead)
+    )
     upper = here + 2.0 * (here - behind)
     middle = 0.5 * (here + ahead - bend_high)
     curved = here + 0.5 * (here - behind) + 4.0 / 3.0 * bend_low

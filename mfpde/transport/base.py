@@ -15,9 +15,10 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled_sum
 from mfpde.geometry import Geometry
+from mfpde.geometry.arcs import normalised
 from mfpde.grid_equation import GridEquation
 from mfpde.terms import PointMasses
-from mfpde.transport.state import Flow, State, normalised
+from mfpde.transport.state import Flow, State
 
 SomeGeometry = TypeVar("SomeGeometry", bound=Geometry)
 DEFAULT_RTOL = 1e-4

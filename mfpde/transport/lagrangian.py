@@ -23,6 +23,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
+from mfpde.geometry.arcs import normalised
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.clouds import summed_motion
@@ -33,7 +34,7 @@ from mfpde.transport.base import DEFAULT_RTOL, Step, Transport, geometry_of
 from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
 from mfpde.transport.sphere_patches import deposit_masses, ground_of, resting_masses
 from mfpde.transport.sphere_pieces import Ground
-from mfpde.transport.state import Flow, State, normalised
+from mfpde.transport.state import Flow, State
 
 LARGEST_DEGREE = 64
 """Degree of the interaction beyond which sums over labels cost more than fluxes."""

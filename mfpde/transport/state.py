@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.compiled import compiled
-from mfpde.geometry.arcs import normalise
+from mfpde.geometry.arcs import normalised
 
 
 class State(NamedTuple):
@@ -82,12 +81,3 @@ class Flow(NamedTuple):
     atom_velocities: FloatArray
     outflows: FloatArray = NOTHING
     unresolved_mass: float = 0.0
-
-
-@compiled
-def normalised(points: FloatArray) -> FloatArray:
-    """Scale ``points`` (n, d) to unit length."""
-    result = points.copy()
-    for point in result:
-        normalise(point)
-    return result
