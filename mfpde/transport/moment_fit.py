@@ -25,7 +25,7 @@ from scipy.special import roots_legendre
 
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray
 from mfpde.compiled import compiled_sum
-from mfpde.geometry.real_parts import RealParts
+from mfpde.geometry.real_harmonics import RealHarmonics
 from mfpde.geometry.sphere import MINIMUM_RINGS, Sphere
 
 KEPT_DEGREE = 8
@@ -119,11 +119,12 @@ def _fit(
     prices: FloatArray,
     sphere: Sphere,
 ) -> _Fit:
-    factor = 1.0 + sphere.synthesis(_field(coefficients, KEPT_DEGREE))
+    harmonics = _harmonics(KEPT_DEGREE)
+    factor = 1.0 + sphere.synthesis(harmonics.pack(coefficients))
     bounded = np.clip(factor, _SMALLEST_FACTOR, _LARGEST_FACTOR)
     changed = masses * bounded
     missing = wanted - sphere.moments(changed, KEPT_DEGREE)
-    misfit = _real_moments(missing, KEPT_DEGREE) - prices * coefficients
+    misfit = harmonics.read(missing) - prices * coefficients
     return _Fit(coefficients, changed, factor == bounded, misfit)
 
 
@@ -169,29 +170,15 @@ def _coefficients(
 
 
 @cache
-def _parts(degree: int) -> RealParts:
-    return RealParts.of(Sphere(MINIMUM_RINGS), degree)
+def _harmonics(degree: int) -> RealHarmonics:
+    return RealHarmonics.of(Sphere(MINIMUM_RINGS), degree)
 
 
 @cache
 def _prices(degree: int) -> FloatArray:
     """Price of each coefficient of the real harmonics, for masses of total 1."""
-    degrees = np.maximum(_parts(degree).degrees, 1)
+    degrees = np.maximum(_harmonics(degree).degrees, 1)
     return np.asarray(_PRICE * degrees**2.0)
-
-
-def _real_moments(moments: ComplexArray, degree: int) -> FloatArray:
-    """Moments of the real harmonics of up to ``degree``."""
-    parts = _parts(degree)
-    return np.asarray(np.sqrt(parts.weights) * parts.taken(moments))
-
-
-def _field(coefficients: FloatArray, degree: int) -> ComplexArray:
-    """The grid's coefficients of a field with ``coefficients`` of the real harmonics."""
-    parts = _parts(degree)
-    numbers = np.zeros(2 * parts.size)
-    numbers[parts.places] = coefficients / np.sqrt(parts.weights)
-    return numbers.view(np.complex128)
 
 
 class Nodes(NamedTuple):
@@ -215,7 +202,8 @@ def _nodes(degree: int) -> Nodes:
     points = np.stack([across * np.cos(phi), across * np.sin(phi), z], axis=1)
     shares = np.repeat(weights / (2 * len(angles)), len(angles))
     grid = Sphere(MINIMUM_RINGS)
-    units = np.eye(len(_parts(degree).places))
-    fields = [grid.field_at(_field(unit, degree), points).values for unit in units]
+    harmonics = _harmonics(degree)
+    units = map(harmonics.pack, np.eye(len(harmonics.places)))
+    fields = [grid.field_at(unit, points).values for unit in units]
     # Writable, as other points are: kernels are compiled for each kind of array.
     return Nodes(points, shares, np.stack(fields))

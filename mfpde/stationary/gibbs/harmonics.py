@@ -23,7 +23,7 @@ from scipy.special import roots_legendre
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.geometry import Geometry, Zonal
-from mfpde.geometry.real_parts import RealParts
+from mfpde.geometry.real_harmonics import RealHarmonics
 from mfpde.geometry.zonal_fields import zonal_harmonics
 
 NODES_PER_BAND = 6
@@ -87,27 +87,23 @@ class TabulatedHarmonics(Harmonics):
 class TransformedHarmonics(Harmonics):
     """Harmonics up to ``degree`` by the transforms of a ``geometry`` with nodes at its cells.
 
-    ``places`` (n,) are those of the unknowns among real and imaginary parts of the geometry's
-    coefficients, ``scales`` (n,) the lengths that the packing takes into account: 1 for order 0,
-    else sqrt(2).
+    All that are ``packed`` in the geometry's coefficients, but the constant.
     """
 
     geometry: Geometry
     degree: int
-    places: IntArray
-    scales: FloatArray
+    packed: RealHarmonics
 
     def synthesis(self, coefficients: FloatArray) -> FloatArray:
         """Values (nodes,) of sum_k a_k B_k."""
-        packed = np.zeros(2 * len(self.geometry.degrees(self.degree)))
-        packed[self.places] = coefficients / self.scales
-        return self.geometry.synthesis(packed.view(np.complex128)).ravel()
+        field = self.packed.pack(np.insert(coefficients, 0, 0.0))
+        return self.geometry.synthesis(field).ravel()
 
     def integrals(self, masses: FloatArray) -> FloatArray:
         """Integrals (n,) of B_k against the masses (nodes,) at the nodes."""
         cells = masses.reshape(self.geometry.shape)
         moments = self.geometry.moments(cells, self.degree)
-        return np.asarray(moments.view(np.float64)[self.places] * self.scales)
+        return self.packed.read(moments)[1:]
 
     def products(self, masses: FloatArray) -> FloatArray:
         """Integrals (n, n) of B_j B_k against the masses, a pair of transforms for each k."""
@@ -126,19 +122,16 @@ class TransformedHarmonics(Harmonics):
 
 @singledispatch
 def _harmonics(geometry: Geometry, degree: int) -> Harmonics:
-    parts = RealParts.of(geometry, degree)
-    is_kept = parts.degrees > 0
-    places = parts.places[is_kept]
+    packed = RealHarmonics.of(geometry, degree)
     found = TransformedHarmonics(
-        degrees=parts.degrees[is_kept],
+        degrees=packed.degrees[1:],
         points=geometry.points.reshape(-1, geometry.dimension),
         shares=read_only((geometry.areas / geometry.areas.sum()).ravel()),
         geometry=geometry,
         degree=degree,
-        places=places,
-        scales=np.sqrt(parts.weights[is_kept]),
+        packed=packed,
     )
-    is_small = len(found.shares) * len(places) <= LARGEST_TABLE
+    is_small = len(found.shares) * len(found.degrees) <= LARGEST_TABLE
     return found.tabulated() if is_small else found
 
 
