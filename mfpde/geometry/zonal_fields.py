@@ -41,13 +41,11 @@ def zonal_derivatives(dimension: int, degree: int, cosines: FloatArray) -> Float
     return result
 
 
-def harmonic_counts(dimension: int, count: int) -> FloatArray:
-    """The numbers D_l of harmonics of degree l in dimension d, l = 0..count - 1."""
-    l = np.arange(1, count, dtype=np.float64)
-    ratios = (2 * l + dimension - 2) / l * (l + dimension - 3)
-    ratios[1:] /= 2 * l[:-1] + dimension - 2
-    ratios[0] = dimension
-    return np.concatenate([[1.0], np.cumprod(ratios)])
+def log_harmonic_counts(dimension: int, count: int) -> FloatArray:
+    """Logarithms of the numbers D_l of harmonics of degree l = 0..count - 1 in dimension d."""
+    l = np.arange(1.0, count - 1)
+    ratios = (2 * l + dimension) / (2 * l + dimension - 2) * (l + dimension - 2)
+    return np.cumsum(np.log([1.0, dimension, *ratios / (l + 1)]))[:count]
 
 
 class ZonalFields:

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from mfpde.arrays import FloatArray, real_number
 from mfpde.geometry import Geometry
-from mfpde.geometry.zonal_fields import harmonic_counts
+from mfpde.geometry.zonal_fields import log_harmonic_counts
 
 RESOLVED = 1e-10
 """Size of the last degree, as a share of the largest, at which a grid holds the kernel."""
@@ -47,10 +47,10 @@ def kernel_density(
     dimension, degree = geometry.dimension, geometry.max_degree
     moments = geometry.atom_moments(points, shares, degree)
     l = np.arange(degree + 1)
-    symbol = np.exp(-(width**2) / 2 * l * (l + dimension - 2.0))
+    logs = -(width**2) / 2 * l * (l + dimension - 2.0)
     if geometry.axis is not None:
-        symbol *= harmonic_counts(dimension, degree + 1)
-    relative = geometry.synthesis(symbol[geometry.degrees(degree)] * moments)
+        logs += log_harmonic_counts(dimension, degree + 1)
+    relative = geometry.synthesis(np.exp(logs)[geometry.degrees(degree)] * moments)
     return np.maximum(relative, 0.0)
 
 
@@ -72,7 +72,7 @@ def least_bandwidth(geometry: Geometry) -> float:
     The last degree's D_l e^(-t l (l + d - 2)) is 1e-10 of the largest.
     """
     l = np.arange(geometry.max_degree + 1)
-    heights = np.log(harmonic_counts(geometry.dimension, len(l)))
+    heights = log_harmonic_counts(geometry.dimension, len(l))
 
     def excess(width: float) -> float:
         sizes = heights - width**2 / 2 * l * (l + geometry.dimension - 2)

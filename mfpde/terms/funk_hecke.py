@@ -31,7 +31,7 @@ from numpy.polynomial.chebyshev import chebval
 from scipy.fft import dct
 
 from mfpde.arrays import FloatArray, read_only
-from mfpde.geometry.zonal_fields import harmonic_counts, zonal_harmonics
+from mfpde.geometry.zonal_fields import log_harmonic_counts, zonal_harmonics
 
 LARGEST_DEGREE = 1024
 NOISE = 2e-14
@@ -91,7 +91,7 @@ def kernel_series(chebyshev: FloatArray, dimension: int) -> KernelSeries:
     with np.errstate(over="ignore", invalid="ignore"):
         sums = here @ zonal_harmonics(dimension, count - 1, cosines)
         error = float(np.abs(sums - values).max() / max(np.ptp(values), 1e-300))
-        eigenvalues = here / harmonic_counts(dimension, count)
+        eigenvalues = here / np.exp(log_harmonic_counts(dimension, count))
     here[0] += chebyshev[0]
     eigenvalues[0] = here[0]
     if not np.isfinite(error):
@@ -134,11 +134,7 @@ def _logarithms(beta: float, dimension: int) -> _Logarithms:
                 ratios[k] = ratio
         with np.errstate(divide="ignore"):  # at tiny beta an eigenvalue may underflow
             eigenvalues = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
-        l = np.arange(1, size, dtype=np.float64)
-        growths = (2 * l + dimension) / (l + 1)
-        growths *= (l + dimension - 2) / (2 * l + dimension - 2)
-        counts = np.cumsum(np.log([1.0, dimension, *growths]))
-        counted = eigenvalues + counts
+        counted = eigenvalues + log_harmonic_counts(dimension, size + 1)
         peak = counted.max()
         if counted[-1] < peak + np.log(NEGLIGIBLE) - 5:
             break
