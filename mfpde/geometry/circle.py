@@ -204,8 +204,8 @@ class Circle(Geometry):
         self, points: FloatArray, masses: FloatArray, degree: int
     ) -> ComplexArray:
         """Fourier moments sum m e^{-ik theta} of atoms, k = 0..degree."""
-        flat = np.ascontiguousarray(points)
-        return moments_of_atoms(flat, np.ascontiguousarray(masses), degree)
+        points, masses = map(np.ascontiguousarray, (points, masses))
+        return moments_of_atoms(points, masses, degree)
 
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., 2) of the field at ``points``."""

@@ -98,10 +98,9 @@ def spread_ring(ring: FloatArray, size: int) -> None:
     kept, and nonnegative masses stay nonnegative.
     """
     count = len(ring) // size
-    means = np.empty(count + 2)
+    means = np.zeros(count + 2)
     group_sums(means[1:], ring, size)
-    for g in range(1, count + 1):
-        means[g] /= size
+    means /= size
     means[0], means[count + 1] = means[count], means[1]
     share = 1.0 / size
     for g in range(count):
@@ -126,9 +125,7 @@ def level_ring(ring: FloatArray, size: int) -> None:
     if size > 1:
         totals = np.empty(len(ring) // size)
         group_sums(totals, ring, size)
-        for g in range(len(totals)):
-            totals[g] /= size
-        fill_groups(ring, totals, size)
+        fill_groups(ring, totals / size, size)
 
 
 @compiled

@@ -6,9 +6,9 @@ needs are the largest resident sizes of runs on each kind of grid, within a fact
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
+import resource
 from pathlib import Path
 
 from mfpde.geometry.base import Geometry
@@ -81,13 +81,10 @@ def available_memory() -> tuple[float, str]:
     machine = _kilobytes_in("/proc/meminfo")
     free = machine.get("MemAvailable", math.inf) + machine.get("SwapFree", 0.0)
     rooms = [(1024 * free, "on this machine")]
-    with contextlib.suppress(ImportError):  # on Windows
-        import resource
-
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
-            left = limit - 1024 * _kilobytes_in("/proc/self/status").get("VmSize", 0.0)
-            rooms.append((max(left, 0.0), "of the limit of this process (ulimit -v)"))
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        left = limit - 1024 * _kilobytes_in("/proc/self/status").get("VmSize", 0.0)
+        rooms.append((max(left, 0.0), "of the limit of this process (ulimit -v)"))
     return min(rooms)
 
 

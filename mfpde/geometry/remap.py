@@ -24,14 +24,16 @@ GHOSTS = 3
 
 
 @compiled_inside
-def _median(value: float, low: float, high: float) -> float:
-    return min(max(value, min(low, high)), max(low, high))
-
-
-@compiled_inside
 def minmod(a: float, b: float) -> float:
     """The one of two numbers of one sign that is closer to 0; 0 if their signs differ."""
     return max(min(a, b), 0.0) + min(max(a, b), 0.0)
+
+
+@compiled_inside
+def _face(m: FloatArray, k: int) -> float:
+    """Mass density at the lower face of cell k, sixth order."""
+    value = 37.0 * (m[k - 1] + m[k]) - 8.0 * (m[k - 2] + m[k + 1])
+    return float((value + m[k - 3] + m[k + 2]) / 60.0)
 
 
 @compiled_inside
@@ -41,10 +43,7 @@ def _edge(m: FloatArray, k: int, side: int) -> float:
     Monotonicity-preserving limits (MP5) of Suresh & Huynh (1997): they keep smooth
     extrema and let no jump ring.
     """
-    behind = m[k - side]
-    here = m[k]
-    ahead = m[k + side]
-    far = m[k + 2 * side]
+    behind, here, ahead, far = m[k - side], m[k], m[k + side], m[k + 2 * side]
     value = 37.0 * (here + ahead) - 8.0 * (behind + far)
     value = (value + m[k - 2 * side] + m[k + 3 * side]) / 60.0
     bend_behind = m[k - 2 * side] - 2.0 * behind + here
@@ -62,15 +61,9 @@ def _edge(m: FloatArray, k: int, side: int) -> float:
     curved = here + 0.5 * (here - behind) + 4.0 / 3.0 * bend_low
     smallest = max(min(min(here, ahead), middle), min(min(here, upper), curved))
     largest = min(max(max(here, ahead), middle), max(max(here, upper), curved))
-    limited = _median(value, smallest, largest)
+    # The cell's own density is within both bounds.
+    limited = min(max(value, smallest), largest)
     return float(min(max(limited, 0.0), 3.0 * here))
-
-
-@compiled_inside
-def _face(m: FloatArray, k: int) -> float:
-    """Mass density at the lower face of cell k, sixth order."""
-    value = 37.0 * (m[k - 1] + m[k]) - 8.0 * (m[k - 2] + m[k + 1])
-    return float((value + m[k - 3] + m[k + 2]) / 60.0)
 
 
 @compiled_inside
@@ -105,8 +98,7 @@ def edge_densities(masses: FloatArray) -> FloatArray:
         result[1, i] = _edge(masses, i + GHOSTS, 1)
     for i in range(n):
         k = i + GHOSTS
-        low = result[0, i]
-        high = result[1, i]
+        low, high = result[0, i], result[1, i]
         bend = 3.0 * (low + high - 2.0 * masses[k])
         excess_low = _face_slope(masses, k) - (high - low) + bend
         excess_high = _face_slope(masses, k + 1) - (high - low) - bend
@@ -157,21 +149,15 @@ def remapped(masses: FloatArray, densities: FloatArray, feet: FloatArray) -> Flo
     below = start - k
     last = k + n
     for j in range(count):
-        end = feet[j + 1]
-        if end <= k + 1.0:
-            above = end - k
-            result[j] = _part(masses[i], densities[:, i], below, above)
-            below = above
-            continue
-        total = _part(masses[i], densities[:, i], below, 1.0)
-        k += 1
-        i = i + 1 if i < n - 1 else 0
+        end, total = feet[j + 1], 0.0
         while end > k + 1.0 and k < last:
-            total += masses[i]
+            part = _part(masses[i], densities[:, i], below, 1.0)
+            total += part if below > 0.0 else masses[i]
             k += 1
             i = i + 1 if i < n - 1 else 0
+            below = 0.0
+        result[j] = total + _part(masses[i], densities[:, i], below, end - k)
         below = end - k
-        result[j] = total + _part(masses[i], densities[:, i], 0.0, below)
     return result
 
 
@@ -183,7 +169,6 @@ def masses_between(
     By a monotone cubic in the mass (..., n) that is cumulated from face to face: none is
     negative.
     """
-    begin = np.zeros((*masses.shape[:-1], 1))
-    cumulated = np.concatenate([begin, masses.cumsum(axis=-1)], axis=-1)
+    cumulated = np.insert(masses.cumsum(axis=-1), 0, 0.0, axis=-1)
     between = np.diff(PchipInterpolator(faces, cumulated, axis=-1)(new_faces))
     return np.asarray(np.maximum(between, 0.0))

@@ -140,10 +140,9 @@ class Sphere(Geometry):
     @cached_property
     def tangents(self) -> FloatArray:
         """Unit tangents to the south and to the east, shape (2, nlat, nlon, 3)."""
-        south = points_at(self.colatitudes[:, np.newaxis] + np.pi / 2, self.longitudes)
-        east = points_at(
-            np.full((self.nlat, 1), np.pi / 2), self.longitudes + np.pi / 2
-        )
+        colatitudes = self.colatitudes[:, np.newaxis]
+        south = points_at(colatitudes + np.pi / 2, self.longitudes)
+        east = points_at(0 * colatitudes + np.pi / 2, self.longitudes + np.pi / 2)
         return read_only(np.stack([south, east]))
 
     @property
@@ -181,12 +180,8 @@ class Sphere(Geometry):
         self, points: FloatArray, masses: FloatArray, degree: int
     ) -> ComplexArray:
         """Moments sum m conj Y_lm of atoms, for m >= 0."""
-        return moments_of_atoms(
-            np.ascontiguousarray(points),
-            np.ascontiguousarray(masses),
-            recurrence(degree),
-            degree,
-        )
+        points, masses = map(np.ascontiguousarray, (points, masses))
+        return moments_of_atoms(points, masses, recurrence(degree), degree)
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values of the field at the centres, shape (nlat, nlon)."""
@@ -197,18 +192,15 @@ class Sphere(Geometry):
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
         """Components of the gradient to the south and to the east, (2, nlat, nlon)."""
         south, east = slopes = np.empty((2, *self.shape))
-        self._plan(degree_of(len(coefficients))).SHsph_to_spat(
-            coefficients, south, east
-        )
+        plan = self._plan(degree_of(len(coefficients)))
+        plan.SHsph_to_spat(coefficients, south, east)
         return slopes
 
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., 3) of the field at ``points``."""
         degree = degree_of(len(coefficients))
-        flat = np.ascontiguousarray(points.reshape(-1, 3))
-        values, gradients = field_at_points(
-            coefficients, flat, recurrence(degree), degree
-        )
+        flat, factors = np.ascontiguousarray(points.reshape(-1, 3)), recurrence(degree)
+        values, gradients = field_at_points(coefficients, flat, factors, degree)
         return FieldAtPoints(
             values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
         )
