@@ -22,8 +22,10 @@ from scipy.special import gammaln
 from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.detection.decision import LEAST_SHARE, NARROW_WITHOUT_GRID
 from mfpde.detection.lattice import connected
+from mfpde.geometry.arcs import normalised
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.weighted_points import as_atoms, sum_by_label
 
 LEAST_MEMBERS = 5
 LIKELY_BY_CHANCE = 1e-7
@@ -45,7 +47,7 @@ def particle_clusters(atoms: Atoms) -> FloatArray:
     count = int(cluster_of.max(initial=-1)) + 1
     masses = np.bincount(cluster_of, weights=atoms.masses, minlength=count)
     members = np.bincount(cluster_of, minlength=count)
-    sums = _sums(cluster_of, atoms.masses[:, np.newaxis] * atoms.points, count)
+    sums = sum_by_label(cluster_of, atoms.masses[:, np.newaxis] * atoms.points)
     centres: FloatArray = sums / np.maximum(masses, np.finfo(float).tiny)[:, np.newaxis]
     away = atoms.points - centres[cluster_of]
     squares = np.bincount(
@@ -57,8 +59,7 @@ def particle_clusters(atoms: Atoms) -> FloatArray:
     np.maximum.at(radii, cluster_of, np.linalg.norm(away, axis=1))
     chance = _expected_by_chance(members, radii, atoms.points.shape)
     found &= chance <= LIKELY_BY_CHANCE
-    kept = centres[found]
-    return np.asarray(kept / np.linalg.norm(kept, axis=1, keepdims=True))
+    return normalised(centres[found])
 
 
 def _expected_by_chance(
@@ -112,48 +113,32 @@ def threshold_clusters(
         If the distance is not positive, or the measure lies elsewhere.
     """
     distance = real_number("distance", distance, above=0.0)
-    points, masses = _weighted_points(measure)
-    if points.shape[1] == 2:
-        labels = _windows(angles_of(points), distance)
+    _check_measure(measure)
+    atoms = as_atoms(measure)
+    if atoms.dimension == 2:
+        labels = _windows(angles_of(atoms.points), distance)
     else:
-        labels = _linked(points, 2 * np.sin(min(distance, np.pi) / 2))
-    count = int(labels.max()) + 1
-    sums = _sums(labels, masses[:, np.newaxis] * points, count)
-    means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-    held = np.bincount(labels, weights=masses, minlength=count)
+        labels = _linked(atoms.points, 2 * np.sin(min(distance, np.pi) / 2))
+    means = normalised(sum_by_label(labels, atoms.masses[:, np.newaxis] * atoms.points))
+    held = np.bincount(labels, weights=atoms.masses)
     kept = held >= real_number("least_mass", least_mass, at_least=0.0)
     return Atoms(means[kept], held[kept])
 
 
-def _sums(labels: IntArray, values: FloatArray, count: int) -> FloatArray:
-    """Sums (count, d) of the ``values`` (n, d) with each label."""
-    sums = np.zeros((count, values.shape[1]))
-    np.add.at(sums, labels, values)
-    return sums
-
-
-def _weighted_points(measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:
-    if isinstance(measure, Atoms):
-        if measure.dimension > 3 or len(measure) == 0:
+def _check_measure(measure: AnyMeasure) -> None:
+    """Raise ``ValueError`` unless the measure has points on the circle or on S^2."""
+    if not isinstance(measure, Atoms):
+        geometry = as_measure(measure).geometry
+        if geometry.axis is not None:
             raise ValueError(
-                f"measure = {len(measure)} atoms with d = {measure.dimension} must be at "
-                "least one atom with d = 2 or 3"
+                f"measure on {geometry!r} must lie on a Circle or a Sphere: the cells of a "
+                "zonal grid are no points"
             )
-        return measure.points, measure.masses
-    whole = as_measure(measure)
-    geometry = whole.geometry
-    if geometry.axis is not None:
+    elif measure.dimension > 3 or len(measure) == 0:
         raise ValueError(
-            f"measure on {geometry!r} must lie on a Circle or a Sphere: the cells of a "
-            "zonal grid are no points"
+            f"measure = {len(measure)} atoms with d = {measure.dimension} must be at "
+            "least one atom with d = 2 or 3"
         )
-    cells = whole.density.masses.ravel()
-    held = cells > 0
-    points = geometry.points.reshape(-1, geometry.dimension)[held]
-    return (
-        np.concatenate([points, whole.atoms.points]),
-        np.concatenate([cells[held], whole.atoms.masses]),
-    )
 
 
 def _windows(angles: FloatArray, distance: float) -> IntArray:

@@ -120,6 +120,6 @@ def _merge_parts(atoms: Atoms, labels: IntArray, order: int) -> tuple[Atoms, flo
 
 def sum_by_label(labels: IntArray, values: FloatArray) -> FloatArray:
     """Sums (count, d) of the ``values`` (n, d) with each label, from 0 to the largest."""
-    sums = np.zeros((labels.max() + 1, values.shape[1]))
+    sums = np.zeros((labels.max(initial=-1) + 1, values.shape[1]))
     np.add.at(sums, labels, values)
     return sums
