@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 import mfpde
+from mfpde.measures.weighted_points import as_atoms
 from validation.references import ring, two_bumps
 
 Array = NDArray[np.float64]
@@ -232,11 +233,10 @@ def opening(nlat: int = 64, axis: Array = TILTED) -> dict[str, float]:
 
 def _radius_about(axis: Array) -> Callable[[mfpde.Measure], float]:
     def radius(measure: mfpde.Measure) -> float:
-        density, atoms = measure.density, measure.atoms.as_clouds()
-        points = np.concatenate([density.geometry.points.reshape(-1, 3), atoms.points])
-        masses = np.concatenate([density.masses.ravel(), atoms.masses])
-        angles = np.arccos(np.clip(points @ axis, -1, 1))
-        return float(np.sqrt(masses @ angles**2))
+        atoms = measure.atoms.as_clouds()
+        held = as_atoms(mfpde.Measure(measure.density, atoms))
+        angles = np.arccos(np.clip(held.points @ axis, -1, 1))
+        return float(np.sqrt(held.masses @ angles**2))
 
     return radius
 

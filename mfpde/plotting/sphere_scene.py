@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
+from mfpde.measures.weighted_points import as_atoms
 from mfpde.plotting import atoms, landscape, projections
 from mfpde.plotting.frames import Frame
 from mfpde.plotting.palette import ATOM, LANDSCAPE, MUTED
@@ -126,13 +127,8 @@ def is_crowd(measure: AnyMeasure) -> bool:
 
 def camera_on(measure: AnyMeasure) -> Camera:
     """Return the camera that looks at the middle of a mass, if that is clear of the centre."""
-    whole, density = atoms_of(measure), density_of(measure)
-    moment, mass = whole.masses @ whole.points, whole.total_mass
-    if density is not None:
-        points = density.geometry.points.reshape(-1, 3)
-        moment = moment + density.masses.ravel() @ points
-        mass += density.total_mass
-    mean = moment / max(mass, 1e-300)
+    cells = as_atoms(measure)
+    mean = cells.masses @ cells.points / max(cells.total_mass, 1e-300)
     if np.linalg.norm(mean) < CLEAR_MEAN:
         return FRONT
     # Rounded, as near a pole the longitude would be that of rounding.

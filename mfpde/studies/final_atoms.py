@@ -21,24 +21,14 @@ from mfpde.detection import ball_radius, concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import angles_between
 from mfpde.measures.clouds import moments_about
-from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.measure import AnyMeasure
+from mfpde.measures.weighted_points import as_atoms
 from mfpde.runs.run import Run
 from mfpde.tracking.matching import assigned
 
 _SHIFTS = 100
 _AT_REST = 1e-13
 NEAR_ROUNDING = 1e-12
-
-
-def weighted_points(measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:
-    """Points (n, d) and masses (n,) of all cells and atoms that hold mass."""
-    if isinstance(measure, Atoms):
-        return measure.points, measure.masses
-    whole = as_measure(measure)
-    cells = whole.geometry.points.reshape(-1, whole.dimension)
-    masses = np.concatenate([whole.density.masses.ravel(), whole.atoms.masses])
-    there = masses > 0
-    return np.concatenate([cells, whole.atoms.points])[there], masses[there]
 
 
 def centre_near(
@@ -115,7 +105,8 @@ def final_atoms(
     apart = angles_between(seen, seen)
     np.fill_diagonal(apart, np.inf)
     radii = np.minimum(2 * ball_radius(equation), apart.min(axis=1) / 2)
-    points, masses = weighted_points(measure)
+    cells = as_atoms(measure)
+    points, masses = cells.points, cells.masses
     centres = [
         centre_near(position, points, masses, radius=radius)
         for position, radius in zip(seen, radii, strict=True)

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.measures.measure import AnyMeasure, atoms_of
+from mfpde.measures.measure import AnyMeasure
+from mfpde.measures.weighted_points import as_atoms
 from mfpde.runs.run import Run
 from mfpde.tracking import Track
 from mfpde.tracking.bands import bands_of
@@ -178,11 +179,8 @@ def _seen(track: Track, save: int, frames: Frames) -> list[dict[str, Any]]:
 
 def _middle(state: AnyMeasure) -> list[float | None]:
     """Mean point of the mass of a state on the sphere."""
-    atoms, density = atoms_of(state), density_shown(state)
-    total = atoms.masses @ atoms.points
-    if density is not None:
-        total = total + density.masses.ravel() @ density.geometry.points.reshape(-1, 3)
-    return rounded(total / state.total_mass, 3)
+    cells = as_atoms(state)
+    return rounded(cells.masses @ cells.points / cells.total_mass, 3)
 
 
 def _thumbnail(run: Run, frames: Frames) -> dict[str, Any] | None:
