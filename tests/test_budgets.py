@@ -48,7 +48,7 @@ CORE = "the numerical core is still to be made light"
 ANALYSIS = "the analysis of measures is still to be made light"
 PROOF = "the proof is still to be halved"
 OVER = {
-    **dict.fromkeys(("geometry", "transport", "terms"), CORE),
+    **dict.fromkeys(("transport", "terms"), CORE),
     "solver, runs": CORE,
     **dict.fromkeys(("detection, tracking", "stationary"), ANALYSIS),
     "branches, theory, studies": ANALYSIS,

@@ -211,15 +211,17 @@ class Geometry(ABC):
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., d) of a field at ``points`` (..., d)."""
 
-    def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
-        """Moments of the measures x_k dmu, k = 1..d, to one degree less, shape (d, ...).
+    def coordinate_moments(self, moments: ComplexArray, degree: int) -> ComplexArray:
+        """Moments of the measures x_k dmu, k = 1..d, below ``degree``, shape (d, ...).
 
-        ``moments`` are those of mu.  ``ValueError`` on a grid that does not know them.
+        They are those of the density with the ``moments`` of mu, up to ``degree``, by quadrature
+        on a grid for them.
         """
-        raise ValueError(
-            f"{self!r} does not give the moments of coordinates times a measure, which "
-            "attention with matrices needs"
-        )
+        grid = self.with_degree(degree)
+        masses = grid.synthesis(moments) * (grid.areas / grid.areas.sum())
+        is_known = self.degrees(degree) < degree
+        products = np.moveaxis(grid.points, -1, 0) * masses
+        return np.stack([grid.moments(one, degree)[is_known] for one in products])
 
     def with_degree(self, degree: int) -> Geometry:
         """A small grid of this kind that represents ``degree``; ``ValueError`` without one."""

@@ -215,10 +215,10 @@ class Circle(Geometry):
             values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
         )
 
-    def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
+    def coordinate_moments(self, moments: ComplexArray, degree: int) -> ComplexArray:
         """Moments of x dmu and y dmu, k = 0..degree - 1, from those of mu, shape (2, degree)."""
-        ahead = moments[1:]
-        behind = np.concatenate([moments[1:2].conj(), moments[:-2]])
+        ahead = moments[1 : degree + 1]
+        behind = np.concatenate([moments[1:2].conj(), moments[: degree - 1]])
         halves = np.stack([behind + ahead, 1j * (ahead - behind)]) / 2
         return np.asarray(halves, dtype=np.complex128)
 

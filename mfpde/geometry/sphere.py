@@ -215,21 +215,6 @@ class Sphere(Geometry):
         plan.spat_to_SHsphtor(south, east, potential, rotation)
         return np.asarray(potential * self.heat_symbol(degree))
 
-    def coordinate_moments(self, moments: ComplexArray) -> ComplexArray:
-        """Moments of x dmu, y dmu and z dmu to one degree less, shape (3, ...).
-
-        They are those of the density with these ``moments``, by quadrature on a grid for them.
-        """
-        degree = degree_of(len(moments))
-        grid = self.with_degree(degree)
-        masses = grid.synthesis(moments) * (grid.areas / (4 * np.pi))
-        is_known = self.degrees(degree) < degree
-        products = [
-            grid.moments(masses * grid.points[..., k], degree)[is_known]
-            for k in range(3)
-        ]
-        return np.asarray(products)
-
     def with_degree(self, degree: int) -> Sphere:
         """A sphere that represents ``degree``, with few rings."""
         return _small_sphere(degree)

@@ -212,7 +212,8 @@ class HeadOnGrid(InteractionOnGrid):
         if head.is_gradient and self.transfer.shift.is_constant:
             return super().drift(moments, where)
         used = self._up_to(self.degree, moments)
-        rows = head.values_matrix @ self.geometry.coordinate_moments(used)
+        of_coordinates = self.geometry.coordinate_moments(used, self.degree)
+        rows = head.values_matrix @ of_coordinates
         if self.softmax is not None:
             rows = np.concatenate([rows, [self._up_to(self.degree - 1, moments)]])
         coefficients = self.transfer.apply(rows)
