@@ -40,7 +40,7 @@ def main(num_cells: int = 512) -> dict[str, Any]:
     particles = mfpde.solve_particles(
         layers, start, save_at=layers.breakpoints, method="labels"
     )
-    rises = run.energies[1:] - run.diagnostics["energy_after"][:-1]
+    rises = run.energies[1:] - energies_after(run)[:-1]
     distances = [
         mfpde.wasserstein(one, other)
         for one, other in zip(run.states, particles.states, strict=True)
@@ -55,12 +55,18 @@ def main(num_cells: int = 512) -> dict[str, Any]:
     }
 
 
+def energies_after(run: mfpde.Run) -> np.ndarray:
+    """Energies by the layer that begins at each save; run.energies has those of the one before."""
+    saves = zip(run.times, run.states, strict=True)
+    return np.array([run.layers.equation_after(t).energy(state) for t, state in saves])
+
+
 def drawn(run: mfpde.Run) -> Figure:
     """The density over angle and depth, and the energy, which jumps between layers."""
     figure = Figure(figsize=(8.0, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     mfpde.plot_space_time(run, ax=left)
-    after = run.diagnostics["energy_after"]
+    after = energies_after(run)
     for index in range(LAYERS):
         depths = run.times[index : index + 2]
         right.plot(depths, [after[index], run.energies[index + 1]], "C0o-", ms=2)

@@ -439,21 +439,16 @@ def test_default_saves_are_at_breakpoints_and_evenly_between(durations, begun) -
         assert abs(len(within) - 1 - share) <= max(0.5 + 1e-6, 1 - share)
 
 
-def test_saves_at_breakpoints_tell_the_energies_of_both_layers() -> None:
+def test_energies_at_breakpoints_are_those_of_the_layer_that_ends() -> None:
     run = mfpde.solve(TWO, smooth())
     (at,) = np.flatnonzero(run.times == 0.7)
     state = run.states[at]
     before, after = (layer.energy(state) for layer in TWO.equations)
     assert run.energies[at] == pytest.approx(before, rel=1e-12)
-    assert run.diagnostics["energy_after"][at] == pytest.approx(after, rel=1e-12)
-    others = np.arange(len(run.times)) != at
-    assert np.array_equal(run.energies[others], run.diagnostics["energy_after"][others])
+    assert TWO.equation_after(0.7).energy(run.at(0.7)) == after
     # Ascent of the first layer's energy, descent of the second's.
     assert (np.diff(run.energies[: at + 1]) > 0).all()
-    assert (np.diff(run.diagnostics["energy_after"][at:]) < 0).all()
-    assert (
-        "energy_after" not in mfpde.solve(equation(), smooth(), t_end=0.1).diagnostics
-    )
+    assert (np.diff([after, *run.energies[at + 1 :]]) < 0).all()
 
 
 def test_a_run_may_stop_inside_a_layer_and_start_in_one() -> None:

@@ -99,13 +99,13 @@ def choose_method(
 
 
 def make_tracker(
-    track: Concentration | Tracker | None,
+    track: Concentration | None,
     dynamics: Dynamics,
     resume_from: Checkpoint | None,
 ) -> Tracker | None:
     """Return the tracker that follows the atoms of a run, or None without a track."""
-    if track is None or isinstance(track, Tracker):
-        return track
+    if track is None:
+        return None
     check_kind("track", track, Concentration, source="the settings of what is followed")
     if resume_from is not None and resume_from.tracker is not None:
         return Tracker.recalled(track, dynamics, resume_from.tracker)

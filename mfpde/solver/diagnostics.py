@@ -12,7 +12,7 @@ meaning and unit, shown, and drawn in the same way.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -35,22 +35,18 @@ class Snapshot:
     Attributes
     ----------
     equation, measure
-        The equation and the state.
+        The equation, at a breakpoint that of the layer that ends, and the state.
     step
         The last time step.
     state
         The solver's own form of the measure: masses of cells, and atoms with a width as the
         points that represent them.
-    following
-        The equation that acts from now on: at a breakpoint between two layers that of the
-        one that begins, while ``equation`` is that of the one that ends.
     """
 
     equation: MeanFieldEquation
     measure: Measure
     step: float
     state: State
-    following: MeanFieldEquation
 
     @property
     def geometry(self) -> Geometry:
@@ -114,11 +110,6 @@ def find_energy(seen: Snapshot) -> float:
     return grid.energy(seen.state.masses, seen.atoms, seen.moments)
 
 
-def find_energy_after(seen: Snapshot) -> float:
-    """Energy by the layer that acts from now on; NaN if it has none."""
-    return find_energy(replace(seen, equation=seen.following))
-
-
 def find_dissipation(seen: Snapshot) -> float:
     """int |v|^2 dmu over density and atoms."""
     state, grid = seen.state, seen.equation.on(seen.geometry)
@@ -139,10 +130,6 @@ RATE = "int |v|^2 dmu, the rate |dE/dt| of a gradient flow"
 BALL = (
     "largest mass in a ball of radius min(1/(2 sqrt beta), pi/6) (zonal: about a pole)"
 )
-AFTER = (
-    "E of the layer that acts from now on; at a breakpoint energy is that of the layer "
-    "that ends"
-)
 DIAGNOSTICS = {
     name: Diagnostic(name, *record)
     for name, record in {
@@ -156,26 +143,20 @@ DIAGNOSTICS = {
     }.items()
 }
 """Diagnostics of every run, by name."""
-OF_LAYERS = {"energy_after": Diagnostic("energy_after", AFTER, "1", find_energy_after)}
-"""Diagnostics of every run of several layers, beside ``DIAGNOSTICS``."""
 
 
 def choose_diagnostics(
     own: Diagnostic | Sequence[Diagnostic],
     observe: Mapping[str, Callable[[Measure], float]] | None,
-    *,
-    of_layers: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a run: those of every run, the user's own, the observed.
-
-    Those of every run are more if it is one ``of_layers``.
 
     Raises
     ------
     ValueError
         If a name is taken, or what is given is no diagnostic or no function.
     """
-    chosen = DIAGNOSTICS | (OF_LAYERS if of_layers else {})
+    chosen = dict(DIAGNOSTICS)
     if not isinstance(observe, Mapping | None):
         raise ValueError(
             f"observe = {shown(observe)} must name each function: {{'name': function}}"

@@ -58,9 +58,7 @@ class Recorder:
         self, equation: MeanFieldEquation, state: State, *, at: float, step: float
     ) -> Snapshot:
         """Return what a diagnostic sees of cells and atoms at a time."""
-        dynamics = equation if self.layers is None else self.layers
-        following = dynamics.equation_after(at)
-        return Snapshot(equation, self.measure(state), step, state, following)
+        return Snapshot(equation, self.measure(state), step, state)
 
     def save(self, at: float, state: State, *, step: float) -> None:
         """Keep the state at time ``at`` with its diagnostics."""

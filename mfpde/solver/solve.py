@@ -38,7 +38,7 @@ from mfpde.solver.half_stable_points import describe_half_stable_mass
 from mfpde.solver.recorder import Recorder
 from mfpde.solver.symmetric_start import describe_unstable_symmetry
 from mfpde.solver.time_loop import TimeLoop
-from mfpde.tracking import Concentration, Tracker
+from mfpde.tracking import Concentration
 
 UNFINISHED = ("interrupted", "non_finite", "step_too_small")
 
@@ -58,7 +58,7 @@ def solve(
     observe: Mapping[str, Callable[[Measure], float]] | None = None,
     diagnostics: Diagnostic | Sequence[Diagnostic] = (),
     progress: bool | Report = False,
-    track: Concentration | Tracker | None = None,
+    track: Concentration | None = None,
     observer: Observer | None = None,
     start_time: float = 0.0,
     resume_from: Checkpoint | None = None,
@@ -72,8 +72,7 @@ def solve(
     equation
         The equation, or :class:`Layers` of several, each of which acts for its time: steps end
         at the breakpoints, where each begins as a run from what the last one left.  A save at a
-        breakpoint has the diagnostics of the layer that ends, and ``energy_after`` of the one
-        that begins.
+        breakpoint has the diagnostics of the layer that ends.
     start
         A density, or a density with atoms (which move as exact points).
     t_end
@@ -131,8 +130,7 @@ def solve(
         True for a progress line, or a function that is called with a
         :class:`mfpde.runs.progress.Progress` after every step.
     track
-        Follow the atoms from save to save with these settings: ``run.track``.  A
-        :class:`mfpde.tracking.Tracker` goes on from an earlier run.
+        Follow the atoms from save to save with these settings: ``run.track``.
     observer
         A :class:`mfpde.runs.observer.Observer`, which sees saves, followed atoms and
         events as they happen, and the finished run (as storage does).
@@ -195,7 +193,7 @@ def solve(
     recorder = Recorder(
         stages[0].equation,
         geometry,
-        choose_diagnostics(diagnostics, observe, of_layers=layers is not None),
+        choose_diagnostics(diagnostics, observe),
         tracker=make_tracker(track, dynamics, resume_from),
         layers=layers,
     )
