@@ -64,34 +64,6 @@ LineReport = Callable[[float, object], None]
 """A function of the share that is done, and of words, whose ``str`` is taken when it is drawn."""
 
 
-class Throttle:
-    """A function that is called now and then with what is given, and with the last at the end.
-
-    It is called ``first`` seconds from now, then every ``interval``: of steps there are thousands
-    a second.
-    """
-
-    def __init__(
-        self, function: Callable[..., None], interval: float, first: float = 0.0
-    ) -> None:
-        self._function, self._interval = function, interval
-        self._next_at = time.monotonic() + first
-        self._waiting: tuple[Any, ...] | None = None
-
-    def __call__(self, *values: Any) -> None:
-        """Call the function if it is time to, else let the values wait."""
-        self._waiting, now = values, time.monotonic()
-        if now >= self._next_at:
-            self._next_at = now + self._interval
-            self.finish()
-
-    def finish(self) -> None:
-        """Call the function with the last values, if they still wait."""
-        if self._waiting is not None:
-            self._function(*self._waiting)
-        self._waiting = None
-
-
 @contextmanager
 def progress_line(console: Console | None = None) -> Iterator[LineReport]:
     """Show a line while the block runs; the block gives it the share that is done, and words.
@@ -107,13 +79,6 @@ def progress_line(console: Console | None = None) -> Iterator[LineReport]:
     from rich.console import Console
 
     console = console or Console(stderr=True)
-    if not (console.is_terminal or console.is_jupyter):
-
-        def write(_: float, words: object) -> None:
-            console.print(str(words), markup=False, highlight=False)
-
-        yield Throttle(write, SECONDS_BETWEEN_LINES, first=SECONDS_TO_FIRST_LINE)
-        return
     bar = bars.Progress(
         bars.BarColumn(bar_width=20),
         bars.TextColumn("{task.description}", markup=False),
@@ -122,6 +87,7 @@ def progress_line(console: Console | None = None) -> Iterator[LineReport]:
         console=console,
     )
     line, cell = bar.add_task("starting", total=1.0), None
+    is_log = not (console.is_terminal or console.is_jupyter)
     if console.is_jupyter:
         from IPython.display import display
 
@@ -130,13 +96,28 @@ def progress_line(console: Console | None = None) -> Iterator[LineReport]:
         cell = show(bar.make_tasks_table(bar.tasks), display_id=True)
 
     def draw(share: float, words: object) -> None:
+        if is_log:
+            console.print(str(words), markup=False, highlight=False)
+            return
         bar.update(line, completed=share, description=str(words))
         if cell is not None:
             cell.update(bar.make_tasks_table(bar.tasks))
 
-    report = Throttle(draw, SECONDS_BETWEEN_DRAWINGS)
-    with nullcontext() if cell else bar:
+    # Of steps there are thousands a second.
+    interval = SECONDS_BETWEEN_LINES if is_log else SECONDS_BETWEEN_DRAWINGS
+    next_at = time.monotonic() + (SECONDS_TO_FIRST_LINE if is_log else 0.0)
+    last: list[tuple[float, object]] = []
+
+    def report(share: float, words: object) -> None:
+        nonlocal next_at
+        last[:], now = [(share, words)], time.monotonic()
+        if now >= next_at:
+            next_at = now + interval
+            draw(*last.pop())
+
+    with bar if console.is_terminal else nullcontext():
         try:
             yield report
         finally:
-            report.finish()
+            if last and not is_log:
+                draw(*last.pop())

@@ -47,8 +47,6 @@ Q(r): largest mass in a ball of 1, 2, 4, ... cells"""
 """What the columns of a verdict mean."""
 UNKNOWN_UNIT = "unknown"
 """Unit of the numbers of ``solve(..., observe=...)``, which come without one."""
-NOTES = ("symmetric_start", "half_stable_mass")
-"""Names of the statistics that are notes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +98,7 @@ class Run(Printed):
     stop: StopReason
     final: AnyMeasure
     final_time: float
-    statistics: dict[str, float | int | str] = field(default_factory=dict)
+    statistics: dict[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     track: Track | None = None
     quantities: dict[str, Quantity] = field(default_factory=dict)
@@ -246,7 +244,7 @@ class Run(Printed):
         An unstable symmetry of the start, and mass that stood where the grid decides when it
         leaves.
         """
-        return [str(self.statistics[name]) for name in NOTES if name in self.statistics]
+        return list(self.statistics.get("notes", ()))
 
     @property
     def _solved(self) -> str:

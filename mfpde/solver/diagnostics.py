@@ -156,22 +156,20 @@ def choose_diagnostics(
     ValueError
         If a name is taken, or what is given is no diagnostic or no function.
     """
-    chosen = dict(DIAGNOSTICS)
     if not isinstance(observe, Mapping | None):
         raise ValueError(
             f"observe = {shown(observe)} must name each function: {{'name': function}}"
         )
-    given: list[tuple[str, Any]] = [
-        ("diagnostics", one) for one in (own if isinstance(own, Sequence) else (own,))
-    ]
+    given: list[Any] = list(own) if isinstance(own, Sequence) else [own]
     for name, function in (observe or {}).items():
         if not callable(function):
             raise ValueError(
                 f"observe[{name!r}] = {shown(function)} must be a function of the measure"
             )
-        seen_by = partial(_call_on_measure, function)
-        given.append(("observe", Diagnostic(name, name, UNKNOWN_UNIT, seen_by)))
-    for argument, one in given:
+        of_snapshot = partial(_call_on_measure, function)
+        given.append(Diagnostic(name, name, UNKNOWN_UNIT, of_snapshot))
+    chosen = dict(DIAGNOSTICS)
+    for one in given:
         if not isinstance(one, Diagnostic) or not callable(one.function):
             raise ValueError(
                 f"diagnostics holds {shown(one)}; it takes Diagnostic(name, meaning, unit, "
@@ -179,9 +177,8 @@ def choose_diagnostics(
             )
         if one.name in chosen:
             raise ValueError(
-                f"{argument}: {one.name!r} is recorded anyway "
-                f"({chosen[one.name].meaning}); give your own number another name, such as "
-                f"'my_{one.name}'"
+                f"{one.name!r} is recorded anyway ({chosen[one.name].meaning}); give your own "
+                f"number another name, such as 'my_{one.name}'"
             )
         chosen[one.name] = one
     return tuple(chosen.values())

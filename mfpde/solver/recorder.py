@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -43,9 +43,9 @@ class Recorder:
     events: list[Event] = field(default_factory=list)
     _last: tuple[State, Measure] | None = None
 
-    def begin(self, observers: Iterable[Observer | None]) -> None:
-        """Let those of the ``observers`` that are not None see the run from now on."""
-        self.observers = tuple(o for o in observers if o is not None)
+    def begin(self, observers: tuple[Observer, ...]) -> None:
+        """Let the ``observers`` see the run from now on."""
+        self.observers = observers
         for observer in self.observers:
             observer.begin(self.quantities)
 
@@ -54,16 +54,11 @@ class Recorder:
         """Meanings and units of the diagnostics, by name."""
         return {d.name: Quantity(d.name, d.meaning, d.unit) for d in self.diagnostics}
 
-    def look(
-        self, equation: MeanFieldEquation, state: State, *, at: float, step: float
-    ) -> Snapshot:
-        """Return what a diagnostic sees of cells and atoms at a time."""
-        return Snapshot(equation, self.measure(state), step, state)
-
     def save(self, at: float, state: State, *, step: float) -> None:
         """Keep the state at time ``at`` with its diagnostics."""
-        seen = self.look(self.equation, state, at=at, step=step)
-        measure, row = seen.measure, {d.name: d(seen) for d in self.diagnostics}
+        measure = self.measure(state)
+        seen = Snapshot(self.equation, measure, step, state)
+        row = {d.name: d(seen) for d in self.diagnostics}
         self.times.append(at)
         self.states.append(measure)
         self.rows.append(row)
@@ -80,13 +75,16 @@ class Recorder:
         """Let the observers see the numbers of the last step."""
         if not self.observers:
             return
-        at, step, state, equation = now.time, now.last_step, now.state, self.equation
+        step, state, equation = now.last_step, now.state, self.equation
 
         def diagnostic(name: str) -> float:
             cells = transport.measured(state)
-            return DIAGNOSTICS[name](self.look(equation, cells, at=at, step=step))
+            seen = Snapshot(equation, self.measure(cells), step, cells)
+            return DIAGNOSTICS[name](seen)
 
-        progress = Progress(at, t_end, step, now.steps, now.first_mass, diagnostic)
+        progress = Progress(
+            now.time, t_end, step, now.steps, now.first_mass, diagnostic
+        )
         for observer in self.observers:
             observer.step(progress)
 
@@ -120,7 +118,7 @@ class Recorder:
         final: AnyMeasure,
         final_time: float,
         *,
-        statistics: dict[str, float | int | str],
+        statistics: dict[str, Any],
     ) -> Run:
         """Return the record as the result of the run, which is finished."""
         states = list(self.states)

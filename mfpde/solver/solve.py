@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -211,46 +210,47 @@ def solve(
         reason = loop.run()
     statistics, ended = loop.statistics, loop.final_time
     if reason.kind not in UNFINISHED:
-        span = start_time, ended
-        look = partial(describe_unstable_symmetry, dynamics, measure, solve, *span)
-        statistics |= find_note("symmetric_start", look)
-        saved = recorder.times, recorder.states
-        look = partial(describe_half_stable_mass, dynamics, *saved)
-        statistics |= find_note("half_stable_mass", look)
+        looks = (
+            lambda: describe_unstable_symmetry(
+                dynamics, measure, solve, start_time, ended
+            ),
+            lambda: describe_half_stable_mass(
+                dynamics, recorder.times, recorder.states
+            ),
+        )
+        if notes := [note for look in looks if (note := find_note(look))]:
+            statistics["notes"] = notes
     run = recorder.finish(reason, loop.final, ended, statistics=statistics)
     for note in run.notes:
         warnings.warn(note, stacklevel=2)
     return run
 
 
-def find_note(name: str, look: Callable[[], str | None]) -> dict[str, str]:
-    """Return what to know before one believes the result, by its name, if there is anything.
+def find_note(look: Callable[[], str | None]) -> str | None:
+    """Return what to know before one believes the result, if there is anything.
 
     What cannot be judged, as where numbers overflow, has no note: no run that has ended well is
     lost to it.
     """
     with np.errstate(all="ignore"), suppress(ValueError, ArithmeticError, MemoryError):
-        note = look()
-        return {} if note is None else {name: note}
-    return {}
+        return look()
+    return None
 
 
 @contextmanager
 def open_observers(
     observer: Observer | None, progress: bool | Report
-) -> Iterator[list[Observer]]:
+) -> Iterator[tuple[Observer, ...]]:
     """Yield the observers of a run: the one that is given, and the one that shows progress."""
-    observers = [] if observer is None else [observer]
-    if observer is not None:
-        check_kind("observer", observer, Observer, source="of mfpde.runs.observer")
+    given = () if observer is None else (observer,)
+    for one in given:
+        check_kind("observer", one, Observer, source="of mfpde.runs.observer")
     if progress is True:
         with progress_line() as line:
-            report = StepObserver(lambda now: line(now.time / now.t_end, now))
-            yield [*observers, report]
-    elif progress is False:
-        yield observers
-    elif callable(progress):
-        yield [*observers, StepObserver(progress)]
+            reporter = StepObserver(lambda now: line(now.time / now.t_end, now))
+            yield *given, reporter
+    elif progress is False or callable(progress):
+        yield (*given, StepObserver(progress)) if progress else given
     else:
         raise ValueError(
             f"progress = {shown(progress)} must be True, False or a function"

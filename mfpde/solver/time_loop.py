@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -174,12 +175,16 @@ class TimeLoop:
     def _take_step(self) -> StopReason | None:
         """Take one step, repeated with smaller ones until it is accurate."""
         now, transport = self.now, self.transport
+        span = self.stages[-1].end - now.start_time
+        if self.atoms:
+            # Once they hold nearly all mass they are moved without steps.
+            span = max(now.time - now.start_time, 1.0)
         is_accepted = False
         while not is_accepted:
             target, longest = self.target, transport.largest_step(now.state)
             longest = min(longest, self.method.longest_step)
             allowed, remaining = min(longest, now.step_control.step), target - now.time
-            if allowed < SMALLEST_STEP * self._horizon():
+            if allowed < SMALLEST_STEP * span:
                 is_finite = np.isfinite(transport.flow(now.state).outflows).all()
                 kind = "step_too_small" if is_finite else "non_finite"
                 return StopReason.of(kind, time=now.time, step=allowed)
@@ -200,30 +205,23 @@ class TimeLoop:
             if not is_accepted:
                 now.step_control = control
                 now.rejected += 1
-        end = target if step == remaining else now.time + step
-        self._save_within(state, step, end)
-        rate = now.state.motion_to(state) / step
-        now.rates = (*now.rates[-RECENT_STEPS + 1 :], rate)
-        now.state, now.time, now.step_control = state, end, control
-        now.last_step = step
-        now.steps += 1
-        now.steps_since_hand_off += 1
-        if state.phase == SMOOTH:
-            now.smooth_until = now.time
+        self._accept(state, step, target if step == remaining else now.time + step)
+        now.step_control = control
         if now.time == target:
             self._exchange_with_atoms()
         return None
 
-    def _horizon(self) -> float:
-        """Time span by which a step is judged too small.
-
-        With exact atoms it is the time so far, at least 1, instead of the whole run: when
-        the atoms hold nearly all mass they are moved without steps.
-        """
+    def _accept(self, state: State, step: float, end: float) -> None:
+        """Save what is due within a step that ends in ``state``, and stand there."""
         now = self.now
-        if self.atoms is None:
-            return self.stages[-1].end - now.start_time
-        return max(now.time - now.start_time, 1.0)
+        self._save_within(state, step, end)
+        rate = now.state.motion_to(state) / step
+        now.rates = (*now.rates[-RECENT_STEPS + 1 :], rate)
+        now.state, now.time, now.last_step = state, end, step
+        now.steps += 1
+        now.steps_since_hand_off += 1
+        if state.phase == SMOOTH:
+            now.smooth_until = now.time
 
     def _exchange_with_atoms(self) -> None:
         """Let mass pass between density and exact atoms, where there are any."""
@@ -276,7 +274,7 @@ class TimeLoop:
         return self.now.seconds + time.monotonic() - self.began_at
 
     @property
-    def statistics(self) -> dict[str, float | int | str]:
+    def statistics(self) -> dict[str, Any]:
         """How the run was computed: names, counts and times."""
         now, phase, layers = self.now, self.transport.smooth_phase, self.recorder.layers
         has_left = phase and now.state.phase != SMOOTH
