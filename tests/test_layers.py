@@ -162,7 +162,7 @@ def test_wrong_arguments_of_runs_are_refused_before_any_work() -> None:
 
 
 class _Untouched(mfpde.Observer):
-    def begin(self, quantities) -> None:
+    def begin(self, *_) -> None:
         raise AssertionError("work has begun")
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
 from mfpde.measures.starts import perturbed_uniform
+from mfpde.runs.observer import Observer
 from mfpde.runs.progress import Progress, progress_line
 from mfpde.solver.solve import solve
 from mfpde.terms import Attention
@@ -62,10 +63,15 @@ def test_elsewhere_a_short_run_is_silent(capsys):
 
 def test_solve_reports_every_step():
     records = []
+
+    class Seen(Observer):
+        def step(self, progress):
+            records.append(progress)
+
     circle = Circle(32)
     equation = MeanFieldEquation(Attention(1.0), direction="ascent")
     start = perturbed_uniform(circle, 0.5)
-    run = solve(equation, start, t_end=0.5, progress=records.append)
+    run = solve(equation, start, t_end=0.5, observer=Seen())
     assert [record.steps for record in records] == list(
         range(1, run.statistics["steps"] + 1)
     )

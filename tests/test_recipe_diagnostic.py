@@ -100,7 +100,7 @@ def test_what_is_no_observer_is_refused() -> None:
 
 def test_an_observer_sees_the_run_and_changes_nothing(run: mfpde.Run) -> None:
     class Seen(Observer):
-        def begin(self, quantities):
+        def begin(self, quantities, tracker, events):
             self.quantities, self.times = quantities, []
 
         def save(self, time, measure, diagnostics):

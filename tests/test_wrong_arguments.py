@@ -136,7 +136,7 @@ WRONG_KIND = [
     (
         lambda run: mfpde.solve(run.equation, run.final, t_end=1.0, progress="a"),
         "progress = 'a'",
-        "must be True, False or a function",
+        "must be True or False",
     ),
     (
         lambda run: mfpde.solve_particles(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Measure
 from mfpde.runs.checkpoint import Checkpoint
-from mfpde.runs.progress import Progress, Report
+from mfpde.runs.progress import LineReport, Progress
 from mfpde.runs.run import Quantity, Run
 from mfpde.tracking import Tracker
 
@@ -15,22 +15,24 @@ from mfpde.tracking import Tracker
 class Observer:
     """An onlooker of a run, ``solve(..., observer=...)``, whose methods do nothing by default.
 
-    A subclass overrides the methods of what it wants to see.  At a save they are called in
-    the order ``follow``, ``tell``, ``save``, ``keep``.  :class:`mfpde.storage.RunWriter` is
-    an observer that stores the run as it goes.
+    A subclass overrides the methods of what it wants to see.  :class:`mfpde.storage.RunWriter`
+    is an observer that stores the run as it goes.
     """
 
-    def begin(self, quantities: Mapping[str, Quantity]) -> None:
-        """See, before the first save, what the diagnostics of the run mean, by name."""
+    def begin(
+        self,
+        quantities: Mapping[str, Quantity],
+        tracker: Tracker | None,
+        events: Sequence[Event],
+    ) -> None:
+        """See, before the first save, what the diagnostics of the run mean, by name.
+
+        The ``tracker``, if the run has a track, and the ``events`` that exact atoms tell of go on
+        with the run: at a save they hold all up to it.
+        """
 
     def step(self, progress: Progress) -> None:
         """See the numbers of each step, of which some are computed when they are asked for."""
-
-    def follow(self, track: Tracker) -> None:
-        """See the atoms that were followed up to this save, if the run has a track."""
-
-    def tell(self, events: Sequence[Event]) -> None:
-        """See all events so far that exact atoms tell of, at each save after the first event."""
 
     def save(
         self, time: float, measure: Measure, diagnostics: Mapping[str, float]
@@ -47,12 +49,12 @@ class Observer:
         """See the finished run."""
 
 
-class StepObserver(Observer):
-    """An observer that hands each step's numbers to a function."""
+class LineObserver(Observer):
+    """An observer that shows the numbers of each step on a line of progress."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
+    def __init__(self, line: LineReport) -> None:
+        self._line = line
 
     def step(self, progress: Progress) -> None:
-        """Report the numbers of a step."""
-        self._report(progress)
+        """Show the numbers of a step."""
+        self._line(progress.time / progress.t_end, progress)

@@ -59,7 +59,6 @@ class Progress:
         )
 
 
-Report = Callable[[Progress], None]
 LineReport = Callable[[float, object], None]
 """A function of the share that is done, and of words, whose ``str`` is taken when it is drawn."""
 

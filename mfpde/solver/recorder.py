@@ -47,7 +47,7 @@ class Recorder:
         """Let the ``observers`` see the run from now on."""
         self.observers = observers
         for observer in self.observers:
-            observer.begin(self.quantities)
+            observer.begin(self.quantities, self.tracker, self.events)
 
     @property
     def quantities(self) -> dict[str, Quantity]:
@@ -65,10 +65,6 @@ class Recorder:
         if self.tracker is not None:
             self.tracker.observe(at, measure, self.events)
         for observer in self.observers:
-            if self.tracker is not None:
-                observer.follow(self.tracker)
-            if self.events:
-                observer.tell(self.events)
             observer.save(at, measure, row)
 
     def report(self, now: Checkpoint, transport: Transport, t_end: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Literal
 
 import numpy as np
@@ -22,8 +22,8 @@ from mfpde.runs.layers import (
     largest_degree,
     stages_of,
 )
-from mfpde.runs.observer import Observer, StepObserver
-from mfpde.runs.progress import Report, progress_line
+from mfpde.runs.observer import LineObserver, Observer
+from mfpde.runs.progress import progress_line
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StoppingCondition, stopping_conditions
 from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
@@ -56,7 +56,7 @@ def solve(
     max_step: float | None = None,
     observe: Mapping[str, Callable[[Measure], float]] | None = None,
     diagnostics: Diagnostic | Sequence[Diagnostic] = (),
-    progress: bool | Report = False,
+    progress: bool = False,
     track: Concentration | None = None,
     observer: Observer | None = None,
     start_time: float = 0.0,
@@ -126,12 +126,11 @@ def solve(
         One or several diagnostics of your own, with meaning and unit
         (``mfpde.solver.diagnostics``).
     progress
-        True for a progress line, or a function that is called with a
-        :class:`mfpde.runs.progress.Progress` after every step.
+        Show a line of progress.
     track
         Follow the atoms from save to save with these settings: ``run.track``.
     observer
-        A :class:`mfpde.runs.observer.Observer`, which sees saves, followed atoms and
+        A :class:`mfpde.runs.observer.Observer`, which sees steps, saves, followed atoms and
         events as they happen, and the finished run (as storage does).
     start_time
         Time of ``start``, to continue an earlier run.  Layers go on in the one that acts from
@@ -239,19 +238,13 @@ def find_note(look: Callable[[], str | None]) -> str | None:
 
 @contextmanager
 def open_observers(
-    observer: Observer | None, progress: bool | Report
+    observer: Observer | None, progress: bool
 ) -> Iterator[tuple[Observer, ...]]:
     """Yield the observers of a run: the one that is given, and the one that shows progress."""
+    if not isinstance(progress, bool):
+        raise ValueError(f"progress = {shown(progress)} must be True or False")
     given = () if observer is None else (observer,)
     for one in given:
         check_kind("observer", one, Observer, source="of mfpde.runs.observer")
-    if progress is True:
-        with progress_line() as line:
-            reporter = StepObserver(lambda now: line(now.time / now.t_end, now))
-            yield *given, reporter
-    elif progress is False or callable(progress):
-        yield (*given, StepObserver(progress)) if progress else given
-    else:
-        raise ValueError(
-            f"progress = {shown(progress)} must be True, False or a function"
-        )
+    with progress_line() if progress else nullcontext() as line:
+        yield given if line is None else (*given, LineObserver(line))

@@ -129,12 +129,19 @@ class RunWriter(Observer):
         self._last_time = -math.inf
         if saves := self._progress["saves"]:
             self._last_time = float(journal.read(saves - 1).arrays[TIME])
-        self._sighting = ""
+        self._tracker: Tracker | None = None
+        self._events: Sequence[Event] = ()
         # Also if the run ends by an error, and this writer is forgotten.
         self._unlock = weakref.finalize(self, lock.pop_all().close)
 
-    def begin(self, quantities: Mapping[str, Quantity]) -> None:
+    def begin(
+        self,
+        quantities: Mapping[str, Quantity],
+        tracker: Tracker | None,
+        events: Sequence[Event],
+    ) -> None:
         """Keep the meanings and units of the diagnostics."""
+        self._tracker, self._events = tracker, events
         beginning = json.loads(self._journal.read(BEGINNING).text)
         beginning |= make_attributes(quantities=dict(quantities))
         self._journal.write({BEGINNING: Row(json.dumps(beginning))})
@@ -150,9 +157,14 @@ class RunWriter(Observer):
             raise ValueError(
                 f"time = {time} must be after that of the last save, {self._last_time}"
             )
-        row = Row(self._sighting, encode_save(time, measure, diagnostics))
-        number = self._progress["saves"]
+        number, sighting, track = self._progress["saves"], "", self._tracker
         progress = self._progress | {"rows": number + 1, "saves": number + 1}
+        if track is not None:
+            progress |= make_attributes(junctions=track.junctions)
+            sighting = to_json((track.verdicts[-1], track.seen[-1]))
+        if self._events:
+            progress |= make_attributes(events=tuple(self._events))
+        row = Row(sighting, encode_save(time, measure, diagnostics))
         self._journal.write({number: row, PROGRESS: Row(json.dumps(progress))})
         self._progress, self._last_time = progress, time
 
@@ -160,15 +172,6 @@ class RunWriter(Observer):
         """Replace the checkpoint from which the run can go on to the bit, if it is finite."""
         if checkpoint.is_finite:
             self._journal.write({CHECKPOINT: encode_checkpoint(checkpoint)})
-
-    def follow(self, track: Tracker) -> None:
-        """Add the tracked atoms of a save to that save, which follows."""
-        self._progress |= make_attributes(junctions=track.junctions)
-        self._sighting = to_json((track.verdicts[-1], track.seen[-1]))
-
-    def tell(self, events: Sequence[Event]) -> None:
-        """Add the ``events`` so far to the save that follows."""
-        self._progress |= make_attributes(events=tuple(events))
 
     def finish(self, run: Run) -> None:
         """Note the end; a run that has ended becomes one Dataset, and its journal goes."""

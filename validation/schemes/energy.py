@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
+from mfpde.runs.progress import Progress
 from validation.charts import describe, panels, show_legend
 from validation.claim import Claim, Quantity
 from validation.schemes.scheme_styles import STYLES, WITNESS
@@ -52,9 +53,11 @@ def energies(
     """Times and energies of every step."""
     times, found = [], []
 
-    def keep(record: object) -> None:
-        times.append(record.time)
-        found.append(record.energy)
+    class Seen(mfpde.Observer):
+        def step(self, progress: Progress) -> None:
+            """Keep the energy of a step."""
+            times.append(progress.time)
+            found.append(progress.energy)
 
     mfpde.solve(
         place.equation(direction, beta=BETA),
@@ -62,7 +65,7 @@ def energies(
         t_end=t_end,
         save_at=[t_end],
         transport=scheme,
-        progress=keep,
+        observer=Seen(),
     )
     return np.array(times), np.array(found)
 
