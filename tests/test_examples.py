@@ -85,7 +85,8 @@ def test_a_configuration_of_the_particle_code_is_run_as_densities(capsys) -> Non
     sweep = load("particle_code_configuration").main({**short, "k_max": 4})
     assert "left out: k_max" in capsys.readouterr().out
     assert {run.parameters["attention.beta"] for run in sweep.runs} == {1.0, 5.0}
-    driven = [run.built() for run in sweep.runs if run.built().perceptron is not None]
+    made = [run.build_settings() for run in sweep.runs]
+    driven = [one for one in made if one.perceptron is not None]
     for settings in driven:
         (built,) = settings.single_equation().externals
         drawn = mfpde.Perceptron.random(2, 2, seed=4, scale=0.5)

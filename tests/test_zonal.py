@@ -9,7 +9,7 @@ from scipy.special import roots_jacobi, roots_legendre
 
 import mfpde
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Potential, Zonal
-from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
+from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
 from mfpde.geometry.zonal_fields import zonal_harmonics
 from mfpde.transport import State, default_scheme, scheme_for
 from mfpde.transport.departure_points import find_departure_points
@@ -400,7 +400,7 @@ class TestRemap:
         masses = np.random.default_rng(0).random(32)
         edges = edge_densities(np.pad(masses, GHOSTS, mode="wrap"))
         positions = find_departure_points(np.full((1, 33), 3.0), np.ones((1, 1)), True)
-        moved = remapped(masses, edges, positions)
+        moved = sum_between_feet(masses, edges, positions)
         np.testing.assert_allclose(moved, np.roll(masses, 3), atol=1e-15)
 
     def test_constant_velocity_on_a_periodic_line(self):
@@ -415,7 +415,7 @@ class TestRemap:
             positions = find_departure_points(
                 np.full((1, n + 1), shift), np.ones((1, 1)), True
             )
-            moved = remapped(masses, edges, positions)
+            moved = sum_between_feet(masses, edges, positions)
             assert moved.sum() == pytest.approx(masses.sum(), abs=1e-13)
             errors.append(np.abs(moved - exact).sum())
         assert np.log2(errors[0] / errors[1]) > 2.9
@@ -428,7 +428,7 @@ class TestRemap:
         positions = find_departure_points(
             velocity[np.newaxis], np.array([[0.1], [0.2]]), False
         )
-        moved = remapped(masses, edges, positions)
+        moved = sum_between_feet(masses, edges, positions)
         assert moved.min() >= 0
         assert moved.sum() == pytest.approx(masses.sum(), rel=1e-14)
 

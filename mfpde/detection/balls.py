@@ -82,7 +82,7 @@ def _largest_ball(geometry: Geometry, measure: Measure, radius: float) -> float:
 def _(circle: Circle, measure: Measure, radius: float) -> float:
     finer = _finer(circle.num_cells)
     if len(measure.atoms) == 0:
-        values = circle.interpolated(measure.density.values, finer)
+        values = circle.interpolate_values(measure.density.values, finer)
         width = 2 * (radius + ANGLE_ROUNDING) / finer.spacing
         return _largest_window(values * finer.areas, width)
     density = measure.density.interpolated(finer)

@@ -244,11 +244,11 @@ class Geometry(ABC):
         del masses
         return None
 
-    def interpolated(self, values: FloatArray, finer: Geometry) -> FloatArray:
+    def interpolate_values(self, values: FloatArray, finer: Geometry) -> FloatArray:
         """Density values on ``finer`` with the same mass, nonnegative if ``values`` are.
 
         The spectral interpolant where the grid resolves the density and it is nonnegative, else
-        :meth:`remapped`.  ``ValueError`` for a grid of another kind, or not as fine.
+        :meth:`remap_masses`.  ``ValueError`` for a grid of another kind, or not as fine.
         """
         kind, other = (
             (grid.dimension, len(grid.shape), grid.axis is None)
@@ -267,8 +267,8 @@ class Geometry(ABC):
                 smooth = finer.synthesis(moments)
                 if smooth.min() >= min(0.0, values.min()):
                     return smooth
-        return np.asarray(self.remapped(masses, finer) / finer.areas)
+        return np.asarray(self.remap_masses(masses, finer) / finer.areas)
 
     @abstractmethod
-    def remapped(self, masses: FloatArray, finer: Geometry) -> FloatArray:
+    def remap_masses(self, masses: FloatArray, finer: Geometry) -> FloatArray:
         """Cell masses on ``finer``, of the same sum, nonnegative if ``masses`` are."""

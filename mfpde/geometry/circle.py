@@ -23,7 +23,7 @@ from mfpde.arrays import (
 )
 from mfpde.geometry.base import FieldAtPoints, Geometry, as_kind
 from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms, pyfftw
-from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
+from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
 
 MINIMUM_CELLS = 16
 MOST_CELLS = 2**24
@@ -237,10 +237,10 @@ class Circle(Geometry):
         flowed = np.maximum(transform.real / self.num_cells, 0.0)
         return np.asarray(flowed * (masses.sum() / flowed.sum()))
 
-    def remapped(self, masses: FloatArray, finer: Geometry) -> FloatArray:
+    def remap_masses(self, masses: FloatArray, finer: Geometry) -> FloatArray:
         """Masses on ``finer``, a circle, by a monotone cubic in the cumulated mass."""
         circle = as_kind("finer geometry", finer, Circle)
         around = np.concatenate([masses[-GHOSTS:], masses, masses[:GHOSTS]])
         turn = (circle.first_face - self.first_face) / self.spacing
         feet = np.linspace(0.0, self.num_cells, circle.num_cells + 1) + turn
-        return remapped(writable(masses), edge_densities(around), feet)
+        return sum_between_feet(writable(masses), edge_densities(around), feet)

@@ -128,7 +128,9 @@ def _part(mass: float, edges: FloatArray, start: float, end: float) -> float:
 
 
 @compiled
-def remapped(masses: FloatArray, densities: FloatArray, feet: FloatArray) -> FloatArray:
+def sum_between_feet(
+    masses: FloatArray, densities: FloatArray, feet: FloatArray
+) -> FloatArray:
     """Masses between consecutive feet, shape (len(feet) - 1,).
 
     Parameters

@@ -248,7 +248,7 @@ class Sphere(Geometry):
         spread(result, self.rings.group_sizes)
         return np.asarray(result)
 
-    def remapped(self, masses: FloatArray, finer: Geometry) -> FloatArray:
+    def remap_masses(self, masses: FloatArray, finer: Geometry) -> FloatArray:
         """Masses on ``finer``, a sphere, by monotone cubics in the cumulated mass.
 
         First along the rings, then across them, by the heights of the rings' faces.

@@ -29,7 +29,7 @@ from scipy.special import gammaln, roots_legendre
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only, whole_number
 from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
-from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
+from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
 from mfpde.geometry.zonal_fields import (
     ZonalFields,
     zonal_derivatives,
@@ -289,13 +289,13 @@ class Zonal(Geometry):
         rate[:-1] -= above * masses[1:]
         return np.asarray(rate)
 
-    def remapped(self, masses: FloatArray, finer: Geometry) -> FloatArray:
+    def remap_masses(self, masses: FloatArray, finer: Geometry) -> FloatArray:
         """Masses on ``finer`` by a monotone cubic in the cumulated mass, shape (n,)."""
-        edges = edge_densities(self.mirrored(masses, GHOSTS))
+        edges = edge_densities(self.mirror_masses(masses, GHOSTS))
         feet = np.linspace(0.0, self.num_cells, finer.shape[0] + 1)
-        return remapped(masses, edges, feet)
+        return sum_between_feet(masses, edges, feet)
 
-    def mirrored(self, masses: FloatArray, ghosts: int) -> FloatArray:
+    def mirror_masses(self, masses: FloatArray, ghosts: int) -> FloatArray:
         """Masses with ``ghosts`` cells beyond each pole, shape (n + 2 ghosts,).
 
         The density of mass per angle, continued smoothly beyond a pole, is even in the

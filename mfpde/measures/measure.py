@@ -252,7 +252,7 @@ class Density(Shown):
 
     def interpolated(self, finer: Geometry) -> Density:
         """Return the same density on a ``finer`` geometry, with the same mass."""
-        return Density(finer, self.geometry.interpolated(self.values, finer))
+        return Density(finer, self.geometry.interpolate_values(self.values, finer))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

@@ -56,7 +56,7 @@ def execute(run: PlannedRun, records: SweepRecords) -> str:
             record = RunRecord(run.name, "running", "", time.time(), os.getpid())
             records.write(record)
             try:
-                settings, has_failed = run.built(), before.state == "failed"
+                settings, has_failed = run.build_settings(), before.state == "failed"
                 whole = _compute_run(settings, store, anew=has_failed)
                 ended = _judge_run(record, whole, settings)
             # Whatever ends one run, the others go on.

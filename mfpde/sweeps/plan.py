@@ -123,7 +123,7 @@ class PlannedRun(NamedTuple):
     parameters: Mapping[str, Any]
     label: str
 
-    def built(self) -> Settings:
+    def build_settings(self) -> Settings:
         """Return the settings, built and checked."""
         return settings_from_dict(json.loads(self.settings))
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
-from mfpde.geometry.remap import GHOSTS, edge_densities, remapped
+from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
 from mfpde.grid_equation import GridEquation
 from mfpde.runge_kutta import COMMUTATOR_FREE, weigh_stages_until
 from mfpde.transport.base import DEFAULT_RTOL
@@ -209,7 +209,7 @@ def _moved(
     The flows are those of :func:`mfpde.transport.departure_points.find_departure_points`.
     """
     positions = find_departure_points(velocities, weights, periodic)
-    result = remapped(masses, edges, positions)
+    result = sum_between_feet(masses, edges, positions)
     scale = masses.sum() / result.sum()
     for i in range(len(result)):
         result[i] *= scale

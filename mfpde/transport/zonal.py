@@ -38,7 +38,7 @@ class SemiLagrangianZonal(SemiLagrangian):
 
     def extended(self, masses: FloatArray) -> FloatArray:
         """Masses with three ghost cells beyond each pole."""
-        return self.zonal.mirrored(masses, GHOSTS)
+        return self.zonal.mirror_masses(masses, GHOSTS)
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """Velocity at the faces in cells per unit time, (1, n + 1), 0 at the poles."""
