@@ -195,11 +195,11 @@ class GridEquation:
 
     def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Velocity at ``points`` (..., d), tangent vectors (..., d)."""
-        drift = self._external_drift_at(points)
-        fields = PointFields(self.geometry, points)
-        for term in self._acting:
-            drift += np.moveaxis(term.drift(moments, fields), 0, -1)
-        return np.asarray(self.sign * drift)
+        components = self.attention_velocity(
+            moments, PointFields(self.geometry, points)
+        )
+        drift = self.sign * self._external_drift_at(points)
+        return np.asarray(drift + np.moveaxis(components, 0, -1))
 
     def first_variation(self, moments: ComplexArray) -> FloatArray:
         """The first variation F = A[mu] + V at the cell centres, shape ``geometry.shape``."""

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import BoolArray, ComplexArray, FloatArray
+from mfpde.arrays import BoolArray, ComplexArray, FloatArray, IntArray
 from mfpde.geometry import Geometry, Zonal
 from mfpde.geometry.base import Fields
 from mfpde.terms.attention import Attention
@@ -194,10 +194,14 @@ class HeadOnGrid(InteractionOnGrid):
         plain = Attention(self.head.beta, bilinear=self.head.bilinear)
         return transfer(plain, self.geometry)
 
+    @cached_property
+    def _degrees(self) -> IntArray:
+        """The degree of each of the moments that are given."""
+        return self.geometry.degrees(self.moment_degree or self.degree)
+
     def _up_to(self, degree: int, moments: ComplexArray) -> ComplexArray:
         """The moments up to ``degree``, of those that are given."""
-        degrees = self.geometry.degrees(self.moment_degree or self.degree)
-        some: ComplexArray = np.asarray(moments)[degrees <= degree]
+        some: ComplexArray = np.asarray(moments)[self._degrees <= degree]
         return some
 
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:

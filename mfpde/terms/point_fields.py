@@ -30,7 +30,7 @@ class PointFields:
         axis = self._geometry.axis
         return self._positions if axis is None else in_plane(axis, self._positions)
 
-    @property
+    @cached_property
     def tangents(self) -> FloatArray:
         """The vectors P_x e_i, (d, ..., d); on a zonal grid those of its plane, (d, ..., 2)."""
         axis, x = self._geometry.axis, self._positions

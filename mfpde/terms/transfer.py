@@ -5,19 +5,19 @@ r"""The transfer matrix T of a kernel exp(beta (x.Dy - g(x))): from moments to c
 in the real and imaginary parts of a grid's moments f_b.  T follows from samples of the kernel
 on a small grid, transformed in y and then in x: the transforms are exact for the degrees that
 the kernel has, those of the exponential kernel with inverse temperature beta |D|_2.  T is
-sparse: the kernel does not change under (x, y) -> (-x, -y), so that only degrees with an even
-sum belong together, and high degrees in x and in y hardly do.
+held in blocks: the kernel does not change under (x, y) -> (-x, -y), so that only degrees with an
+even sum belong together, and high degrees in x and in y hardly do.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array
 
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.memory import check_memory
 from mfpde.terms.attention import Attention
@@ -27,6 +27,8 @@ LARGEST_LOST = 11.0
 """Largest beta (|D|_2 - sigma_min) at which Z / exp(beta |D|_2) keeps its digits."""
 NEGLIGIBLE = 1e-15
 """Size beside the largest below which entries of T are left out."""
+ROWS = 512
+"""Rows of a pair of blocks, about."""
 GROWTH = 1.3
 MOST_KEPT = 256
 """Matrices that are kept for other equations with their D."""
@@ -64,9 +66,19 @@ class Shift:
         return np.asarray(np.sqrt(squares + smoothed))
 
 
+class Block(NamedTuple):
+    """Rows and columns of T, and its entries there, transposed (columns, rows)."""
+
+    rows: IntArray
+    columns: IntArray
+    entries: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Transfer:
     """The matrix T of a kernel, from moments up to one degree to coefficients up to another.
+
+    Rows and columns are the real and imaginary parts of coefficients and moments in turn.
 
     Attributes
     ----------
@@ -74,31 +86,33 @@ class Transfer:
         The function g.
     moment_degree, field_degree
         Degrees of the moments, and of the coefficients.
-    matrix
-        T, of real and imaginary parts of both in turn.
+    size
+        Number of the rows.
+    blocks
+        T where it is not negligible.
+    largest
+        The largest |T_ab| of each b.
     """
 
     shift: Shift
     moment_degree: int
     field_degree: int
-    matrix: csc_array
+    size: int
+    blocks: tuple[Block, ...]
+    largest: FloatArray
 
     def apply(self, moments: ComplexArray) -> ComplexArray:
-        """Coefficients (k, ...) of the fields int K dmu of measures with ``moments`` (k, ...)."""
+        """Coefficients (k, n) of the fields int K dmu of measures with ``moments`` (k, m)."""
         parts = np.ascontiguousarray(moments).view(np.float64)
-        found = np.ascontiguousarray((self.matrix @ np.ascontiguousarray(parts.T)).T)
+        found = np.zeros((len(parts), self.size))
+        for rows, columns, entries in self.blocks:
+            found[:, rows] = parts[:, columns] @ entries
         coefficients: ComplexArray = found.view(np.complex128)
         return coefficients
 
     def largest_terms(self, moments: ComplexArray) -> float:
         """Bound of the sum over b of |T_ab f_b| for all a, f the parts of ``moments``."""
-        parts = np.abs(np.ascontiguousarray(moments).view(np.float64))
-        return float(self._largest @ parts)
-
-    @cached_property
-    def _largest(self) -> FloatArray:
-        """The largest |T_ab| of each b."""
-        return np.asarray(np.abs(self.matrix).max(axis=0).toarray().ravel())
+        return float(self.largest @ np.abs(np.ascontiguousarray(moments).view(float)))
 
 
 def transfer(head: Attention, geometry: Geometry) -> Transfer:
@@ -123,10 +137,15 @@ def _resolve(head: Attention, geometry: Geometry) -> Transfer:
     shift, limit = Shift(head), geometry.max_degree
     inner = outer = head.band_limit(geometry) - 1
     while True:
-        found = _sample_kernel(shift, geometry, inner=inner, outer=outer)
-        left_out = 0.0 if shift.is_constant else _last_share(found, geometry)
-        if left_out <= (NEGLIGIBLE if outer < limit else RESOLVED_TOLERANCE):
-            return found
+        matrix = np.abs(found := _sample_kernel(shift, geometry, inner, outer))
+        degrees = np.repeat(geometry.degrees(outer), 2)
+        # What is left out is as large as the last two degrees.
+        last = matrix[degrees >= outer - 1].max() / matrix.max()
+        allowed = NEGLIGIBLE if outer < limit else RESOLVED_TOLERANCE
+        if shift.is_constant or last <= allowed:
+            blocks = _split_in_blocks(found, degrees)
+            largest = matrix.max(axis=0)
+            return Transfer(shift, inner, outer, len(found), blocks, largest)
         wider = int(GROWTH * outer) + 1
         if outer == limit:
             raise ValueError(
@@ -136,16 +155,23 @@ def _resolve(head: Attention, geometry: Geometry) -> Transfer:
         outer = min(wider, limit)
 
 
-def _last_share(found: Transfer, geometry: Geometry) -> float:
-    """Largest entry of the last two degrees in x, as a share of the largest of all."""
-    degrees = np.repeat(geometry.degrees(found.field_degree), 2)
-    last = found.matrix[degrees >= found.field_degree - 1]
-    return float(np.abs(last).max() / np.abs(found.matrix).max())
+def _split_in_blocks(matrix: FloatArray, degrees: IntArray) -> tuple[Block, ...]:
+    """The entries that are not negligible, by rows of even and of odd ``degrees``."""
+    is_large = np.abs(matrix) > NEGLIGIBLE * np.abs(matrix).max()
+    order = np.lexsort((degrees, degrees % 2))
+    order = order[is_large.any(axis=1)[order]]
+    blocks = []
+    for rows in np.array_split(order, 2 * (1 + len(order) // ROWS)):
+        columns = np.flatnonzero(is_large[rows].any(axis=0))
+        entries = np.ascontiguousarray(matrix[np.ix_(rows, columns)].T)
+        blocks.append(Block(rows, columns, entries))
+    return tuple(blocks)
 
 
 def _sample_kernel(
-    shift: Shift, geometry: Geometry, *, inner: int, outer: int
-) -> Transfer:
+    shift: Shift, geometry: Geometry, inner: int, outer: int
+) -> FloatArray:
+    """T, of moments up to the degree ``inner`` and coefficients up to ``outer``."""
     head = shift.head
     senders, receivers = geometry.with_degree(inner), geometry.with_degree(outer)
     points = receivers.points.reshape(-1, geometry.dimension)
@@ -168,11 +194,8 @@ def _sample_kernel(
         found = senders.moments(kernel.reshape(senders.shape) * shares, inner)
         row[:] = (found * weights).view(np.float64)
     shares = receivers.areas / receivers.areas.sum()
-    entries = np.array(
-        [
-            receivers.moments(column.reshape(receivers.shape) * shares, outer)
-            for column in rows.T
-        ]
-    ).view(np.float64)
-    entries[np.abs(entries) < NEGLIGIBLE * np.abs(entries).max()] = 0.0
-    return Transfer(shift, inner, outer, csc_array(entries.T))
+    coefficients = [
+        receivers.moments(column.reshape(receivers.shape) * shares, outer)
+        for column in rows.T
+    ]
+    return np.array(coefficients).view(np.float64).T
