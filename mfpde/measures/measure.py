@@ -51,9 +51,7 @@ class Atoms(Shown):
         masses: ArrayLike | None = None,
         covariances: ArrayLike | None = None,
     ) -> None:
-        given = real_array("points", points)
-        is_empty = given.size == 0 and given.ndim == 2
-        unit = given if is_empty else unit_vectors("points", given)
+        unit = unit_vectors("points", points)
         count = len(unit)
         equal = np.full(count, 1.0 / max(count, 1))
         weights = equal if masses is None else real_array("masses", masses)
