@@ -61,12 +61,16 @@ def test_sampled_converges_like_one_over_root_n(bump):
     assert rate(sizes, errors) == pytest.approx(0.5, abs=0.1)
 
 
-def test_sampled_passes_the_kolmogorov_smirnov_test(bump):
-    n = 20_000
-    distribution = AngularDistribution.of(bump)
-    levels = distribution.cdf(np.sort(angles_of(sampled(bump, n, seed=3).points)))
-    distance = np.abs(levels - (np.arange(n) + 0.5) / n).max()
-    assert distance < 1.95 / np.sqrt(n)  # exceeded with probability 1e-3
+def passes_the_kolmogorov_smirnov_test(levels):
+    """Whether they are as uniform as random ones are, except with the probability 1e-3."""
+    even = (np.arange(len(levels)) + 0.5) / len(levels)
+    return np.abs(np.sort(levels) - even).max() < 1.95 / np.sqrt(len(levels))
+
+
+def test_sampled_points_have_the_distribution(bump):
+    angles = angles_of(sampled(bump, 20_000, seed=3).points)
+    levels = AngularDistribution.of(bump).cdf(angles)
+    assert passes_the_kolmogorov_smirnov_test(levels)
 
 
 def test_sampled_atoms_fall_on_the_atoms_with_their_shares():
@@ -180,12 +184,10 @@ def test_sampled_sphere_converges_like_one_over_root_n(cap):
     assert (np.array(better) < np.array(errors) / [1.5, 3, 6, 12]).all()
 
 
-def test_sampled_sphere_passes_the_kolmogorov_smirnov_test(cap):
-    n = 20_000
-    heights = np.sort(sampled(cap, n, seed=3).points @ AXIS)
+def test_sampled_points_of_the_sphere_have_the_distribution(cap):
+    heights = sampled(cap, 20_000, seed=3).points @ AXIS
     levels = np.expm1(SHARPNESS * (heights + 1)) / np.expm1(2 * SHARPNESS)
-    distance = np.abs(levels - (np.arange(n) + 0.5) / n).max()
-    assert distance < 1.95 / np.sqrt(n)  # exceeded with probability 1e-3
+    assert passes_the_kolmogorov_smirnov_test(levels)
 
 
 def test_points_stay_in_the_cells_that_have_mass():
