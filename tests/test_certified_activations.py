@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from random_points import random_points
 from scipy.special import expit, spence
 
 import mfpde
-from mfpde.arrays import FloatArray
 from mfpde.stationary.external_bounds import external_bounds
 from mfpde.terms.activations import Activation, ActivationBounds, Strip
 
@@ -54,13 +54,6 @@ BENT = Activation(
 OWN = [SHIFTED, SINE, SOFTPLUS, STEEP, BENT]
 
 
-def random_points(
-    generator: np.random.Generator, count: int, dimension: int
-) -> FloatArray:
-    points = generator.standard_normal((count, dimension))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
-
-
 def random_equation(
     generator: np.random.Generator, activation: Activation, dimension: int
 ) -> mfpde.MeanFieldEquation:
@@ -86,15 +79,15 @@ def test_no_measure_is_below_the_certified_bounds(activation, dimension):
     for _ in range(4):
         equation = random_equation(generator, activation, dimension)
         found = mfpde.minimize(equation, grid)
-        other = mfpde.Atoms(random_points(generator, 3, dimension))
+        other = mfpde.Atoms(random_points(3, dimension, generator))
         bound = mfpde.certificate(equation, other)
-        everywhere = random_points(generator, 20_000, dimension)
+        everywhere = random_points(20_000, dimension, generator)
         assert equation.first_variation(other, everywhere).min() >= bound.floor
         assert bound.lower_bound <= found.energy
         assert 0 <= found.gap < 1e-9
         for _ in range(20):
             count = int(generator.integers(1, 5))
-            points = random_points(generator, count, dimension)
+            points = random_points(count, dimension, generator)
             rival = mfpde.Atoms(points, generator.dirichlet(np.ones(count)))
             assert equation.energy(rival) >= found.lower_bound
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from random_points import random_points
 
 from mfpde import Atoms, Attention, MeanFieldEquation
 from mfpde.geometry.arcs import logarithms, moved_to, tangent_frames
@@ -19,11 +20,6 @@ SEEDS = st.integers(0, 10_000)
 WIDTHS = st.floats(1e-7, 0.2)
 
 
-def random_points(generator, count, dimension):
-    points = generator.standard_normal((count, dimension))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
-
-
 def random_covariances(generator, positions, width):
     result = []
     for basis in tangent_frames(positions):
@@ -36,7 +32,7 @@ def random_covariances(generator, positions, width):
 @given(DIMENSIONS, SEEDS, WIDTHS)
 def test_a_cloud_has_its_mean_and_covariance(dimension, seed, width):
     generator = np.random.default_rng(seed)
-    positions = random_points(generator, 3, dimension)
+    positions = random_points(3, dimension, generator)
     covariances = random_covariances(generator, positions, width)
     points = cloud_points(positions, covariances)
     assert points.shape == (3, 2 * (dimension - 1), dimension)
@@ -54,7 +50,7 @@ def test_a_cloud_has_its_mean_and_covariance(dimension, seed, width):
 def test_any_cloud_has_a_regular_form(dimension, seed, width):
     generator = np.random.default_rng(seed)
     size = 2 * (dimension - 1)
-    centres = random_points(generator, 2, dimension)
+    centres = random_points(2, dimension, generator)
     steps = 0.3 * width * generator.standard_normal((2, size, dimension))
     points = centres[:, np.newaxis] + steps
     points /= np.linalg.norm(points, axis=2, keepdims=True)
@@ -76,7 +72,7 @@ def test_a_point_stays_a_point():
 @given(DIMENSIONS, SEEDS)
 def test_logarithm_and_exponential_are_inverse(dimension, seed):
     generator = np.random.default_rng(seed)
-    start, ends = np.split(random_points(generator, 5, dimension), [1])
+    start, ends = np.split(random_points(5, dimension, generator), [1])
     start = start[0]
     steps = logarithms(start, ends)
     # The direction is that of end - (start.end) start, of length sin: rounding over sin.
@@ -92,7 +88,7 @@ def test_logarithm_and_exponential_are_inverse(dimension, seed):
 @given(DIMENSIONS, SEEDS, WIDTHS)
 def test_joining_keeps_mass_mean_and_covariance(dimension, seed, width):
     generator = np.random.default_rng(seed)
-    centre = random_points(generator, 1, dimension)[0]
+    centre = random_points(1, dimension, generator)[0]
     points = centre + 0.1 * width * generator.standard_normal((12, dimension))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     masses = generator.uniform(0.1, 1, 12)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_points import random_points
 from scipy.integrate import solve_ivp
 from scipy.special import iv, ive
 
@@ -28,13 +29,8 @@ def head_equation(bilinear, value=None, *, beta=3.0, direction="descent", **kwar
     return MeanFieldEquation(head, direction=direction)
 
 
-def random_points(generator, count, dimension):
-    points = generator.standard_normal((count, dimension))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
-
-
 def smooth_density(geometry, seed):
-    centres = random_points(np.random.default_rng(seed), 3, geometry.dimension)
+    centres = random_points(3, geometry.dimension, seed)
     return mfpde.Density.from_function(
         geometry, lambda x: 1 + sum(np.exp(2 * (x @ centre)) for centre in centres)
     )
@@ -73,7 +69,7 @@ def test_velocity_is_that_of_direct_quadrature(
         bilinear[:, 0] = 0.0
     bilinear *= 1.2 / np.linalg.norm(bilinear, 2)
     density = smooth_density(geometry, seed)
-    points = random_points(generator, 20, dimension)
+    points = random_points(20, dimension, generator)
     equation = head_equation(bilinear, value, beta=beta, normalized=normalized)
     expected = -by_quadrature(
         density,
@@ -128,7 +124,7 @@ def test_velocity_of_the_uniform_measure_in_closed_form():
         dimension = geometry.dimension
         bilinear, value = generator.standard_normal((2, dimension, dimension))
         beta = 3.0
-        x = random_points(generator, 30, dimension)
+        x = random_points(30, dimension, generator)
         z = beta * x @ bilinear
         r = np.linalg.norm(z, axis=1)
         if dimension == 2:
@@ -152,7 +148,7 @@ def test_low_temperature_on_the_circle():
     """beta |D| = 1000: the softmax keeps its digits where logits are small."""
     bilinear = np.diag([1.0, 0.5])
     density = smooth_density(Circle(2048), 4)
-    points = random_points(np.random.default_rng(1), 50, 2)
+    points = random_points(50, 2, 1)
     for value in (None, np.array([[0.3, -1.0], [0.7, 0.2]])):
         equation = head_equation(bilinear, value, beta=1000.0, normalized=True)
         matrix = bilinear if value is None else value
@@ -182,7 +178,7 @@ def test_rotated_matrices_rotate_the_flow(normalized):
     for dimension in (2, 3, 5):
         bilinear, value = generator.standard_normal((2, dimension, dimension))
         rotation, _ = np.linalg.qr(generator.standard_normal((dimension, dimension)))
-        atoms = Atoms(random_points(generator, 6, dimension), np.full(6, 1 / 6))
+        atoms = Atoms(random_points(6, dimension, generator), np.full(6, 1 / 6))
         turned = Atoms(atoms.points @ rotation.T, atoms.masses)
         equation = head_equation(bilinear, value, normalized=normalized)
         other = head_equation(
@@ -392,7 +388,7 @@ def test_derivatives_between_atoms_are_those_of_the_velocity(normalized):
     for dimension in (2, 3, 4):
         bilinear, value = generator.standard_normal((2, dimension, dimension))
         equation = head_equation(bilinear, value, normalized=normalized)
-        points = random_points(generator, 4, dimension)
+        points = random_points(4, dimension, generator)
         masses = np.array([0.1, 0.2, 0.3, 0.4])
         frames = tangent_frames(points)
         found = field_derivatives(equation, points, masses)

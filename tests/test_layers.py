@@ -12,6 +12,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_points import random_points
 from scipy.linalg import expm
 
 import mfpde
@@ -58,11 +59,6 @@ def quadratic(dimension: int, duration: float):
         return mfpde.MeanFieldEquation(neurons, direction="ascent")
 
     return sampled
-
-
-def random_points(count: int, dimension: int, seed: int) -> np.ndarray:
-    points = np.random.default_rng(seed).standard_normal((count, dimension))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 # Times and indices ------------------------------------------------------------------------

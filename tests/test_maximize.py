@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from random_points import random_points
 
 import mfpde
 from mfpde.stationary.maximization import cells_of
@@ -15,11 +16,6 @@ def ascent(*terms, beta=3.0):
 
 def relu(directions, weights):
     return mfpde.maximize(ascent(mfpde.Perceptron(directions, weights)))
-
-
-def random_points(count, dimension, seed):
-    points = np.random.default_rng(seed).standard_normal((count, dimension))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def climbed(perceptron, dimension, seed):

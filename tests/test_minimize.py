@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_points import random_points
 from scipy.optimize import brentq
 from scipy.special import ive
 
@@ -33,11 +34,6 @@ def random_equation(beta, dimension, scale, *, seed=0, activation="relu"):
         2 * dimension, dimension, seed=seed, scale=scale, activation=activation
     )
     return descent(beta, perceptron)
-
-
-def random_points(count, dimension, seed):
-    points = np.random.default_rng(seed).standard_normal((count, dimension))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def one_neuron(weight, dimension=2, beta=LADDER_BETA):

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from random_points import random_points
 from scipy.special import expit
 
 import mfpde
@@ -27,11 +28,6 @@ def neurons(dimension, *, vector=False, activation="gelu", **given):
         biases=generator.standard_normal(4),
         **given,
     )
-
-
-def random_points(count, dimension):
-    points = np.random.default_rng(0).standard_normal((count, dimension))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("vector", [False, True])

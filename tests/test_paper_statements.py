@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_points import random_points
 
 import mfpde
 from mfpde import theory
@@ -29,11 +30,6 @@ from validation.theorems.witness import residual
 CIRCLE = mfpde.Circle(256)
 ANGLES = 2 * np.pi * np.arange(256) / 256
 INDEFINITE = np.array([[0.9, 0.4], [0.4, -0.5]])
-
-
-def random_unit(rng: np.random.Generator, count: int, dimension: int) -> Array:
-    points = rng.standard_normal((count, dimension))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 # Atoms: Theorems 3.1 to 3.3, Remarks 3.4, 5.4 and 5.5
@@ -99,7 +95,7 @@ def test_random_neurons_hold_no_fixed_ring_at_rest_whatever_their_weights(
     def left(points: Array) -> float:
         measure = mfpde.Atoms(points)
         force = -attention.velocity(measure, points).ravel()
-        neurons = mfpde.Perceptron(random_unit(rng, 4, 3), np.ones(4), activation)
+        neurons = mfpde.Perceptron(random_points(4, 3, rng), np.ones(4), activation)
         alone = [
             mfpde.Perceptron([row], [1.0], activation).drift(points).ravel()
             for row in neurons.directions
@@ -153,7 +149,7 @@ def test_a_density_ends_in_atoms_at_rest(normalized, matrix, direction) -> None:
 def test_polished_atoms_of_softmax_are_critical_for_log_z_and_v(rng) -> None:
     """(2.9): grad(log Z + (beta/2) v) = 0 at the atoms, from Z and V alone."""
     beta = 4.0
-    neurons = mfpde.Perceptron(random_unit(rng, 3, 2), [0.5, 0.7, 0.4], "gelu")
+    neurons = mfpde.Perceptron(random_points(3, 2, rng), [0.5, 0.7, 0.4], "gelu")
     equation = mfpde.MeanFieldEquation(
         mfpde.Attention(beta, normalized=True), neurons, direction="ascent"
     )
@@ -235,7 +231,7 @@ def test_the_interaction_is_even_exactly_for_symmetric_measures(
 ) -> None:
     """Lemma 5.1 (ii)."""
     rng = np.random.default_rng(seed)
-    points, at = random_unit(rng, 3, dimension), random_unit(rng, 40, dimension)
+    points, at = random_points(3, dimension, rng), random_points(40, dimension, rng)
     field = descent(3.0).first_variation
     both = mfpde.Atoms(np.concatenate([points, -points]))
     np.testing.assert_allclose(field(both, at), field(both, -at), atol=1e-15)
@@ -280,11 +276,11 @@ def test_a_cluster_is_as_wide_as_half_the_angle_of_concavity(beta) -> None:
 
 def test_the_odd_part_of_v_is_the_matrix_of_non_degeneracy(rng) -> None:
     """(6.2): v(x) - v(-x) = x^T D_C x on C, constant iff D_C is a multiple of I."""
-    neurons = mfpde.Perceptron(random_unit(rng, 4, 3), rng.standard_normal(4))
+    neurons = mfpde.Perceptron(random_points(4, 3, rng), rng.standard_normal(4))
     softmax = mfpde.Attention(3.0, normalized=True)
     equation = mfpde.MeanFieldEquation(softmax, neurons, direction="ascent")
     found = theory.non_degeneracy(equation)
-    points = random_unit(rng, 4000, 3)
+    points = random_points(4000, 3, rng)
     odd = 2 * (neurons.value(points) - neurons.value(-points))
     signs = np.sign(points @ neurons.directions.T)
     for row, deviation in zip(found.signs, found.deviations, strict=True):
@@ -324,7 +320,7 @@ def test_no_density_has_the_z_of_a_component_unless_it_is_constant(weights) -> N
 def test_energy_is_strictly_convex(rng) -> None:
     equation = random_descent(4.0, 3, 1.0, seed=2, activation="relu")
     for _ in range(20):
-        one, other = (random_unit(rng, 5, 3) for _ in range(2))
+        one, other = (random_points(5, 3, rng) for _ in range(2))
         both = mfpde.Atoms(np.concatenate([one, other]))
         ends = [equation.energy(mfpde.Atoms(points)) for points in (one, other)]
         assert equation.energy(both) < np.mean(ends) - 1e-5

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from random_points import random_atoms
 from scipy.integrate import solve_ivp
 from scipy.stats import special_ortho_group
 
@@ -21,14 +22,6 @@ from validation.references.two_atoms import merge_time
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
 DIRECTIONS = [[1.0, 0.0], [0.6, 0.8]]
 WEIGHTS = [0.8, -0.5]
-
-
-def random_atoms(count=300, dimension=2, seed=0):
-    generator = np.random.default_rng(seed)
-    points = generator.standard_normal((count, dimension))
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
-    masses = generator.uniform(0.5, 1.5, count)
-    return Atoms(points, masses / masses.sum())
 
 
 def atoms_at(angles, masses=None):
@@ -77,7 +70,7 @@ EXTERNALS = [
 @pytest.mark.parametrize("direction", ["ascent", "descent"])
 def test_direct_and_spectral_velocity_and_energy_agree(attention, externals, direction):
     equation = MeanFieldEquation(attention, *externals, direction=direction)
-    atoms = random_atoms()
+    atoms = random_atoms(300)
     direct = velocities(equation, atoms, "direct")
     spectral = velocities(equation, atoms, "spectral")
     assert np.abs(spectral - direct).max() <= 1e-12 * max(1.0, np.abs(direct).max())
@@ -93,7 +86,7 @@ def test_several_attentions_add_up():
         Attention(0.0),
         Attention(3.0, kernel="unshifted"),
     )
-    atoms = random_atoms()
+    atoms = random_atoms(300)
     together = velocities(descent(*several), atoms, "spectral")
     one_by_one = sum(velocities(descent(a), atoms, "spectral") for a in several)
     np.testing.assert_allclose(together, one_by_one, atol=1e-12)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_points import random_atoms
 from scipy.optimize import brentq
 
 import mfpde
@@ -22,13 +23,6 @@ USERS_OWN = (lambda z: np.sin(z) + z**3, lambda z: 1 - np.cos(z) + z**4 / 4)
 
 def on_circle(angles: Array, masses: Array | None = None) -> mfpde.Atoms:
     return mfpde.Atoms(np.stack([np.cos(angles), np.sin(angles)], axis=1), masses)
-
-
-def random_atoms(rng: np.random.Generator, count: int, dimension: int) -> mfpde.Atoms:
-    points = rng.standard_normal((count, dimension))
-    masses = rng.uniform(0.5, 1.5, count)
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
-    return mfpde.Atoms(points, masses / masses.sum())
 
 
 def nudged(atoms: mfpde.Atoms, size: float, seed: int = 0) -> mfpde.Atoms:
@@ -251,7 +245,7 @@ def test_hessian_is_the_second_derivative_of_the_energy(
         mfpde.Potential(lambda x: np.exp(x[..., 0]), exponential_gradient),
         direction="descent",
     )
-    atoms = random_atoms(rng, 4, dimension)
+    atoms = random_atoms(4, dimension, rng)
     field = field_derivatives(equation, atoms.points, atoms.masses)
     size = 4 * (dimension - 1)
     hessian = field.jacobian.reshape(size, size)
@@ -303,7 +297,7 @@ def test_jacobian_and_own_gradient_are_derivatives_of_the_velocity(
         mfpde.Perceptron(directions, weights, "gelu", biases=rng.standard_normal(2)),
         direction="descent",
     )
-    atoms = random_atoms(rng, 4, dimension)
+    atoms = random_atoms(4, dimension, rng)
     frames = tangent_frames(atoms.points)
     field = field_derivatives(equation, atoms.points, atoms.masses)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.polynomial.legendre import leggauss
+from random_points import random_points
 
 import mfpde
 from mfpde import Atoms, Attention, Circle, Density, MeanFieldEquation, Sphere, Zonal
@@ -34,11 +35,6 @@ def directly(points, sources, masses, *, beta, bilinear, value):
     means = weights / totals @ sources @ value.T
     drift = means - (means * points).sum(axis=1, keepdims=True) * points
     return drift, (peaks + np.log(totals))[:, 0] / beta
-
-
-def random_points(seed, count, dimension):
-    points = np.random.default_rng(seed).standard_normal((count, dimension))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def cells_of(density):
@@ -79,14 +75,14 @@ def test_fields_are_the_direct_sums_everywhere(geometry, beta, case, has_atoms):
     density = bump(geometry)
     measure, (sources, masses) = density, cells_of(density)
     if has_atoms:
-        atoms = Atoms(random_points(1, 2, d), [1e-3, 1e-40])
+        atoms = Atoms(random_points(2, d, 1), [1e-3, 1e-40])
         measure = mfpde.Measure(density, atoms)
         sources = np.concatenate([sources, atoms.points])
         masses = np.concatenate([masses, atoms.masses])
     equation = softmax(beta, bilinear, value)
     one = np.eye(d) if bilinear is None else bilinear
     matrices = {"bilinear": one, "value": one if value is None else value}
-    points = random_points(2, 40, d)
+    points = random_points(40, d, 2)
     drift, potential = directly(points, sources, masses, beta=beta, **matrices)
     assert np.abs(equation.velocity(measure, points) - drift).max() < 1e-9
     some = slice(None, None, 37)
@@ -103,7 +99,7 @@ def test_fields_are_the_direct_sums_everywhere(geometry, beta, case, has_atoms):
 
 
 def test_a_thousand_on_the_sphere():
-    density, points = bump(Sphere(256)), random_points(3, 50, 3)
+    density, points = bump(Sphere(256)), random_points(50, 3, 3)
     one = np.eye(3)
     drift, potential = directly(
         points, *cells_of(density), beta=1000.0, bilinear=one, value=one

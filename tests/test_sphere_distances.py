@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import ot
 import pytest
+from random_points import random_atoms
 from scipy.stats import special_ortho_group
 
 from mfpde.geometry import Sphere, Zonal
@@ -18,14 +19,6 @@ NORTH = np.array([0.0, 0.0, 1.0])
 AXIS = np.array([0.6, 0.0, 0.8])
 # Uniform to one atom on S^2; W2^2 is the mean of theta^2, (pi^2 - 4) / 2.
 UNIFORM_TO_ATOM = {1: np.pi / 2, 2: np.sqrt((np.pi**2 - 4) / 2)}
-
-
-def random_atoms(count, dimension, seed):
-    generator = np.random.default_rng(seed)
-    points = generator.standard_normal((count, dimension))
-    masses = generator.uniform(0.5, 1.5, count)
-    lengths = np.linalg.norm(points, axis=1, keepdims=True)
-    return Atoms(points / lengths, masses / masses.sum())
 
 
 def cap(center, sharpness=4.0, nlat=32):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from random_points import random_points
 from scipy.integrate import solve_ivp
 from scipy.stats import special_ortho_group
 
@@ -20,11 +21,6 @@ from validation.references.two_atoms import merge_time
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
 FIXED = {"time_step": 0.02}
 WEIGHTS = [0.8, -0.5]
-
-
-def random_points(count, dimension, seed=0):
-    points = np.random.default_rng(seed).standard_normal((count, dimension))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def random_atoms(count, dimension, seed=0):

@@ -14,6 +14,7 @@ from drawn import (
 )
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from random_points import random_points
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
@@ -62,11 +63,6 @@ def found(monkeypatch):
         return SimpleNamespace(clusters=(atom,), curves=(), place="")
 
     monkeypatch.setattr("mfpde.plotting.atoms.concentration", concentration)
-
-
-def random_points(count, seed=0):
-    points = np.random.default_rng(seed).standard_normal((count, 3))
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def timed_run(states, equation):
@@ -140,7 +136,7 @@ def test_sampled_values_cross_poles_and_the_meridian_zero():
     fine = bump(Sphere(128), [0.05, 0.02, 1.0], 4.0)
     centre = np.array([0.05, 0.02, 1.0]) / np.linalg.norm([0.05, 0.02, 1.0])
     points = np.concatenate(
-        [random_points(500), np.eye(3), points_at(np.array([0.001, 1.0]), -1e-17)]
+        [random_points(500, 3), np.eye(3), points_at(np.array([0.001, 1.0]), -1e-17)]
     )
     exact = np.exp(4 * (points @ centre - 1))
     exact *= fine.values.max() / np.exp(4 * (fine.geometry.points @ centre - 1)).max()
@@ -217,7 +213,7 @@ def test_map_shows_circles_directions_and_dead_zone(found):
     assert {"$a_{1}$", "$a_{2}$", "$a_{3}$", "θ = π/2", "φ = 0"} <= names
     (hatching,) = by_gid(ax, "dead zone")
     (path,) = hatching.get_paths()
-    points = random_points(500)
+    points = random_points(500, 3)
     is_dead = (PERCEPTRON.preactivations(points).max(axis=-1)) < 0
     clear = np.abs(PERCEPTRON.preactivations(points)).min(axis=-1) > 0.05
     shown = hatching.get_transform().transform_path(path)
@@ -235,7 +231,7 @@ def test_half_a_sphere_for_one_neuron_and_no_dead_zone_for_two_opposite():
 
 
 def test_atoms_land_at_their_places_with_area_proportional_to_mass(found):
-    points, masses = random_points(3), np.array([0.3, 0.15, 0.05])
+    points, masses = random_points(3, 3), np.array([0.3, 0.15, 0.05])
     density = Density(Sphere(32), np.full((32, 64), 0.5 / (4 * np.pi)))
     ax = plot_density(Measure(density, Atoms(points, masses)), equation=EQUATION).axes[
         0
@@ -259,7 +255,7 @@ def test_found_atoms_are_those_of_the_search():
 
 
 def test_particles_are_dots():
-    crowd = Atoms(random_points(500))
+    crowd = Atoms(random_points(500, 3))
     ax = plot_density(crowd).axes[0]
     (dots,) = by_gid(ax, "particles")
     assert np.allclose(dots.get_offsets(), places_of(crowd.points))
@@ -272,7 +268,7 @@ def test_particles_are_dots():
 
 
 def test_front_and_back_show_opposite_halves():
-    points = random_points(1000)
+    points = random_points(1000, 3)
     front, back = plot_globe(uniform(Sphere(32)), camera=FRONT).axes[:2]
     assert np.array_equal(seen(front, points), ~seen(back, points))
     # east is on the right, north is up
