@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.atoms.clusters import Clusters
 from mfpde.geometry import CellsNear, Geometry
-from mfpde.geometry.arcs import logarithms, moved_to, tangent_frames
+from mfpde.geometry.arcs import logarithms, moved_to, tangent_frames, velocity_gradients
 from mfpde.measures.clouds import Cluster, moments_about
 
 REACH_CELLS = 0.7
@@ -50,21 +50,13 @@ class Cells:
         if len(centres) == 0:
             return np.empty(0)
         reach = REACH_CELLS * self.geometry.spacing
-        basis = tangent_frames(centres)
-        # Ends ahead and behind along each direction, (2, n, d - 1, d).
-        middle, steps = np.cos(reach) * centres[:, np.newaxis], np.sin(reach) * basis
-        ends = np.stack([middle + steps, middle - steps])
-        speeds = self.velocity_at(ends.reshape(-1, centres.shape[1]))
-        ahead, behind = speeds.reshape(ends.shape)
-        gradients = np.einsum("nai,nbi->nab", ahead - behind, basis)
-        # Along the arc the tangent turns with it: cos(reach) e -+ sin(reach) x.
-        along = np.arange(basis.shape[1])
-        gradients[:, along, along] *= np.cos(reach)
-        turned = np.einsum("nai,ni->na", ahead + behind, centres)
-        gradients[:, along, along] -= np.sin(reach) * turned
+        frames = tangent_frames(centres)
+        _, gradients = velocity_gradients(
+            self.velocity_at, centres, frames=frames, step=reach
+        )
         if centres.shape[1] == 2:
-            return np.asarray(gradients[:, 0, 0] / (2 * reach))
-        return np.asarray(np.linalg.eigvals(gradients).real.max(axis=1) / (2 * reach))
+            return np.asarray(gradients[:, 0, 0])
+        return np.asarray(np.linalg.eigvals(gradients).real.max(axis=1))
 
     def take_contracted(
         self, centres: FloatArray, radius: float, least: float = 0.0

@@ -119,19 +119,19 @@ def velocity_gradients(
     frames: FloatArray,
     step: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Velocity (n, 2) on S^2 and its gradient (n, 2, 2), d_b v_a at [a, b].
+    """Velocity (n, d - 1) and its gradient (n, d - 1, d - 1), d_b v_a at [a, b].
 
     By central differences of v = ``velocity_at(points)`` over great arcs of length ``step`` h,
 
         d_b v_a = (v(Exp(h e_b)) - v(Exp(-h e_b))) . e_a / 2h,    over cos h for a = b
 
-    (the tangent to the arc turns by h), with components along the tangents e in ``frames``
-    (n, 2, 3).
+    (the tangent turns by h), with components along the tangents e in ``frames`` (n, d - 1, d).
     """
     steps = step * np.concatenate([0 * frames[:, :1], frames, -frames], axis=1)
-    places = exponential_map(np.repeat(points, 5, axis=0), steps.reshape(-1, 3))
-    vectors = velocity_at(places).reshape(len(points), 5, 3)
+    places = exponential_map(points[:, np.newaxis], steps)
+    vectors = velocity_at(places.reshape(-1, points.shape[1])).reshape(places.shape)
     along = np.einsum("nai,nbi->nab", frames, vectors)
-    gradient = (along[..., 1:3] - along[..., 3:]) / (2 * step)
-    gradient[:, [0, 1], [0, 1]] /= np.cos(step)
+    ahead, behind = np.split(along[..., 1:], 2, axis=-1)
+    gradient = (ahead - behind) / (2 * step)
+    np.einsum("naa->na", gradient)[:] /= np.cos(step)
     return along[..., 0], gradient
