@@ -154,7 +154,6 @@ def solve_particles(
             "evaluations": motion.velocity.evaluations,
             "wall_seconds": time.perf_counter() - began_at,
             "version": __version__,
-            **({"layers": len(layers)} if layers is not None else {}),
         },
         layers=layers,
     )

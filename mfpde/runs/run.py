@@ -114,9 +114,7 @@ class Run(Printed):
 
         None where it is not known.
         """
-        if self.layers is None:
-            return self.equation
-        return self.layers.equation_before(time)
+        return None if self.dynamics is None else self.dynamics.equation_before(time)
 
     @property
     def energies(self) -> FloatArray:
@@ -201,21 +199,13 @@ class Run(Printed):
         return call_above(DATASET, self)
 
     @property
-    def layer_count(self) -> int:
-        """Number of layers, also of a stored run whose layers are not known; 0 without any."""
-        known = 0 if self.layers is None else len(self.layers)
-        return int(self.statistics.get("layers", known))
-
-    @property
     def facts(self) -> dict[str, str]:
         """What was solved and how it ended: equation, grid, end, steps, drift and energies."""
         dynamics, numbers, found = self.dynamics, self.statistics, {}
         if self.layers is not None:
             reached = self.layers.index_before(self.final_time) + 1
-            depth = f"{self.layer_count} of depth {self.layers.depth:g}"
+            depth = f"{len(self.layers)} of depth {self.layers.depth:g}"
             found["layers"] = f"{depth}; the last that was reached, number {reached}"
-        elif self.layer_count:
-            found["layers"] = f"{self.layer_count}, some with the user's own functions"
         found["equation"] = "not stored (it has the user's own functions)"
         if self.equation is not None:
             found["equation"] = self.equation.description

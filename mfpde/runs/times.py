@@ -118,11 +118,8 @@ def _divide(ends: FloatArray, intervals: int) -> FloatArray:
     """Divide pieces between ``ends`` into equal intervals, about so many in all."""
     shares = np.diff(ends) / (ends[-1] - ends[0])
     counts = np.maximum(np.rint(intervals * shares).astype(int), 1)
-    pieces = [
-        np.linspace(begin, end, count, endpoint=False)
-        for begin, end, count in zip(ends[:-1], ends[1:], counts, strict=True)
-    ]
-    return np.append(np.concatenate(pieces), ends[-1])
+    pieces = map(np.linspace, ends[:-1], ends[1:], counts + 1)
+    return np.unique(np.concatenate([*pieces]))
 
 
 def _check_times(save_at: ArrayLike, start_time: float, t_end: float) -> FloatArray:

@@ -118,10 +118,10 @@ class Recorder:
     ) -> Run:
         """Return the record as the result of the run, which is finished."""
         states = list(self.states)
+        track = None if self.tracker is None else self.tracker.track
         if self.times and self.times[-1] == final_time:
             states[-1] = final
         names = self.rows[0].keys() if self.rows else ()
-        track = None if self.tracker is None else self.tracker.track
         run = Run(
             equation=self.equation,
             times=np.array(self.times),
@@ -131,7 +131,7 @@ class Recorder:
             final=final,
             final_time=final_time,
             statistics=statistics,
-            events=tuple(self.events or (() if track is None else track.events)),
+            events=tuple(self.events or (track.events if track else ())),
             track=track,
             quantities=self.quantities,
             layers=self.layers,

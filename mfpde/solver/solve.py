@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
+    Dynamics,
     Layers,
     checked_dynamics,
     largest_degree,
@@ -209,31 +211,34 @@ def solve(
         reason = loop.run()
     statistics, ended = loop.statistics, loop.final_time
     if reason.kind not in UNFINISHED:
-        looks = (
-            lambda: describe_unstable_symmetry(
-                dynamics, measure, solve, start_time, ended
-            ),
-            lambda: describe_half_stable_mass(
-                dynamics, recorder.times, recorder.states
-            ),
-        )
-        if notes := [note for look in looks if (note := find_note(look))]:
-            statistics["notes"] = notes
+        notes = find_notes(dynamics, measure, start_time, ended, recorder)
+        statistics |= {"notes": notes} if notes else {}
     run = recorder.finish(reason, loop.final, ended, statistics=statistics)
     for note in run.notes:
         warnings.warn(note, stacklevel=2)
     return run
 
 
-def find_note(look: Callable[[], str | None]) -> str | None:
-    """Return what to know before one believes the result, if there is anything.
+def find_notes(
+    dynamics: Dynamics, start: Measure, begun: float, ended: float, recorder: Recorder
+) -> list[str]:
+    """Return what to know before one believes the result.
 
     What cannot be judged, as where numbers overflow, has no note: no run that has ended well is
     lost to it.
     """
-    with np.errstate(all="ignore"), suppress(ValueError, ArithmeticError, MemoryError):
-        return look()
-    return None
+    saved = recorder.times, recorder.states
+    notes: list[str | None] = []
+    for look in (
+        partial(describe_unstable_symmetry, dynamics, start, solve, begun, ended),
+        partial(describe_half_stable_mass, dynamics, *saved),
+    ):
+        with (
+            suppress(ValueError, ArithmeticError, MemoryError),
+            np.errstate(all="ignore"),
+        ):
+            notes.append(look())
+    return [note for note in notes if note is not None]
 
 
 @contextmanager

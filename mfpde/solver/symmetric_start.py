@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import null_space
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
@@ -161,9 +162,9 @@ def find_symmetry(externals: Iterable[ExternalTerm]) -> Symmetry | None:
         vectors += [] if neurons.is_gradient else [*neurons.weights]
     if not vectors:
         return Symmetry()
-    _, sizes, axes = np.linalg.svd(np.array([*vectors, 0 * vectors[0]]))
-    free = len(axes) - int((sizes > SAME * sizes[0]).sum())
-    if free == 0:
+    across = null_space(np.array(vectors), rcond=SAME).T
+    if len(across) == 0:
         return None
-    # The axis of rotations is that of the vectors, a normal is the one that they do not have.
-    return Symmetry(axes[-1], is_reflection=True) if free == 1 else Symmetry(axes[0])
+    if len(across) == 1:
+        return Symmetry(across[0], is_reflection=True)
+    return Symmetry(null_space(across)[:, 0])

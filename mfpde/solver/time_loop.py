@@ -276,7 +276,7 @@ class TimeLoop:
     @property
     def statistics(self) -> dict[str, Any]:
         """How the run was computed: names, counts and times."""
-        now, phase, layers = self.now, self.transport.smooth_phase, self.recorder.layers
+        now, phase = self.now, self.transport.smooth_phase
         has_left = phase and now.state.phase != SMOOTH
         return {
             "method": self.method.scheme.name,
@@ -287,7 +287,6 @@ class TimeLoop:
             "last_step": float(now.last_step),
             **({f"{phase}_until": now.smooth_until} if has_left else {}),
             "wall_seconds": self.seconds,
-            **({} if layers is None else {"layers": len(layers)}),
         }
 
     @property
