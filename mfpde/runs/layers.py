@@ -77,30 +77,25 @@ class Layers:
         *,
         seed: int | None = None,
     ) -> None:
-        # Users hand over other things too.
-        given: object = layers
-        if not isinstance(given, Iterable):
+        if not isinstance(layers, Iterable):
             raise ValueError(
-                f"layers = {shown(given)} must be a list of pairs (equation, duration)"
+                f"layers = {shown(layers)} must be a list of pairs (equation, duration)"
             )
-        pairs = [_checked(index, pair) for index, pair in enumerate(given)]
+        pairs = [_check_pair(index, pair) for index, pair in enumerate(layers)]
         if not pairs:
             raise ValueError(
                 "layers is empty: at least one pair (equation, duration) is needed"
             )
-        durations = np.array([pair.duration for pair in pairs])
-        _check_dimensions([pair.equation for pair in pairs])
-        shortest = int(durations.argmin())
-        depth = math.fsum(durations)
-        if durations[shortest] <= SLIVER * depth:
+        equations, durations = zip(*pairs, strict=True)
+        _check_dimensions(equations)
+        shortest, depth = min(durations), math.fsum(durations)
+        if shortest <= SLIVER * depth:
             raise ValueError(
-                f"layers[{shortest}]: duration = {durations[shortest]:g} must be more than "
-                f"{SLIVER:g} of the total depth, {depth:g}"
+                f"layers[{durations.index(shortest)}]: duration = {shortest:g} must be more "
+                f"than {SLIVER:g} of the total depth, {depth:g}"
             )
-        if seed is not None:
-            seed = whole_number("seed", seed, at_least=0)
-        object.__setattr__(self, "equations", tuple(pair.equation for pair in pairs))
-        object.__setattr__(self, "durations", read_only(durations))
+        object.__setattr__(self, "equations", equations)
+        object.__setattr__(self, "durations", read_only(np.array(durations)))
         object.__setattr__(self, "seed", seed)
 
     @classmethod
@@ -209,7 +204,7 @@ Dynamics: TypeAlias = MeanFieldEquation | Layers
 """What a run can solve: one equation, or layers of several."""
 
 
-def _checked(index: int, pair: object) -> Layer:
+def _check_pair(index: int, pair: object) -> Layer:
     if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
         raise ValueError(
             f"layers[{index}] = {shown(pair)} must be a pair (equation, duration)"
@@ -229,14 +224,18 @@ def _checked(index: int, pair: object) -> Layer:
 
 def _check_dimensions(equations: Sequence[MeanFieldEquation]) -> None:
     """Raise ``ValueError`` unless all layers that name a dimension name the same."""
-    all_terms = [(k, term) for k, one in enumerate(equations) for term in one.terms]
-    dimensions = [(k, getattr(term, "dimension", None)) for k, term in all_terms]
-    named = [pair for pair in dimensions if pair[1] is not None]
+    named = [
+        (index, dimension)
+        for index, equation in enumerate(equations)
+        for term in equation.terms
+        if (dimension := getattr(term, "dimension", None)) is not None
+    ]
     for index, dimension in named:
-        if dimension != named[0][1]:
+        first, known = named[0]
+        if dimension != known:
             raise ValueError(
-                f"layers[{index}] lives in dimension {dimension}, but "
-                f"layers[{named[0][0]}] in dimension {named[0][1]}: all must have the same"
+                f"layers[{index}] lives in dimension {dimension}, but layers[{first}] in "
+                f"dimension {known}: all must have the same"
             )
 
 
