@@ -145,9 +145,9 @@ class Run(Printed):
         wanted = real_number("time", time)
         if not len(self.times):
             raise ValueError("the run has no saved states; its last one is run.final")
-        index = int(np.abs(self.times - wanted).argmin())
-        if abs(self.times[index] - wanted) <= SAME_TIME * max(abs(wanted), SAME_TIME):
-            return self.states[index]
+        away = np.abs(self.times - wanted)
+        if away.min() <= SAME_TIME * max(abs(wanted), SAME_TIME):
+            return self.states[int(away.argmin())]
         after = int(np.searchsorted(self.times, wanted))
         near = ", ".join(f"{t:.9g}" for t in self.times[max(after - 1, 0) : after + 1])
         raise ValueError(

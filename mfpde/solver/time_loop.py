@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,11 @@ from mfpde.version import __version__
 SMALLEST_STEP = 1e-13
 
 
+@dataclass(eq=False)
 class TimeLoop:
     """The loop of steps, which always holds the last finite state.
 
-    Parameters
+    Attributes
     ----------
     method
         How steps are made.
@@ -41,25 +42,17 @@ class TimeLoop:
         Times of all saves, increasing.
     conditions
         What may stop the run; what judges rest may do so in the last stage alone.
-
-    Attributes
-    ----------
     now
         The present moment; steps change it.
     """
 
-    def __init__(
-        self,
-        method: Method,
-        stages: tuple[Stage, ...],
-        recorder: Recorder,
-        save_times: FloatArray,
-        conditions: tuple[StoppingCondition, ...],
-    ) -> None:
-        self.method, self.stages = method, stages
-        self.recorder, self.conditions = recorder, conditions
-        self.save_times = [*save_times.tolist(), np.inf]
-        self.began_at = time.monotonic()
+    method: Method
+    stages: tuple[Stage, ...]
+    recorder: Recorder
+    save_times: FloatArray
+    conditions: tuple[StoppingCondition, ...]
+    now: Checkpoint = field(init=False)
+    began_at: float = field(default_factory=time.monotonic)
 
     def start(self, measure: Measure, start_time: float) -> None:
         """Stand at the start of a run."""
@@ -170,7 +163,13 @@ class TimeLoop:
         end = self.stages[self.now.stage].end
         if self.transport.crosses_saves(self.now.state):
             return end
-        return float(min(self.save_times[self.now.saves], end))
+        return min(self.next_save, end)
+
+    @property
+    def next_save(self) -> float:
+        """Time of the next save; inf after the last."""
+        times, saves = self.save_times, self.now.saves
+        return float(times[saves]) if saves < len(times) else np.inf
 
     def _take_step(self) -> StopReason | None:
         """Take one step, repeated with smaller ones until it is accurate."""
@@ -247,13 +246,13 @@ class TimeLoop:
 
     def _save_if_due(self) -> None:
         """Save the present state if its time has come."""
-        if self.now.time >= self.save_times[self.now.saves]:
+        if self.now.time >= self.next_save:
             self._save(self.now.state, self.now.last_step)
 
     def _save_within(self, after: State, step: float, end: float) -> None:
         """Save the states between the present one and the one ``after`` a step to ``end``."""
         now = self.now
-        while (at := self.save_times[now.saves]) < end:
+        while (at := self.next_save) < end:
             share = (at - now.time) / step
             state = self.transport.state_between(now.state, after, step, share)
             self._save(state, step)
@@ -263,7 +262,7 @@ class TimeLoop:
 
         What goes on from a save within a step takes the step again.
         """
-        now, at = self.now, self.save_times[self.now.saves]
+        now, at = self.now, self.next_save
         self.recorder.save(at, self.transport.measured(state), step=step)
         now.saves, now.saved_until = now.saves + 1, at
         self.recorder.keep(now, self.seconds)
