@@ -93,12 +93,17 @@ def energy_moves(
     assert equation.energy_is_lyapunov
     sign = 1 if direction == "ascent" else -1
     energies: list[float] = []
+
+    class Seen(mfpde.Observer):
+        def step(self, progress) -> None:
+            energies.append(progress.energy)
+
     mfpde.solve(
         equation,
         smooth_start(mfpde.Circle(cells)),
         t_end=60.0,
         transport=transport,
-        progress=lambda record: energies.append(record.energy),
+        observer=Seen(),
     )
     return -sign * np.diff(energies)
 

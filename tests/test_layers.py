@@ -405,7 +405,12 @@ def test_many_layers_of_one_equation_are_one_run() -> None:
 
 def test_steps_end_at_the_breakpoints_exactly() -> None:
     times: list[float] = []
-    mfpde.solve(TWO, smooth(), progress=lambda step: times.append(step.time))
+
+    class Seen(mfpde.Observer):
+        def step(self, progress) -> None:
+            times.append(progress.time)
+
+    mfpde.solve(TWO, smooth(), observer=Seen())
     assert TWO.breakpoints[1] in times
     assert times[-1] == TWO.depth
     assert np.diff(times).min() > 1e-6
