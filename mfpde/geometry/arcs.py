@@ -20,8 +20,6 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
 
-SHORTEST = 1e-8
-
 
 @compiled
 def moved_to(start: FloatArray, step: FloatArray) -> FloatArray:
@@ -30,8 +28,7 @@ def moved_to(start: FloatArray, step: FloatArray) -> FloatArray:
     for i in range(len(step)):
         squared += step[i] ** 2
     length = np.sqrt(squared)
-    cosine = np.cos(length)
-    ratio = np.sin(length) / length if length > SHORTEST else 1.0
+    cosine, ratio = np.cos(length), np.sinc(length / np.pi)
     end, squared = np.empty(len(start)), 0.0
     for i in range(len(start)):
         end[i] = cosine * start[i] + ratio * step[i]
