@@ -176,7 +176,7 @@ class Attention(InteractionTerm):
             return self.exponential
         raise ValueError(f"{self!r} is no kernel of x.y")
 
-    @property
+    @cached_property
     def sharpest_kernel(self) -> Exponential:
         """The exponential kernel of beta |D|_2."""
         return Exponential(self.shift)

@@ -18,7 +18,6 @@ from mfpde.terms.kernels import (
     Kernel,
     KernelBounds,
     KernelPulls,
-    KernelSums,
     PointMasses,
 )
 
@@ -100,16 +99,6 @@ class Exponential(Kernel):
         """Bounds of derivatives along great arcs: second ones are at least -1."""
         return KernelBounds(1.0, _bound_third_derivatives(self.beta))
 
-    @property
-    def sharpness(self) -> float:
-        """The inverse temperature beta."""
-        return self.beta
-
-    @property
-    def strength(self) -> float:
-        """The largest slope W'(1) = 1."""
-        return 1.0
-
     def spectrum(
         self, dimension: int, degree: int, *, counted: bool = False
     ) -> FloatArray:
@@ -143,14 +132,6 @@ class Exponential(Kernel):
             peaks[block], sums[block] = largest - self.beta, shares.sum(axis=1)
             vectors[block] = shares @ atoms.points
         return ScaledSums(peaks, sums, vectors)
-
-    def sums(self, points: FloatArray, atoms: PointMasses) -> KernelSums:
-        """Direct sums over ``atoms`` of W and of W' y at ``points``, shape (n, d)."""
-        if self.beta == 0:
-            return super().sums(points, atoms)
-        peaks, sums, vectors = self.scaled_sums(points, atoms)
-        scale = np.exp(peaks)
-        return KernelSums(scale * sums / self.beta, scale[:, np.newaxis] * vectors)
 
 
 @lru_cache(maxsize=64)
