@@ -195,11 +195,10 @@ class GridEquation:
 
     def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:
         """Velocity at ``points`` (..., d), tangent vectors (..., d)."""
-        components = self.attention_velocity(
-            moments, PointFields(self.geometry, points)
-        )
+        flat = points.reshape(-1, points.shape[-1])
+        components = self.attention_velocity(moments, PointFields(self.geometry, flat))
         drift = self.sign * self._external_drift_at(points)
-        return np.asarray(drift + np.moveaxis(components, 0, -1))
+        return np.asarray(drift + components.T.reshape(points.shape))
 
     def first_variation(self, moments: ComplexArray) -> FloatArray:
         """The first variation F = A[mu] + V at the cell centres, shape ``geometry.shape``."""
@@ -213,9 +212,9 @@ class GridEquation:
     ) -> FloatArray:
         """The first variation F = A[mu] + V at ``points`` (..., d), shape (...)."""
         total = self._external_potential_at(points)
-        fields = PointFields(self.geometry, points)
+        fields = PointFields(self.geometry, points.reshape(-1, points.shape[-1]))
         for term in self._acting:
-            total += term.potential(moments, fields)
+            total += term.potential(moments, fields).reshape(total.shape)
         return total
 
     def has_lost_mass(self, moments: ComplexArray, masses: FloatArray) -> bool:

@@ -17,7 +17,7 @@ from mfpde.geometry.zonal_fields import ZonalFields
 
 
 class PointFields:
-    """Fields of ``geometry`` at ``positions`` (..., d)."""
+    """Fields of ``geometry`` at ``positions`` (n, d)."""
 
     def __init__(self, geometry: Geometry, positions: FloatArray) -> None:
         self._geometry = geometry
@@ -26,38 +26,36 @@ class PointFields:
 
     @cached_property
     def points(self) -> FloatArray:
-        """The points (..., d), on a zonal grid the pairs (..., 2)."""
+        """The points (n, d), on a zonal grid the pairs (n, 2)."""
         axis = self._geometry.axis
         return self._positions if axis is None else in_plane(axis, self._positions)
 
     @cached_property
     def tangents(self) -> FloatArray:
-        """The vectors P_x e_i, (d, ..., d); on a zonal grid those of its plane, (d, ..., 2)."""
+        """The vectors P_x e_i, (d, n, d); on a zonal grid those of its plane, (d, n, 2)."""
         axis, x = self._geometry.axis, self._positions
         if axis is None:
-            across = np.eye(x.shape[-1]) - x[..., np.newaxis] * x[..., np.newaxis, :]
-            return np.moveaxis(across, -1, 0)
-        cosines, sines = np.moveaxis(self.points[..., np.newaxis], -2, 0)
+            across = np.eye(x.shape[1]) - x[:, :, np.newaxis] * x[:, np.newaxis]
+            return across.transpose(1, 0, 2)
+        cosines, sines = self.points.T[..., np.newaxis]
         away = np.divide(
             x - cosines * axis, sines, out=np.zeros_like(x), where=sines > 0
         )
-        both = np.stack([np.broadcast_to(axis, x.shape), away], axis=-1)
-        return np.moveaxis(both, -2, 0)
+        return np.stack([np.broadcast_to(axis, x.shape).T, away.T], axis=-1)
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
-        """Values (...) of a spectral field."""
+        """Values (n,) of a spectral field."""
         return self._field(coefficients).values
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
-        """Gradient (d, ...) of a spectral field."""
-        return np.moveaxis(self._field(coefficients).gradients, -1, 0).copy()
+        """Gradient (d, n) of a spectral field."""
+        return self._field(coefficients).gradients.T.copy()
 
     def largest_terms(self, coefficients: FloatArray) -> FloatArray:
-        """Sums (...) of the sizes of terms of :meth:`synthesis` on a zonal grid."""
-        cosines, sines = np.moveaxis(self.points, -1, 0)
-        flat = np.arctan2(sines, cosines).ravel()
-        fields = ZonalFields(self._geometry.dimension, flat)
-        return fields.largest_terms(coefficients).reshape(cosines.shape)
+        """Sums (n,) of the sizes of terms of :meth:`synthesis` on a zonal grid."""
+        cosines, sines = self.points.T
+        fields = ZonalFields(self._geometry.dimension, np.arctan2(sines, cosines))
+        return fields.largest_terms(coefficients)
 
     def _field(self, coefficients: ComplexArray) -> FieldAtPoints:
         """Values and gradients, of which each comes with the other."""
