@@ -58,7 +58,7 @@ OTHERS: list[dict[str, Any]] = [
         "perceptron": {"directions": [1.0], "weights": [0.4], "activation": "gelu"},
         "equation": {"direction": "descent"},
         "start": {"kind": "perturbed_uniform", "amplitude": 0.3, "seed": 1},
-        "solve": {"transport": "donor_blended", "save_at": [0.01, 0.02]},
+        "solve": {"transport": "semi_lagrangian", "save_at": [0.01, 0.02]},
     },
     {
         "geometry": SMALL["sphere"],

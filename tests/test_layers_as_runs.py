@@ -27,7 +27,6 @@ CASES = [
     (mfpde.Sphere(32), "donor_blended", "grid"),
     (mfpde.Sphere(48), None, "exact"),
     (mfpde.Zonal(5, 64), None, "grid"),
-    (mfpde.Zonal(5, 64), "semi_lagrangian", "grid"),
     (mfpde.Zonal(40, 64), None, "grid"),
 ]
 

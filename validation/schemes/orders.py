@@ -25,10 +25,7 @@ SCHEMES = ("donor_blended", "semi_lagrangian")
 PROMISED = {
     "S¹": {"donor_blended": 4.0, "semi_lagrangian": 3.0},
     "S²": {"donor_blended": 2.0},
-    "zonal": {
-        "donor_blended": 4.0,
-        "semi_lagrangian": 2.9,
-    },
+    "zonal": {"semi_lagrangian": 2.9},
 }
 AT_A_JUMP = 0.5
 SIZES = {"S¹": (128, 256, 512), "S²": (48, 96), "zonal": (48, 96, 192)}
