@@ -239,11 +239,6 @@ class Geometry(ABC):
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Masses after the positive discrete heat flow of duration ``time``."""
 
-    def heat_rate(self, masses: FloatArray) -> FloatArray | None:
-        """Rate of change under the heat flow; None if the flow makes no error in time."""
-        del masses
-        return None
-
     def interpolate_values(self, values: FloatArray, finer: Geometry) -> FloatArray:
         """Density values on ``finer`` with the same mass, nonnegative if ``values`` are.
 

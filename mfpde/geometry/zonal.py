@@ -156,23 +156,25 @@ class Zonal(Geometry):
         return read_only(self.tangents_at(self.angles)[np.newaxis])
 
     @cached_property
-    def _log_areas(self) -> FloatArray:
-        """Logarithms of the integrals of sin^(d-2), which may underflow, over the cells.
+    def _bands(self) -> tuple[FloatArray, FloatArray]:
+        """Logarithms of the integrals of sin^(d-2) over the cells, and means of z there.
 
-        By Gauss's rule in each cell.
+        By Gauss's rule in each cell; the integrals may underflow.
         """
         nodes, weights = roots_legendre(_GAUSS_POINTS)
         angles = self.angles[:, np.newaxis] + self.spacing / 2 * nodes
         powers = (self.dimension - 2) * np.log(np.sin(angles))
         peaks = powers.max(axis=1)
-        sums = np.exp(powers - peaks[:, np.newaxis]) @ weights
-        return np.asarray(peaks + np.log(self.spacing / 2 * sums))
+        shares = np.exp(powers - peaks[:, np.newaxis]) * weights
+        sums = shares.sum(axis=1)
+        heights = (shares * np.cos(angles)).sum(axis=1) / sums
+        return peaks + np.log(self.spacing / 2 * sums), heights
 
     @cached_property
     def area_shares(self) -> FloatArray:
         """Areas of the bands (n,) as shares of the whole sphere (0 where below 1e-308)."""
-        peak = self._log_areas.max()
-        relative = np.exp(self._log_areas - peak)
+        log_areas, _ = self._bands
+        relative = np.exp(log_areas - log_areas.max())
         return read_only(relative / relative.sum())
 
     @cached_property
@@ -251,16 +253,16 @@ class Zonal(Geometry):
     def _heat_matrix(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Entries below, on and above the diagonal of minus the two-point Laplacian.
 
-        The rates w(face) / (area h) with w = sin^(d-2), at which a cell's mass moves to the cell
+        The rates w(face) / (area l) with w = sin^(d-2), at which a cell's mass moves to the cell
         above and below, are in detailed balance with the areas, and bounded also where both
-        underflow.
+        underflow.  With l the fall of the mean of z over its slope sin(theta) at the face, near
+        h, the density 1 + z decays at its exact rate, d - 1.
         """
-        with np.errstate(divide="ignore"):
-            faces = (self.dimension - 2) * np.log(np.sin(self.face_angles))
-        faces[[0, -1]] = -np.inf
-        rise = np.exp(faces[1:] - self._log_areas) / self.spacing
-        fall = np.exp(faces[:-1] - self._log_areas) / self.spacing
-        return -rise[:-1], rise + fall, -fall[1:]
+        log_areas, heights = self._bands
+        sines = np.sin(self.face_angles[1:-1])
+        flows = (self.dimension - 1) * np.log(sines) - np.log(-np.diff(heights))
+        rise, fall = np.exp(flows - log_areas[:-1]), np.exp(flows - log_areas[1:])
+        return -rise, np.append(rise, 0.0) + np.append(0.0, fall), -fall
 
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Flow of the two-point Laplacian on the bands: positive, conservative, of third order.
@@ -280,14 +282,6 @@ class Zonal(Geometry):
             flowed += weight * result
         flowed = np.maximum(flowed, 0.0)
         return np.asarray(flowed * (masses.sum() / flowed.sum()))
-
-    def heat_rate(self, masses: FloatArray) -> FloatArray:
-        """Rate of change under the two-point Laplacian, which the flow approximates."""
-        below, diagonal, above = self._heat_matrix
-        rate = -diagonal * masses
-        rate[1:] -= below * masses[:-1]
-        rate[:-1] -= above * masses[1:]
-        return np.asarray(rate)
 
     def remap_masses(self, masses: FloatArray, finer: Geometry) -> FloatArray:
         """Masses on ``finer`` by a monotone cubic in the cumulated mass, shape (n,)."""

@@ -12,7 +12,7 @@ from mfpde.grid_equation import GridEquation
 from mfpde.transport import circle as kernels
 from mfpde.transport.base import DEFAULT_RTOL, geometry_of
 from mfpde.transport.circle import cell_means, centre_values
-from mfpde.transport.euler_stages import DrainingTransport
+from mfpde.transport.euler_stages import SSPRK33, DrainingTransport
 from mfpde.transport.kinks import ROUNDING, velocity_of_half_stable_kinks
 from mfpde.transport.line import wrapped
 from mfpde.transport.semi_lagrangian import (
@@ -29,9 +29,8 @@ class CircleTransport(DrainingTransport):
         super().__init__(grid, rtol)
         self.circle = geometry_of(grid, Circle, "Circle")
         if grid.diffusion > 0:
-            # Splitting misses a state of balance: by less on finer grids, if steps are shorter.
-            self.draining_share /= 2
-            # It errs more than stages do, and would cost three times the steps.
+            # Splitting misses a state of balance, and asks for shorter steps than stages do.
+            self.method_in_time = SSPRK33
             self.tolerance_share = 1.0
 
     def drained(

@@ -18,7 +18,7 @@ from mfpde.transport.draining import (
     draining_times,
     shortest_draining_time,
 )
-from mfpde.transport.fluxes import Advance, FluxTransport
+from mfpde.transport.fluxes import FluxTransport
 from mfpde.transport.state import Flow, State
 
 
@@ -32,10 +32,12 @@ class EulerStages(NamedTuple):
     shares: tuple[float, ...]
 
 
-SSPRK43 = EulerStages(1.0 / 2.0, (1.0, 1.0 / 3.0, 1.0))
+SSPRK33 = EulerStages(1.0, (1 / 4, 2 / 3))
+"""SSPRK(3,3), Shu & Osher (1988): u1 = E(u), u2 = (3u + E(u1))/4, u <- (u + 2 E(u2))/3."""
+SSPRK43 = EulerStages(1 / 2, (1.0, 1 / 3, 1.0))
 """SSPRK(4,3): u2 = E(E(u)), u <- E((2u + E(u2))/3); Kraaijevanger (1991).  Its steps are twice
 those of SSPRK(3,3), for four stages in place of three."""
-SSPRK42 = EulerStages(1.0 / 3.0, (1.0, 1.0, 0.75))
+SSPRK42 = EulerStages(1 / 3, (1.0, 1.0, 3 / 4))
 """SSPRK(4,2): three stages of a third of the step, u <- (u_0 + 3 E(u3))/4; Spiteri & Ruuth
 (2002).  Its steps are three times those of Heun's method, for twice the stages."""
 
@@ -60,8 +62,8 @@ class DrainingTransport(FluxTransport):
     ) -> FloatArray:
         """Masses, a new array, after an Euler stage; no cell sends more than it has."""
 
-    def advanced(self, state: State, flow: Flow, step: float) -> Advance:
-        """State after the stages of a step, each of which conserves mass and sign.
+    def advance(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
+        """Return the state after the stages of a step, each of which conserves mass and sign.
 
         Points are mixed in the ambient space.  There the equation x' = v(x/|x|) keeps |x|,
         so that the methods keep their order if points are normalised when velocities are
@@ -70,14 +72,15 @@ class DrainingTransport(FluxTransport):
         length = self.method_in_time.length * step
         new = self.stage(state, flow, length)
         for share in self.method_in_time.shares:
-            new = self.stage(new, self.find_flow(new), length)
+            flow = self.find_flow(new)
+            new = self.stage(new, flow, length)
             if share != 1.0:
                 points = state.points
                 if len(points):
                     points = _combined(points, 1.0 - share, new.points, share)
                 mix_in(new.masses.ravel(), state.masses.ravel(), share)
-                new = state.moved(new.masses, points)
-        return Advance(new, None)
+                new = new.moved(new.masses, points)
+        return new, flow
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""
@@ -93,7 +96,7 @@ class DrainingTransport(FluxTransport):
         Cells that hold next to nothing do not count.
         """
         times = self.draining_times(state.masses, flow.outflows)
-        total = self.density_mass(state, flow) + state.atom_masses.sum()
+        total = state.masses.sum() + state.atom_masses.sum()
         share = self.draining_share / self.method_in_time.length
         least = IGNORED_SHARE * total / state.masses.size
         return share * shortest_draining_time(state.masses.ravel(), times, least)

@@ -28,7 +28,7 @@ from mfpde.grid_equation import GridEquation
 from mfpde.runge_kutta import COMMUTATOR_FREE, weigh_stages_until
 from mfpde.transport.base import DEFAULT_RTOL
 from mfpde.transport.departure_points import find_departure_points
-from mfpde.transport.fluxes import Advance, FluxTransport, StepFarTooLongError
+from mfpde.transport.fluxes import Change, FluxTransport, Passage, StepFarTooLongError
 from mfpde.transport.line import blends
 from mfpde.transport.phases import SmoothTransport
 from mfpde.transport.state import Flow, State
@@ -74,8 +74,8 @@ class SemiLagrangian(FluxTransport):
         """The face velocity, and the unresolved mass."""
         return velocity, self.unresolved_mass(masses)
 
-    def advanced(self, state: State, flow: Flow, step: float) -> Advance:
-        """State after a step of the method, and the flow of its last stage.
+    def advance(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
+        """Return the state after a step of the method, and the flow of its last stage.
 
         Raises
         ------
@@ -90,7 +90,20 @@ class SemiLagrangian(FluxTransport):
             flows.append(self.find_flow(self._carry(state, edges, flows, step)))
             if is_hopeless(step * flows[-1].velocity[0]):
                 raise StepFarTooLongError
-        return Advance(self._carry(state, edges, flows, step), flows[-1])
+        return self._carry(state, edges, flows, step), flows[-1]
+
+    def find_defect(self, passage: Passage, dt: float) -> Change:
+        """Return what a step misses: by the velocities in the last stage and at its end.
+
+        Without diffusion both stand at one time and place but for the error, of order 4.
+        """
+        if self.grid.diffusion > 0:
+            return super().find_defect(passage, dt)
+        after, last, end = passage.after, passage.last_stage, self.flow(passage.after)
+        return Change(
+            self.rate(after.masses, dt / 6 * (last.outflows - end.outflows)),
+            dt / 6 * (last.atom_velocities - end.atom_velocities),
+        )
 
     def _carry(
         self, state: State, edges: FloatArray, flows: Sequence[Flow], step: float

@@ -10,6 +10,7 @@ from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL, geometry_of
 from mfpde.transport.euler_stages import SSPRK42, DrainingTransport
+from mfpde.transport.fluxes import Change, Passage
 from mfpde.transport.kinks import ROUNDING, velocity_of_half_stable_kinks
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_fluxes import DRAINING_TIME, fluxes_of
@@ -23,9 +24,6 @@ class DonorBlendedSphere(DrainingTransport):
     Cells have four sides, and move in groups near the poles.
     """
 
-    # Diffusion smooths the profiles within groups, which every stage forms anew: a
-    # stiff exchange, of this size at any step that is of use.
-    diffusion_tolerance = 2e-3
     # Merge times of pairs are those of 8 and of 16 steps, to 4e-4 of themselves.
     steps_to_hand_off = 8
     method_in_time = SSPRK42
@@ -36,12 +34,16 @@ class DonorBlendedSphere(DrainingTransport):
         super().__init__(grid, rtol)
         self.sphere = geometry_of(grid, Sphere, "Sphere")
         self._faces = faces_of(self.sphere)
+        if grid.diffusion > 0:
+            # Profiles within groups, which every stage forms anew, are smoothed: an exchange of
+            # this size at any step that is of use.
+            self.net_tolerance = self.sphere.spacing**2
+            # Half of what the grid itself makes of e^(V/kappa), |V| = 2 kappa (1e-4, 96 rings).
+            self.gross_tolerance = 0.05 * self.sphere.spacing**2
         half = (1 + ROUNDING) / 2 * self.sphere.spacing
         self._held = velocity_of_half_stable_kinks(
             grid, self.sphere.points, self.sphere.tangents, behind=half, ahead=half
         )
-        # Half of what the grid itself makes of e^(V/kappa), |V| = 2 kappa (1e-4 at 96 rings).
-        self.balance_tolerance = 0.05 * self.sphere.spacing**2
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """Velocity at the centres, (2, nlat, nlon)."""
@@ -63,33 +65,22 @@ class DonorBlendedSphere(DrainingTransport):
         """Rate of change of the cell masses, equal within groups."""
         return net_rate(outflows, self._faces.sizes)
 
-    def defect(
-        self,
-        old: FloatArray,
-        new: FloatArray,
-        first_rate: FloatArray,
-        last_rate: FloatArray,
-        step: float,
-    ) -> FloatArray:
-        """Defect of the trapezoidal rule in the masses of groups, without their profiles.
+    def grid_error_rate(self, state: State, flow: Flow) -> float:
+        r"""Size of the rates of moments by the fluxes less \int conj(grad Y_k).v dmu."""
+        missed = self.density_moments(self.rate(state.masses, flow.outflows))
+        missed -= self.sphere.drift_moments(
+            state.masses, flow.velocity, self.grid.degree
+        )
+        return self.size_of(missed)
+
+    def find_defect(self, passage: Passage, dt: float) -> Change:
+        """Return what a step misses in the masses of groups.
 
         The limited profile of a group is not a smooth function of the masses, and says
         nothing about the error in time.
         """
-        missed = super().defect(old, new, first_rate, last_rate, step)
-        return group_means(missed, self._faces.sizes)
-
-    def grid_error(self, state: State, flow: Flow) -> ComplexArray:
-        r"""Rates of the moments by the fluxes less \int conj(grad Y_k).v dmu by quadrature."""
-        by_fluxes = self.rate_moments(state.masses, flow.outflows)
-        return by_fluxes - self.sphere.drift_moments(
-            state.masses, flow.velocity, self.grid.degree
-        )
-
-    def density_mass(self, state: State, flow: Flow) -> float:
-        """Mass of the cells: their moment of degree 0."""
-        del state
-        return float(flow.density_moments[0].real)
+        masses, points = super().find_defect(passage, dt)
+        return Change(group_means(masses, self._faces.sizes), points)
 
     def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Draining times of whole groups."""
