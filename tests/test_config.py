@@ -283,6 +283,7 @@ def on_zonal(text=TEXT):
     """Return the settings ``text`` with a zonal grid and neurons along its axis."""
     zonal = 'kind = "zonal"\ndimension = 64\ncells = 181'
     text = text.replace('kind = "circle"\ncells = 64', zonal)
+    text = text.replace('transport = "donor_blended"\n', "")
     return text.replace("directions = [[1.0, 0.0], [0.6, 0.8]]", "directions = [1, -2]")
 
 
