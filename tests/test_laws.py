@@ -96,7 +96,7 @@ def energy_moves(
 
     class Seen(mfpde.Observer):
         def step(self, progress) -> None:
-            energies.append(progress.energy)
+            energies.append(progress.diagnostic("energy"))
 
     mfpde.solve(
         equation,

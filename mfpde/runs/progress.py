@@ -35,27 +35,13 @@ class Progress:
     first_mass: float
     diagnostic: Callable[[str], float]
 
-    @property
-    def mass_drift(self) -> float:
-        """Total mass minus that of the start."""
-        return self.diagnostic("mass") - self.first_mass
-
-    @property
-    def energy(self) -> float | None:
-        """Energy of the state; None for an equation that has none."""
-        energy = self.diagnostic("energy")
-        return None if math.isnan(energy) else energy
-
-    @property
-    def largest_density(self) -> float:
-        """Largest density of the state."""
-        return self.diagnostic("largest_density")
-
     def __str__(self) -> str:
-        energy = "" if self.energy is None else f"  E {self.energy:.6g}"
+        drift = self.diagnostic("mass") - self.first_mass
+        energy = self.diagnostic("energy")
+        words = "" if math.isnan(energy) else f"  E {energy:.6g}"
         return (
             f"t {self.time:.4g}/{self.t_end:g}  step {self.steps}  dt {self.step:.2g}"
-            f"  mass {self.mass_drift:+.0e}{energy}  max {self.largest_density:.3g}"
+            f"  mass {drift:+.0e}{words}  max {self.diagnostic('largest_density'):.3g}"
         )
 
 

@@ -144,9 +144,8 @@ def perturb_coarsely(density: Density, degree: int) -> Density:
     grid, values = density.geometry, density.values
     if grid.axis is None:
         coarse = grid.with_degree(max(LEAST_DEGREES[grid.dimension], degree))
-        if coarse.max_degree < grid.max_degree:
-            values = coarse.synthesis(grid.moments(density.masses, coarse.max_degree))
-            grid = coarse
+        known = min(coarse.max_degree, grid.max_degree)
+        grid, values = coarse, coarse.synthesis(grid.moments(density.masses, known))
     noise = perturbed_uniform(grid, AMPLITUDE).values
     return Density(grid, np.maximum(values, 0.0) * noise).normalized()
 

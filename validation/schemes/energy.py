@@ -57,7 +57,7 @@ def energies(
         def step(self, progress: Progress) -> None:
             """Keep the energy of a step."""
             times.append(progress.time)
-            found.append(progress.energy)
+            found.append(progress.diagnostic("energy"))
 
     mfpde.solve(
         place.equation(direction, beta=BETA),
