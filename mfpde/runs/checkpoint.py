@@ -87,9 +87,8 @@ class Checkpoint:
     @property
     def is_finite(self) -> bool:
         """Whether all masses and points are finite: only then it is worth keeping."""
-        state = self.state
-        arrays = (state.masses, state.points, state.atom_masses)
-        return all(bool(np.isfinite(array).all()) for array in arrays)
+        masses, points, atom_masses, *_ = self.state
+        return all(np.isfinite(a).all() for a in (masses, points, atom_masses))
 
     def resumed(self) -> Checkpoint:
         """Return the moment to go on from: a limit of steps at which it stopped counts anew."""

@@ -236,14 +236,10 @@ class Run(Printed):
         """
         return list(self.statistics.get("notes", ()))
 
-    @property
-    def _solved(self) -> str:
-        return "user's own terms" if self.dynamics is None else str(self.dynamics)
-
     def __repr__(self) -> str:
-        equation = self._solved
+        solved = "user's own terms" if self.dynamics is None else self.dynamics
         return (
-            f"<Run of {equation}: {len(self.times)} saves to t = {self.final_time:g}, "
+            f"<Run of {solved}: {len(self.times)} saves to t = {self.final_time:g}, "
             f"stopped by {self.stop.kind}; print it for a summary>"
         )
 

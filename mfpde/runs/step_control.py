@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from mfpde.transport import LARGEST_ERROR
 
 BELOW_REFUSED = 0.8
-# After as many steps as there are factors the step may be ten million times as long.
-RELEASES = [1.02**step for step in range(41)]
-"""Factors by which the ceiling is raised after 0, 1, ... accepted steps."""
+RELEASE = 1.02
+"""To the power 1, 2, ... it raises the ceiling after the first, the second, ... accepted step."""
+RELEASED_AFTER = 40
+"""Accepted steps after which there is no ceiling: it is ten million times as high by then."""
 _SAFETY = 0.9
 _SMALLEST_FACTOR, _LARGEST_FACTOR = 0.2, 2.0
 _FACTOR_OF_FAR_TOO_LONG = 0.1
@@ -76,8 +77,8 @@ def adapt(
     if not is_accurate and (step > smallest or error == math.inf):
         return False, StepControl(accurate, BELOW_REFUSED * step, 0)
     accepted = control.accepted + 1
-    is_free = accepted >= len(RELEASES)
-    ceiling = math.inf if is_free else control.ceiling * RELEASES[accepted]
+    is_free = accepted > RELEASED_AFTER
+    ceiling = math.inf if is_free else control.ceiling * RELEASE**accepted
     return True, StepControl(accurate, ceiling, accepted)
 
 
