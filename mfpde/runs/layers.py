@@ -63,8 +63,8 @@ class Layers:
     ------
     ValueError
         For no layers at all, something that is no equation, a duration that is no finite
-        number above 0 or is below 1e-12 of the depth, or layers of different dimensions; the
-        message names the layer.
+        number above 0 or is below 1e-12 of the depth, layers of different dimensions (the
+        message names the layer), or a seed that is no whole number.
     """
 
     equations: tuple[MeanFieldEquation, ...]
@@ -94,6 +94,8 @@ class Layers:
                 f"layers[{durations.index(shortest)}]: duration = {shortest:g} must be more "
                 f"than {SLIVER:g} of the total depth, {depth:g}"
             )
+        if seed is not None:
+            seed = whole_number("seed", seed, at_least=0)
         object.__setattr__(self, "equations", equations)
         object.__setattr__(self, "durations", read_only(np.array(durations)))
         object.__setattr__(self, "seed", seed)
