@@ -19,6 +19,10 @@ DATASET = "mfpde.storage.run_dataset:build_dataset"
 """The xarray Dataset of a run."""
 STORED = "mfpde.storage.stored_runs:load"
 """The run in the store at a path."""
+PLOT = "mfpde.plotting:plot_run"
+"""The figure of a run."""
+SAVED = "mfpde.storage:save"
+"""The store of a run, written to a path."""
 
 
 def call_above(what: str, result: object, *places: object, **options: Any) -> Any:

@@ -116,9 +116,17 @@ def test_a_plain_figure_is_filled_too(tmp_path) -> None:
         figure.savefig(tmp_path / f"{name}.png", dpi=20)
 
 
-def test_a_run_has_states_by_time(tmp_path) -> None:
+def test_a_run_draws_and_saves_itself_and_has_states_by_time(tmp_path) -> None:
     run = circle_run()
-    mfpde.save(run, tmp_path / "run.zarr")
+    figure = run.plot()
+    assert isinstance(figure, Figure)
+    assert figure.get_suptitle() == mfpde.plot_run(run).get_suptitle()
+    page = Figure(figsize=(10.0, 7.0))
+    assert run.plot(figure=page) is page
+    run.save(tmp_path / "run.zarr")
+    with pytest.raises(FileExistsError):
+        run.save(tmp_path / "run.zarr")
+    run.save(tmp_path / "run.zarr", overwrite=True)
     there = mfpde.load(tmp_path / "run.zarr")
     for time, state in zip(run.times, run.states, strict=True):
         assert run.at(time) is state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms
-from mfpde.notebook import DATASET, Printed, call_above, format_table
+from mfpde.notebook import DATASET, PLOT, SAVED, Printed, call_above, format_table
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
 from mfpde.runs.stored_names import check_free_name
@@ -154,6 +155,28 @@ class Run(Printed):
             f"time = {wanted:.9g} is no save: of {len(self.times)} from "
             f"{self.times[0]:.9g} to {self.times[-1]:.9g} the nearest are at {near}"
         )
+
+    def plot(self, **options: Any) -> Any:
+        """Return the figure of the run on one page, as :func:`mfpde.plot_run` makes it.
+
+        Parameters
+        ----------
+        options
+            As for :func:`mfpde.plot_run`: ``figure``.
+        """
+        return call_above(PLOT, self, **options)
+
+    def save(self, path: str | Path, **options: Any) -> None:
+        """Write the run to a new store, as :func:`mfpde.save` does.
+
+        Parameters
+        ----------
+        path
+            Where the store goes, as in ``"run.zarr"``.
+        options
+            As for :func:`mfpde.save`: ``overwrite``.
+        """
+        call_above(SAVED, self, path, **options)
 
     def tracked(self, settings: Concentration | None = None) -> Run:
         """Return the run with the track of its saved states, and events if it had none.
