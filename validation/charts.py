@@ -38,9 +38,15 @@ def log_log(
     title: str = "",
     xlabel: str,
     ylabel: str,
+    names: Sequence[str] = (),
 ) -> None:
-    """Draw each named curve (x, y) with its own colour and marker on logarithmic axes."""
-    for number, (name, (x, y)) in enumerate(curves.items()):
+    """Draw each named curve (x, y) with its own colour and marker on logarithmic axes.
+
+    Of several panels ``names`` are those of all, whose curves look alike then.
+    """
+    order = list(names or curves)
+    for name, (x, y) in curves.items():
+        number = order.index(name)
         ax.plot(
             x,
             y,

@@ -50,7 +50,7 @@ PARTICLES, LABELS, TIME_STEP, HELD = 800, 800, 0.2, 1e-3
 def energies(
     place: Place, scheme: str, *, direction: str, t_end: float
 ) -> tuple[Array, Array]:
-    """Times and energies of every step."""
+    """Times and energies of the start and of every step."""
     times, found = [], []
 
     class Seen(mfpde.Observer):
@@ -59,15 +59,15 @@ def energies(
             times.append(progress.time)
             found.append(progress.diagnostic("energy"))
 
-    mfpde.solve(
+    run = mfpde.solve(
         place.equation(direction, beta=BETA),
         place.smooth_start(),
         t_end=t_end,
-        save_at=[t_end],
+        save_at=[0.0, t_end],
         transport=scheme,
         observer=Seen(),
     )
-    return np.array(times), np.array(found)
+    return np.array([0.0, *times]), np.array([run.energies[0], *found])
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,8 @@ def figure(found: dict[str, dict]) -> object:
     drawn = Figure(figsize=(9.5, 5.0), layout="constrained")
     axes = drawn.subplots(2, 4).ravel()
     for ax, (name, curves) in zip(axes, found.items(), strict=False):
-        log_log(ax, curves, title=name, xlabel="cells (rings on S²)", ylabel="L1 error")
+        labels = {"xlabel": "cells (rings on S²)", "ylabel": "L1 error"}
+        log_log(ax, curves, title=name, names=SCHEMES, **labels)
     for ax in axes[len(found) :]:
         ax.set_axis_off()
     # Beside the panels: inside, it would hide the lowest curve.
