@@ -52,7 +52,7 @@ def main() -> None:
             masses = mfpde.perturbed_uniform(circle, 0.3).masses.copy()
             state = State(masses, np.empty((0, 2)), np.empty(0))
             flow = transport.flow(state)
-            stages = seconds(lambda: transport.advanced(state, flow, 1e-4))  # noqa: B023
+            stages = seconds(lambda: transport.advance(state, flow, 1e-4))  # noqa: B023
             whole = seconds(lambda: transport.step(state, 1e-4))  # noqa: B023
             pairs = (1 + len(transport.method_in_time.shares)) * bare
             print(

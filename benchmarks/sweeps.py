@@ -59,7 +59,7 @@ def seconds_alone(sweep: mfpde.Sweep) -> float:
     """Wall time of the runs of a sweep, one by one, without stores."""
     begun = time.perf_counter()
     for run in sweep.runs:
-        made = run.built()
+        made = run.build_settings()
         mfpde.solve(made.dynamics, made.start, **made.solve_arguments())
     return time.perf_counter() - begun
 
