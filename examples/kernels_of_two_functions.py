@@ -6,8 +6,8 @@ Any smooth W(x.y) is a kernel: ``ZonalKernel(W, W')`` of its two functions.
 Three that models use are here, each smoothed by a width w, as a kernel with a corner has a series
 that does not end:
 
-    rods         W = -sqrt(1 - u^2 + w^2)       excluded volume, |sin| of the angle (Onsager, 1949)
-    frames       W = (u^2 + w^2)^(p/2)          |u|^p, the p-frame energy (Ehler, Okoudjou 2012)
+    rods         W = -sqrt(1 - u^2 + w^2)       excluded volume, abs(sin) of the angle (Onsager, 1949)
+    frames       W = (u^2 + w^2)^(p/2)          abs(u)^p, the p-frame energy (Ehler, Okoudjou 2012)
     confidence   W' = 1 / (1 + e^-((u - cos r) / w))    tokens at angles below r attract
 
 In ascent rods align: a start that is almost uniform grows at the wave number whose eigenvalue is
