@@ -6,7 +6,7 @@ Any smooth W(x.y) is a kernel: ``ZonalKernel(W, W')`` of its two functions.
 Three that models use are here, each smoothed by a width w, as a kernel with a corner has a series
 that does not end:
 
-    rods         W = -sqrt(1 - u^2 + w^2)       excluded volume, abs(sin) of the angle (Onsager, 1949)
+    rods         W = -sqrt(1 - u^2 + w^2)       excluded volume, abs(sin) of angles (Onsager, 1949)
     frames       W = (u^2 + w^2)^(p/2)          abs(u)^p, the p-frame energy (Ehler, Okoudjou 2012)
     confidence   W' = 1 / (1 + e^-((u - cos r) / w))    tokens at angles below r attract
 
