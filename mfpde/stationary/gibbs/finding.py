@@ -7,9 +7,9 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
+from mfpde.stationary.gibbs.descent import minimum_near
 from mfpde.stationary.gibbs.result import StationaryDensity, polished_density
 from mfpde.stationary.gibbs.state import GibbsProblem
-from mfpde.stationary.gibbs.truncated_newton import minimum_near
 from mfpde.stationary.symmetry import invariant_rotations
 from mfpde.terms.funk_hecke import band_limit
 

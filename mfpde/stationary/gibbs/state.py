@@ -189,16 +189,11 @@ class GibbsState:
     def eigenvalues(self) -> FloatArray:
         """All eigenvalues of G_c but those of rotations, increasing, by way of its matrix."""
         count = self.modes.shape[1]
-        if not count:
-            return np.asarray(np.linalg.eigvalsh(self.hessian))
-        # The rotations get an eigenvalue above all others, and are left out.
-        across = self.hessian @ self.modes
-        along = self.modes.T @ across
+        # G_c maps the rotations to zero: they get an eigenvalue above all others, left out.
         above = 2 * float(np.abs(self.hessian).sum(axis=0).max())
-        shift = self.modes @ (along + above * np.eye(count)) @ self.modes.T
-        crossed = across @ self.modes.T
-        transverse = self.hessian - crossed - crossed.T + shift
-        return np.asarray(np.linalg.eigvalsh(transverse)[:-count])
+        shifted = self.hessian + above * self.modes @ self.modes.T
+        values = np.linalg.eigvalsh(shifted)
+        return np.asarray(values[: len(values) - count])
 
     @cached_property
     def density(self) -> Density:
