@@ -258,7 +258,8 @@ class MeanFieldEquation:
         for term in self.terms:
             if not term.is_gradient:
                 raise ValueError(
-                    f"the first variation does not exist: {term.no_potential}"
+                    f"the first variation does not exist: {term!r} has no potential (a head "
+                    "has one if value is a multiple of bilinear, neurons with scalar weights)"
                 )
         return self.field(measure).first_variation(points)
 

@@ -29,7 +29,7 @@ from mfpde.stationary.gibbs.descent import minimum_near
 from mfpde.stationary.gibbs.harmonics import TransformedHarmonics
 from mfpde.stationary.gibbs.stability import leading_eigenpairs
 from mfpde.stationary.symmetry import invariant_rotations
-from mfpde.terms.funk_hecke import eigenvalues
+from mfpde.theory import eigenvalues
 
 PAPER = mfpde.Perceptron.random(3, 3, seed=111)
 FINE = mfpde.Sphere(128)
@@ -93,7 +93,7 @@ def test_the_gap_in_descent_is_that_of_the_dual_problem(mass):
     start = mfpde.Density(sphere, mass * bump(sphere).values)
     problem = problem_of(equation, start)
     constant = kappa * mass * np.log(mass / (4 * np.pi))
-    constant += eigenvalues(beta, 3, 0)[0] / beta * mass**2 / 2
+    constant += eigenvalues(beta, 3, 0) / beta * mass**2 / 2
 
     def gap(state):
         return equation.lyapunov_function(state.density) + state.potential - constant
@@ -163,7 +163,7 @@ def test_unstable_directions_of_the_uniform_state(beta, kappa):
     )
     assert found.order < 1e-14
     degrees = np.arange(1, 12)
-    expected = eigenvalues(beta, 3, 11)[1:] / (beta * kappa)
+    expected = eigenvalues(beta, 3, range(1, 12)) / (beta * kappa)
     expected = np.repeat(expected, 2 * degrees + 1)
     assert found.unstable_dimension == (expected > 1).sum() > 0
     assert found.strict_margin == pytest.approx(1 - expected.max(), rel=1e-10)

@@ -200,7 +200,8 @@ def describe_dynamics(run: Run) -> str:
         last = f"{len(run.layers)} layers of depth {run.layers.depth:g}; the last: "
     words = _refine(last + equation.description)
     kernel = _refine(equation.convention)
-    if {term.kernel_name for term in equation.interactions} == {repr(Exponential(0.0))}:
+    terms = equation.interactions
+    if {(t.zonal_kernel, t.is_zonal) for t in terms} == {(Exponential(0.0), True)}:
         kernel = "A[μ](x) = x · ∫ y dμ(y), the limit β → 0"
     return f"{words[0].upper()}{words[1:]}\n{kernel}"
 

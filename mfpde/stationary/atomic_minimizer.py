@@ -74,10 +74,10 @@ class AtomicPieces:
     def kernel(self, positions: FloatArray, others: FloatArray) -> FloatArray:
         """Matrix (n, m) of the kernels K / beta, summed, between points (n, d) and (m, d)."""
         chords = positions[:, np.newaxis, :] - others
-        deficits = -np.einsum("ijd,ijd->ij", chords, chords) / 2
-        total = np.zeros(deficits.shape)
+        cosines = 1 - np.einsum("ijd,ijd->ij", chords, chords) / 2
+        total = np.zeros(cosines.shape)
         for term in self.equation.zonal_terms:
-            total += term.amplitude * term.zonal_kernel.of_deficits(deficits)
+            total += term.amplitude * term.zonal_kernel.value(cosines)
         return total
 
     def potential(self, positions: FloatArray) -> FloatArray:
@@ -99,9 +99,9 @@ class AtomicPieces:
         facing = np.repeat(inward, size, axis=1)
         moves, cross = np.zeros((count * size,) * 2), np.zeros(inward.shape)
         for term in self.equation.zonal_terms:
-            weights = np.full(count, term.amplitude)
-            pulls = term.zonal_kernel.pulls(points @ points.T - 1, weights)
-            first, second = (np.repeat(pull, size, axis=0) for pull in pulls)
+            kernel, cosines = term.zonal_kernel, points @ points.T
+            first = np.repeat(term.amplitude * kernel.slope(cosines), size, axis=0)
+            second = np.repeat(term.amplitude * kernel.bend(cosines), size, axis=0)
             cross += first * inward
             moves += np.repeat(first, size, axis=1) * (tangents @ tangents.T)
             moves += np.repeat(second, size, axis=1) * (facing * facing.T)

@@ -41,7 +41,7 @@ from mfpde.stationary.taylor_bounds import (
     Expansion,
     ridge_forms,
 )
-from mfpde.terms import Attention, InteractionTerm
+from mfpde.terms import InteractionTerm
 from mfpde.terms.kernels import KernelBounds
 
 COSINES = np.cos(np.linspace(0.0, np.pi, 513))
@@ -117,9 +117,9 @@ class AtomicField:
     def values(self, points: FloatArray) -> FloatArray:
         """Values (n,) of F at ``points`` (n, d)."""
         total = np.zeros(len(points))
-        deficits = points @ self.points.T - 1
+        cosines = points @ self.points.T
         for term in self.equation.zonal_terms:
-            matrix = term.zonal_kernel.of_deficits(deficits)
+            matrix = term.zonal_kernel.value(cosines)
             total += term.amplitude * (matrix @ self.masses)
         return total + self.external.values(points)
 
@@ -142,21 +142,16 @@ class AtomicField:
         count, size, _ = frames.shape
         values = np.zeros(count)
         total = ArcForms(np.zeros((count, size)), np.zeros((count, size, size)))
-        deficits = points @ self.points.T - 1
+        cosines = points @ self.points.T
         for term in self.equation.zonal_terms:
-            pulls = term.zonal_kernel.pulls(deficits, term.amplitude * self.masses)
-            values += self._mean_kernel(term, deficits, pulls.first)
-            found = ridge_forms(*pulls, self.points, points, frames)
+            kernel, weights = term.zonal_kernel, term.amplitude * self.masses
+            slopes, bends = kernel.slope(cosines), kernel.bend(cosines)
+            values += kernel.value(cosines) @ weights
+            found = ridge_forms(
+                slopes * weights, bends * weights, self.points, points, frames
+            )
             total = ArcForms(*map(np.add, total, found))
         return values, total
-
-    def _mean_kernel(
-        self, term: InteractionTerm, deficits: FloatArray, slopes: FloatArray
-    ) -> FloatArray:
-        """Sums (n,) over the atoms of W, of which ``slopes`` (n, m) are the weighted W'."""
-        if isinstance(term, Attention) and term.beta > 0:
-            return np.asarray(slopes.sum(axis=1) / term.beta)
-        return term.amplitude * (term.zonal_kernel.of_deficits(deficits) @ self.masses)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +276,7 @@ def bounds_of(term: InteractionTerm) -> KernelBounds:
     """Bounds of the kernel's derivatives; ``ValueError`` if it gives none."""
     if term.bounds is None:
         raise ValueError(
-            f"kernel = {term.kernel_name}: a certificate needs ``bounds`` of its derivatives "
+            f"kernel = {term!r}: a certificate needs ``bounds`` of its derivatives "
             "along great arcs (mfpde.terms.kernels.KernelBounds), and it gives none"
         )
     return term.bounds

@@ -232,13 +232,13 @@ def check_bounded(equation: MeanFieldEquation, name: str) -> None:
     for interaction in equation.interactions:
         if not interaction.has_energy:
             raise ValueError(
-                f"{name} needs an energy, and {interaction.kernel_name} has none: value is no "
+                f"{name} needs an energy, and {interaction!r} has none: value is no "
                 "multiple of bilinear, or bilinear is not symmetric"
             )
         if interaction.bounds is None:
             raise ValueError(
                 f"{name} needs bounds of the kernel's derivatives, which "
-                f"{interaction.kernel_name} does not give"
+                f"{interaction!r} does not give"
             )
     for term in equation.externals:
         if term.layer is None:

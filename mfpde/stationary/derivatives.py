@@ -118,7 +118,8 @@ class PairGeometry:
 def zonal_derivatives(term: InteractionTerm, pairs: PairGeometry) -> FieldDerivatives:
     """Gradient of the interaction's potential at the atoms of mu, with its derivatives."""
     offsets, kernel = pairs.offsets, term.zonal_kernel
-    weights, seconds = kernel.pulls(pairs.deficits, pairs.masses)
+    weights = pairs.masses * kernel.slope(1 + pairs.deficits)
+    seconds = pairs.masses * kernel.bend(1 + pairs.deficits)
     np.fill_diagonal(weights, 0.0)
     np.fill_diagonal(seconds, 0.0)
     gradient = np.einsum("ij,ija->ia", weights, offsets)
@@ -129,7 +130,7 @@ def zonal_derivatives(term: InteractionTerm, pairs: PairGeometry) -> FieldDeriva
     cosines = (weights * (1 + pairs.deficits)).sum(axis=1)
     diagonal -= cosines[:, np.newaxis, np.newaxis] * identity
     _add_to_diagonal(blocks, diagonal)
-    selves, _ = kernel.pulls(np.zeros(len(pairs.masses)), pairs.masses)
+    selves = pairs.masses * kernel.slope(np.ones(1))
     own = diagonal - selves[:, np.newaxis, np.newaxis] * identity
     lengths = np.linalg.norm(offsets, axis=2)
     sizes = 1 + lengths + term.sharpness * lengths**2
@@ -177,7 +178,8 @@ def head_derivatives(
     beta, count = head.beta, len(points)
     logits = points @ head.keys_matrix @ points.T
     largest = logits.max(axis=1) if head.needs_values else np.full(count, head.size)
-    weights = masses * head.exponential.weight(logits - largest[:, np.newaxis])
+    cosines = 1 + (logits - largest[:, np.newaxis]) / head.size
+    weights = masses * head.zonal_kernel.slope(cosines)
     if not head.needs_values:
         weights *= head.amplitude
     sent = points @ head.values_matrix.T

@@ -259,7 +259,7 @@ def _averaged(attention: Attention, t: FloatArray, s: FloatArray) -> FloatArray:
         return np.asarray(np.cos(t) * np.cos(s))
     beta = attention.beta
     z = beta * np.sin(t) * np.sin(s)
-    near = attention.zonal_kernel.weight(-2 * np.sin((t - s) / 2) ** 2)
+    near = attention.zonal_kernel.slope(np.cos(t - s))
     return np.asarray(attention.amplitude / beta * near * i0e(z))
 
 
@@ -271,7 +271,7 @@ def _derivatives(
     t, other = angles[:, np.newaxis], angles[np.newaxis, :]
     c, s, C, S = np.cos(t), np.sin(t), np.cos(other), np.sin(other)
     z = beta * s * S
-    near = attention.zonal_kernel.weight(-2 * np.sin((t - other) / 2) ** 2)
+    near = attention.zonal_kernel.slope(np.cos(t - other))
     near *= attention.amplitude
     zero, one = near * i0e(z), near * i1e(z)
     safe = np.where(z > 1e-12, z, 1.0)

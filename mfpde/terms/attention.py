@@ -20,7 +20,7 @@ by e^c at the end, and adds c to the logarithm of softmax.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -32,12 +32,11 @@ from mfpde.terms.attention_arguments import (
     LARGEST_BETA,
     LARGEST_FACTOR,
     check_largest_logit,
-    check_matrices,
     format_matrix,
-    read_matrix,
+    read_matrices,
     refuse,
 )
-from mfpde.terms.exponential_kernel import SMALLEST_BETA, Exponential, ScaledSums
+from mfpde.terms.exponential_kernel import SMALLEST_BETA, Exponential
 from mfpde.terms.external import tangential
 from mfpde.terms.interaction import FieldValues, InteractionTerm
 from mfpde.terms.kernels import PointMasses
@@ -102,16 +101,16 @@ class Attention(InteractionTerm):
         beta = real_number("beta", beta, at_least=0.0, at_most=largest)
         if not isinstance(normalized, bool | np.bool_):
             raise ValueError(f"normalized = {normalized!r} must be True or False")
+        keys, values = read_matrices(bilinear, value)
         given = {
             "beta": beta if beta >= SMALLEST_BETA else 0.0,
             "normalized": normalized,
             "kernel": choice("kernel", kernel, ("shifted", "unshifted")),
-            "bilinear": read_matrix("bilinear", bilinear),
-            "value": read_matrix("value", value),
+            "bilinear": keys,
+            "value": values,
         }
         for name, one in given.items():
             object.__setattr__(self, name, one)
-        check_matrices(self.bilinear, self.value)
         check_largest_logit(self._named, self.shift, self.kernel)
 
     @property
@@ -165,20 +164,8 @@ class Attention(InteractionTerm):
         return self.is_gradient and apart <= PROPORTIONAL * self.size
 
     @cached_property
-    def exponential(self) -> Exponential:
-        """The kernel exp(beta (u - 1)) / beta, of products u of any size."""
-        return Exponential(self.beta)
-
-    @property
     def zonal_kernel(self) -> Exponential:
-        """The shifted kernel W = K / beta, or x.y at beta = 0; ``ValueError`` with matrices."""
-        if self.is_zonal:
-            return self.exponential
-        raise ValueError(f"{self!r} is no kernel of x.y")
-
-    @cached_property
-    def sharpest_kernel(self) -> Exponential:
-        """The exponential kernel of beta |D|_2."""
+        """The shifted kernel W = K / beta, or x.y at beta = 0; of a head that of beta |D|_2."""
         return Exponential(self.shift)
 
     @property
@@ -205,8 +192,8 @@ class Attention(InteractionTerm):
     def strength(self) -> float:
         """The largest speed at which a unit of mass pulls, |V|_2."""
         if self.is_zonal:
-            return self.amplitude
-        return self.amplitude * float(np.linalg.norm(self.values_matrix, 2))
+            return super().strength
+        return super().strength * float(np.linalg.norm(self.values_matrix, 2))
 
     @property
     def description(self) -> str:
@@ -218,14 +205,17 @@ class Attention(InteractionTerm):
     @property
     def formula(self) -> str:
         """The kernel, of softmax what it acts in, in words, as outputs state the convention."""
-        is_shifted = self.kernel == "shifted"
-        if self.is_zonal:
-            kernel = "exp(beta (x.y - 1))" if is_shifted else "exp(beta x.y)"
-            softmax = f"A = (1/beta) log int {kernel} dmu"
-            return softmax if self.needs_values else f"K = {kernel}"
-        if self.needs_values:
+        if self.needs_values and not self.is_zonal:
             return "drift V int exp(beta x.Dy) y dmu / int exp(beta x.Dy) dmu"
-        return "K = exp(beta (x.Dy - |D|))" if is_shifted else "K = exp(beta x.Dy)"
+        logits, largest = ("x.y", "1") if self.is_zonal else ("x.Dy", "|D|")
+        if self.kernel == "shifted":
+            logits = f"({logits} - {largest})"
+        kernel = f"exp(beta {logits})"
+        return (
+            f"A = (1/beta) log int {kernel} dmu"
+            if self.needs_values
+            else f"K = {kernel}"
+        )
 
     @property
     def _named(self) -> str:
@@ -251,46 +241,28 @@ class Attention(InteractionTerm):
         Values are 0 where the drift is no gradient.  With the largest logit taken out, neither
         the quotient nor the logarithm of softmax underflows.
         """
-        found = self._scaled_sums(points, atoms)
-        sent = found.vectors
-        if not self.is_zonal:
-            sent = sent @ self.values_matrix.T
-        drift = tangential(sent, points)
+        self.check_dimension(points.shape[-1])
+        probes, values = points, np.eye(points.shape[-1])
+        if self.bilinear is not None:
+            probes, values = points @ self.bilinear / self.size, self.values_matrix
+        found = self.zonal_kernel.scaled_sums(probes, atoms)
+        drift = tangential(found.vectors @ values.T, points)
         if self.needs_values:
-            values = self.softmax_potential(np.log(found.sums) + found.peaks)
-            return FieldValues(values, drift / found.sums[:, np.newaxis])
-        drift *= (self.amplitude * np.exp(found.peaks))[:, np.newaxis]
-        return FieldValues(self.amplitude * self._mean_kernel(points, found), drift)
+            log_mean = np.log(found.sums) + found.peaks
+            drift /= found.sums[:, np.newaxis]
+            return FieldValues(self.softmax_potential(log_mean), drift)
+        scales = self.amplitude * np.exp(found.peaks)
+        if self.beta == 0:
+            means = self.size * (probes * found.vectors).sum(axis=-1)
+        else:
+            means = found.sums / self.beta
+        potential = (self.multiple or 0.0) * scales * means
+        return FieldValues(potential, drift * scales[:, np.newaxis])
 
     def energy_of_atoms(self, atoms: PointMasses) -> float:
-        """The energy (a / 2 beta) iint exp(beta x.Dy - c) dmu dmu; ``ValueError`` without one."""
-        if not self.has_energy:
-            raise ValueError(
-                f"{self!r} has no energy: V is no multiple of D, or D is not symmetric"
-            )
-        found = self._scaled_sums(atoms.points, atoms)
-        means = self._mean_kernel(atoms.points, found)
-        return float(self.energy_amplitude * (atoms.masses @ means) / 2)
-
-    def _scaled_sums(self, points: FloatArray, atoms: PointMasses) -> ScaledSums:
-        """Sums over atoms of exp(beta x.Dy - c) in the shifted convention."""
-        # K = exp(beta (z.y - 1)) with z = D^T x, of any length.
-        found = self.exponential.scaled_sums(self._logit_vectors(points), atoms)
-        return found._replace(peaks=found.peaks + self.beta - self.shift)
-
-    def _mean_kernel(self, points: FloatArray, found: ScaledSums) -> FloatArray:
-        """The values (a / beta) Z, at beta = 0 their limit a x.D int y dmu."""
-        scales = (self.multiple or 0.0) * np.exp(found.peaks)
-        if self.beta == 0:
-            return np.asarray(
-                scales * (self._logit_vectors(points) * found.vectors).sum(-1)
-            )
-        return np.asarray(scales / self.beta * found.sums)
-
-    def _logit_vectors(self, points: FloatArray) -> FloatArray:
-        """The vectors D^T x (..., d), whose products with y are the logits over beta."""
-        self.check_dimension(points.shape[-1])
-        return points if self.bilinear is None else np.asarray(points @ self.bilinear)
+        """The energy (a / 2 beta) iint exp(beta x.Dy - c) dmu dmu, of softmax that without it."""
+        plain = replace(self, normalized=False)
+        return super(Attention, plain).energy_of_atoms(atoms)
 
     def gradient_from(
         self, gradient: FloatArray, mean_kernel: FloatArray
@@ -299,15 +271,6 @@ class Attention(InteractionTerm):
         if not self.needs_values:
             return super().gradient_from(gradient, mean_kernel)
         return np.asarray(gradient / (self.beta * mean_kernel))
-
-    def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
-        """Drifts (n, d) at the atoms themselves, with matrices an atom's own P_x V x included."""
-        if not self.is_zonal:
-            return self.field_of_atoms(atoms.points, atoms).gradient
-        if not self.needs_values:
-            return super().pull_between_atoms(atoms)
-        values, pulls = self.zonal_kernel.sums_between(atoms)
-        return self.gradient_from(pulls, values[:, np.newaxis])
 
     def commutators(self, generators: FloatArray) -> FloatArray:
         """The changes (g, 2 d^2) of D and V under the rotations Omega (g, d, d).

@@ -13,31 +13,60 @@ LARGEST_FACTOR = 1e100
 LARGEST_UNSHIFTED_BETA = 350.0
 """Largest beta |D|_2, whose exponentials and their squares are representable."""
 _KNOWN = ("beta", "normalized", "kernel", "bilinear", "value")
-_HEADS = (
-    "several heads are several terms: MeanFieldEquation(Attention(...), Attention(...))"
-)
-_MASK = "each token attends to all: a measure has no order that a mask could follow"
-_DIMENSION = "its dimension is that of the geometry, or of bilinear"
-_OTHERS = {
-    **dict.fromkeys(("heads", "num_heads", "n_heads"), _HEADS),
-    **dict.fromkeys(("mask", "causal", "is_causal", "attn_mask"), _MASK),
-    **dict.fromkeys(("d", "dim", "dimension", "embed_dim"), _DIMENSION),
+_INSTEAD = {
+    "several heads are several terms: MeanFieldEquation(Attention(...), Attention(...))": (
+        "heads num_heads n_heads"
+    ),
+    "each token attends to all: a measure has no order that a mask could follow": (
+        "mask causal is_causal attn_mask"
+    ),
+    "its dimension is that of the geometry, or of bilinear": "d dim dimension embed_dim",
 }
-"""What networks have and Attention has not, and what is to be done."""
+"""What to do in place of what networks have and Attention has not, by its names."""
 
 
 def refuse(name: str) -> ValueError:
     """Return the error for an argument that attention has not, with what is to be done."""
-    advice = _OTHERS.get(name, f"it takes {', '.join(_KNOWN)}")
+    instead = [words for words, names in _INSTEAD.items() if name in names.split()]
+    advice = next(iter(instead), f"it takes {', '.join(_KNOWN)}")
     return ValueError(
         f"Attention has no argument {name!r}{nearest(name, _KNOWN)}: {advice}"
     )
 
 
-def read_matrix(name: str, matrix: ArrayLike | None) -> FloatArray | None:
-    """Return a square matrix (d, d), read-only, or None; ``ValueError`` for any other."""
-    if matrix is None:
-        return None
+def read_matrices(
+    bilinear: ArrayLike | None, value: ArrayLike | None
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return D and V, matrices (d, d) that are read-only, or None.
+
+    Raises
+    ------
+    ValueError
+        For a matrix that is not square, V without D or of another size, and D = 0.
+    """
+    if bilinear is None:
+        if value is not None:
+            raise ValueError(
+                "value without bilinear: give both matrices, bilinear = identity for "
+                "logits beta x.y"
+            )
+        return None, None
+    keys = _read_square("bilinear", bilinear)
+    if not keys.any():
+        raise ValueError(
+            "bilinear is zero: all logits are 0; use beta = 0 with bilinear = identity "
+            "for tokens that count alike"
+        )
+    values = None if value is None else _read_square("value", value)
+    if values is not None and values.shape != keys.shape:
+        raise ValueError(
+            f"value has shape {values.shape} and bilinear {keys.shape}: both must be "
+            "(d, d) with the same d"
+        )
+    return keys, values
+
+
+def _read_square(name: str, matrix: ArrayLike) -> FloatArray:
     found = real_array(name, matrix)
     if found.ndim != 2 or found.shape[0] != found.shape[1] or len(found) < 2:
         raise ValueError(
@@ -46,37 +75,15 @@ def read_matrix(name: str, matrix: ArrayLike | None) -> FloatArray | None:
     return read_only(np.ascontiguousarray(found))
 
 
-def check_matrices(bilinear: FloatArray | None, value: FloatArray | None) -> None:
-    """Raise ``ValueError`` for V without D or of another size, and for D = 0."""
-    if bilinear is None and value is not None:
-        raise ValueError(
-            "value without bilinear: give both matrices, bilinear = identity for "
-            "logits beta x.y"
-        )
-    if bilinear is None:
-        return
-    if value is not None and value.shape != bilinear.shape:
-        raise ValueError(
-            f"value has shape {value.shape} and bilinear {bilinear.shape}: both must be "
-            "(d, d) with the same d"
-        )
-    if not bilinear.any():
-        raise ValueError(
-            "bilinear is zero: all logits are 0; use beta = 0 with bilinear = identity "
-            "for tokens that count alike"
-        )
-
-
 def check_largest_logit(named: str, largest: float, kernel: str) -> None:
     """Raise ``ValueError`` if e to the largest logit, which is ``named``, is no number."""
     if largest > LARGEST_BETA:
         raise ValueError(f"{named} must be at most {LARGEST_BETA:g}")
     if kernel == "unshifted" and largest > LARGEST_UNSHIFTED_BETA:
         raise ValueError(
-            f"{named} with kernel='unshifted' is too large: its exponential "
-            f"and the square must be representable (at most {LARGEST_UNSHIFTED_BETA:g}); "
-            "use kernel='shifted' with weights and diffusion times e^-beta and time "
-            "times e^beta (softmax attention is the same under both)"
+            f"{named} with kernel='unshifted' must be at most {LARGEST_UNSHIFTED_BETA:g}; use "
+            "kernel='shifted' with weights and diffusion times e^-beta and time times e^beta "
+            "(softmax attention is the same under both)"
         )
 
 

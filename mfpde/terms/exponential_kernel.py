@@ -13,13 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray, blocks_of_rows, real_number
-from mfpde.terms.funk_hecke import NEGLIGIBLE, band_limit, eigenvalues
-from mfpde.terms.kernels import (
-    Kernel,
-    KernelBounds,
-    KernelPulls,
-    PointMasses,
-)
+from mfpde.terms.funk_hecke import NEGLIGIBLE, KernelSeries, log_series
+from mfpde.terms.kernels import Kernel, KernelBounds, PointMasses
 
 # Below it K / beta is x.y (up to a constant) to more digits than there are, and 1 / beta
 # is soon not representable.
@@ -69,54 +64,35 @@ class Exponential(Kernel):
 
     def value(self, cosines: FloatArray) -> FloatArray:
         """W at u = ``cosines``."""
-        return self.of_deficits(cosines - 1)
+        if self.beta == 0:
+            return np.asarray(cosines)
+        return np.asarray(self.slope(cosines) / self.beta)
 
     def slope(self, cosines: FloatArray) -> FloatArray:
         """W' = K at u = ``cosines``."""
-        return self.weight(cosines - 1)
+        return np.asarray(np.exp(self.beta * (cosines - 1)))
 
     def bend(self, cosines: FloatArray) -> FloatArray:
         """W'' = beta K at u = ``cosines``."""
-        return np.asarray(self.beta * self.weight(cosines - 1))
-
-    def weight(self, deficits: FloatArray) -> FloatArray:
-        """K = exp(beta (x.y - 1)) at x.y - 1 = ``deficits``."""
-        return np.asarray(np.exp(self.beta * deficits))
-
-    def of_deficits(self, deficits: FloatArray) -> FloatArray:
-        """W at x.y - 1 = ``deficits``."""
-        if self.beta == 0:
-            return np.asarray(1 + deficits)
-        return np.asarray(self.weight(deficits) / self.beta)
-
-    def pulls(self, deficits: FloatArray, weights: FloatArray) -> KernelPulls:
-        """W' = K and W'' = beta K at u = 1 + ``deficits``, times ``weights``."""
-        first = weights * self.weight(deficits)
-        return KernelPulls(first, self.beta * first)
+        return np.asarray(self.beta * self.slope(cosines))
 
     @property
     def bounds(self) -> KernelBounds:
         """Bounds of derivatives along great arcs: second ones are at least -1."""
         return KernelBounds(1.0, _bound_third_derivatives(self.beta))
 
-    def spectrum(
-        self, dimension: int, degree: int, *, counted: bool = False
-    ) -> FloatArray:
+    def expand(self, dimension: int) -> KernelSeries:
         """Eigenvalues lambda_l / beta by Bessel's ratios (paper, Lemma 5.1); of u at beta = 0."""
         if self.beta == 0:
-            linear = np.eye(1, degree + 1, 1)[0]
-            return linear if counted else np.asarray(linear / dimension)
-        found = eigenvalues(self.beta, dimension, degree, counted=counted)
-        return np.asarray(found / self.beta)
+            linear = np.array([0.0, 1.0])
+            return KernelSeries(linear, linear / dimension, error=0.0)
+        eigenvalues, counted = np.exp(log_series(self.beta, dimension)) / self.beta
+        return KernelSeries(counted, eigenvalues, error=0.0)
 
     def band_limit(self, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
         """Largest degree l at which D_l lambda_l is above ``tolerance``, at least 1."""
-        return band_limit(self.beta, dimension, tolerance)
-
-    def tail(self, dimension: int, degree: int, *, size: int) -> float:
-        """The part of W beyond ``degree``, up to ``size``, in which nothing is rounded off."""
-        counted = self.spectrum(dimension, size, counted=True)
-        return float(counted[degree + 1 :].sum())
+        counted = log_series(self.beta, dimension)[1]
+        return max(1, int(np.flatnonzero(counted > np.log(tolerance))[-1]))
 
     def scaled_sums(self, points: FloatArray, atoms: PointMasses) -> ScaledSums:
         """Sums over ``atoms`` of K at ``points`` (n, d), the largest exponents taken out."""

@@ -51,11 +51,6 @@ class ExternalTerm(ABC):
         """Tangential drift (grad V for a gradient term) at ``points``, shape (..., d)."""
 
     @property
-    def no_potential(self) -> str:
-        """Why there is no potential, where the drift is no gradient."""
-        return "a perceptron with vector weights has no potential"
-
-    @property
     def layer(self) -> Perceptron | None:
         """The neurons that the term is a sum of, of which more is known; None by default.
 

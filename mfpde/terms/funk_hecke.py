@@ -110,17 +110,14 @@ def up_to(degree: int, values: FloatArray, beyond: float = 0.0) -> FloatArray:
 # The attention kernel
 
 
-class _Logarithms(NamedTuple):
-    """Logarithms of lambda_l and of D_l lambda_l, far past where the second is negligible."""
-
-    eigenvalues: FloatArray
-    counted: FloatArray
-
-
 @lru_cache(maxsize=256)
-def _logarithms(beta: float, dimension: int) -> _Logarithms:
+def log_series(beta: float, dimension: int) -> FloatArray:
+    """Logarithms of lambda_l and of D_l lambda_l, (2, n), far past where these are negligible.
+
+    Where eigenvalues are not representable, in high dimension and at large beta, they are.
+    """
     if beta == 0:
-        return _Logarithms(np.zeros(1), np.zeros(1))
+        return np.zeros((2, 1))
     nu = dimension / 2 - 1
     # Degrees with l^2 > 2 beta log(1/eps) are negligible in low dimension; at small
     # beta each further degree gains a factor beta / (2 l).
@@ -140,37 +137,12 @@ def _logarithms(beta: float, dimension: int) -> _Logarithms:
             break
         size *= 2
     shift = peak + np.log(np.exp(counted - peak).sum())
-    return _Logarithms(read_only(eigenvalues - shift), read_only(counted - shift))
+    return read_only(np.stack([eigenvalues, counted]) - shift)
 
 
-def log_eigenvalues(
-    beta: float, dimension: int, degree: int, *, counted: bool = False
-) -> FloatArray:
-    """Logarithms of :func:`eigenvalues`, -inf where one is 0 or not resolved.
+def log_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
+    """Logarithms of lambda_0..lambda_degree of K on S^(dimension-1), -inf beyond all digits.
 
-    In high dimension and at large beta the logarithms are representable where the
-    eigenvalues are not.
+    At beta = 0 the kernel is 1: lambda_0 = 1, all others are 0.
     """
-    found = _logarithms(float(beta), dimension)
-    return up_to(degree, found.counted if counted else found.eigenvalues, -np.inf)
-
-
-def eigenvalues(
-    beta: float, dimension: int, degree: int, *, counted: bool = False
-) -> FloatArray:
-    """Eigenvalues lambda_0..lambda_degree of the shifted kernel on S^(dimension-1).
-
-    With ``counted`` they are D_l lambda_l, at most 1 each, D_l the number of harmonics.  At
-    beta = 0 the kernel is 1: lambda_0 = 1, all others are 0.
-    """
-    return np.exp(log_eigenvalues(beta, dimension, degree, counted=counted))
-
-
-@lru_cache(maxsize=256)
-def band_limit(beta: float, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
-    """Largest degree l at which D_l lambda_l is above ``tolerance``, at least 1.
-
-    Degree l contributes at most D_l lambda_l, not lambda_l, to the kernel at a point.
-    """
-    counted = _logarithms(float(beta), dimension).counted
-    return max(1, int(np.flatnonzero(counted > np.log(tolerance))[-1]))
+    return up_to(degree, log_series(float(beta), dimension)[0], -np.inf)

@@ -3,7 +3,8 @@ r"""Interactions: the part of the first variation that depends on the measure.
     F[mu](x) = int W(x.y) dmu(y),   E[mu] = (1/2) iint W(x.y) dmu(x) dmu(y),   v = s grad F
 
 with a zonal kernel W (Funk-Hecke; the aggregation equations of the sphere).  Attention is
-the exponential kernel, with the option to divide by its mean (softmax).
+the exponential kernel, with the option to divide by its mean (softmax), and with matrices D and
+V its heads, kernels of z.y at z = D^T x / |D|_2.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mfpde.arrays import FloatArray
+import numpy as np
+
+from mfpde.arrays import FloatArray, check_kind
 from mfpde.geometry import Geometry
 from mfpde.terms.external import tangential
 from mfpde.terms.funk_hecke import NEGLIGIBLE
@@ -38,7 +41,7 @@ class InteractionTerm(ABC):
     @property
     @abstractmethod
     def zonal_kernel(self) -> Kernel:
-        """The kernel W as a function of x.y, amplitudes of conventions apart."""
+        """The kernel W(x.y), amplitudes of conventions apart; of a head W(z.y)."""
 
     @property
     def is_zonal(self) -> bool:
@@ -71,24 +74,14 @@ class InteractionTerm(ABC):
         return self.is_gradient
 
     @property
-    def no_potential(self) -> str:
-        """Why there is no potential, where the drift at a measure is no gradient."""
-        return f"{self!r} has a value matrix that is no multiple of bilinear"
-
-    @property
     def bounds(self) -> KernelBounds | None:
         """Bounds of the kernel's derivatives along great arcs, None if none are known."""
         return self.zonal_kernel.bounds if self.is_zonal else None
 
     @property
-    def kernel_name(self) -> str:
-        """The kernel as errors name it."""
-        return repr(self.zonal_kernel if self.is_zonal else self)
-
-    @property
     def sharpness(self) -> float:
         """Inverse square of the length on which the kernel varies: beta |D|_2 of attention."""
-        return self.sharpest_kernel.sharpness
+        return self.zonal_kernel.sharpness
 
     @property
     def strength(self) -> float:
@@ -106,9 +99,9 @@ class InteractionTerm(ABC):
         return f"W = {self.zonal_kernel!r}"
 
     @property
-    def sharpest_kernel(self) -> Kernel:
-        """The kernel of x.y whose degrees this one has, at most."""
-        return self.zonal_kernel
+    def _named(self) -> str:
+        """What the degree of the kernel depends on, in words."""
+        return repr(self)
 
     def band_limit(self, geometry: Geometry, negligible: float = NEGLIGIBLE) -> int:
         """Degree of the moments beyond which the interaction is ``negligible``, or the grid's.
@@ -121,7 +114,7 @@ class InteractionTerm(ABC):
             If the grid does not resolve the kernel; the message names one that does.  On a
             zonal grid, if the kernel's series loses its digits.
         """
-        kernel, dimension = self.sharpest_kernel, geometry.dimension
+        kernel, dimension = self.zonal_kernel, geometry.dimension
         if geometry.axis is not None:
             kernel.spectrum(dimension, 1, counted=True)
         # Matrices take the moments of y dmu, too, which have one degree more.
@@ -133,10 +126,6 @@ class InteractionTerm(ABC):
                 f"degrees up to {needed}: it needs {geometry.cells_for_degree(needed)}"
             )
         return min(kernel.band_limit(dimension, negligible) + more, geometry.max_degree)
-
-    @property
-    def _named(self) -> str:
-        return repr(self)
 
     def gradient_from(
         self, gradient: FloatArray, mean_kernel: FloatArray
@@ -162,14 +151,16 @@ class InteractionTerm(ABC):
     def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
         """Drifts (n, d) at the atoms themselves, to all their digits.
 
-        An atom's force on itself, which is zero, is left out.
+        An atom's force on itself, which is zero, is left out; with matrices it is not zero.
         """
-        return self.amplitude * self.zonal_kernel.sums_between(atoms).vectors
+        if not self.is_zonal:
+            return self.field_of_atoms(atoms.points, atoms).gradient
+        values, pulls = self.zonal_kernel.sums_between(atoms)
+        return self.gradient_from(pulls, values[:, np.newaxis])
 
     def energy_of_atoms(self, atoms: PointMasses) -> float:
         """The energy (1/2) iint W dmu dmu of atoms, by the direct sum."""
-        values = self.zonal_kernel.sums(atoms.points, atoms).values
-        return float(self.energy_amplitude * (atoms.masses @ values) / 2)
+        return float(atoms.masses @ self.field_of_atoms(atoms.points, atoms).values) / 2
 
 
 @dataclass(frozen=True)
@@ -192,11 +183,8 @@ class Interaction(InteractionTerm):
     kernel: Kernel
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kernel, Kernel):
-            raise ValueError(
-                f"kernel = {self.kernel!r} must be a Kernel, as ZonalKernel(W, W') of two "
-                "functions of u = x.y"
-            )
+        source = "as ZonalKernel(W, W') of two functions of u = x.y"
+        check_kind("kernel", self.kernel, Kernel, source=source)
 
     @property
     def zonal_kernel(self) -> Kernel:

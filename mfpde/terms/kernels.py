@@ -56,13 +56,6 @@ class KernelSums(NamedTuple):
     vectors: FloatArray
 
 
-class KernelPulls(NamedTuple):
-    """Weighted derivatives W' and W'' of a kernel, of one shape."""
-
-    first: FloatArray
-    second: FloatArray
-
-
 class KernelBounds(NamedTuple):
     """Bounds of derivatives of a kernel along great arcs, as certificates need them.
 
@@ -145,15 +138,14 @@ class Kernel(ABC):
             If W is not smooth enough for its series to end within 1024 degrees, or, with
             ``counted``, for its sum to keep its digits in this dimension.
         """
-        series = _series(self, dimension)
+        series = _resolve(self, dimension)
         if counted and series.error > LARGEST_LOSS:
             raise ValueError(
                 f"kernel = {self!r} loses its digits on a zonal grid of dimension "
                 f"{dimension}: terms of its series cancel to {series.error:.0e} of it; "
                 "use a smoother kernel, or solve_particles"
             )
-        whole = series.counted if counted else series.eigenvalues
-        return up_to(degree, whole)
+        return up_to(degree, series.counted if counted else series.eigenvalues)
 
     def band_limit(self, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
         """Largest degree l with D_l |lambda_l| above ``tolerance`` times the largest.
@@ -161,23 +153,18 @@ class Kernel(ABC):
         It is at least 1; a constant, degree 0, is not counted.  Degree l contributes at most
         D_l |lambda_l| to W.
         """
-        sizes = np.abs(_series(self, dimension).counted[1:])
-        above = np.nonzero(sizes > tolerance * sizes.max())[0]
-        return 1 + int(above[-1]) if len(above) else 1
+        sizes = np.abs(_resolve(self, dimension).counted[1:])
+        above = np.flatnonzero(sizes > tolerance * sizes.max())
+        return 1 + int(above.max(initial=0))
 
-    def of_deficits(self, deficits: FloatArray) -> FloatArray:
-        """W at u = 1 + ``deficits``."""
-        return self.value(np.clip(1.0 + deficits, -1.0, 1.0))
+    def expand(self, dimension: int) -> KernelSeries:
+        """The Funk-Hecke series on S^(dimension-1), by default that of the polynomial."""
+        return kernel_series(self.chebyshev, dimension)
 
     def tail(self, dimension: int, degree: int, *, size: int) -> float:
         """Bound of the part of W beyond ``degree``: its series' sizes there, up to ``size``."""
         sizes = np.abs(self.spectrum(dimension, size, counted=True))
         return float(sizes[degree + 1 :].sum() + ROUNDING * sizes.sum())
-
-    def pulls(self, deficits: FloatArray, weights: FloatArray) -> KernelPulls:
-        """Derivatives W' and W'' at u = 1 + ``deficits``, times ``weights``."""
-        cosines = 1.0 + deficits
-        return KernelPulls(weights * self.slope(cosines), weights * self.bend(cosines))
 
     def sums(self, points: FloatArray, atoms: PointMasses) -> KernelSums:
         """Direct sums over ``atoms`` of W and of W' y at ``points``, shape (n, d)."""
@@ -280,16 +267,12 @@ class Polynomial(Kernel):
                 f"coefficients of shape {given.shape} must be a list of 2 to "
                 f"{LARGEST_POWER + 1} numbers c_0, c_1, ..."
             )
-        if not given[1:].any():
-            raise ValueError(
-                f"coefficients = {given.tolist()}: a constant kernel moves nothing; one of "
-                "c_1, c_2, ... must not be 0"
-            )
         largest = float(np.abs(given[1:]).max())
         if not SMALLEST_COEFFICIENT <= largest <= 1 / SMALLEST_COEFFICIENT:
             raise ValueError(
                 f"coefficients: the largest of c_1, c_2, ... is {largest:g}; it must be from "
-                f"{SMALLEST_COEFFICIENT:g} to {1 / SMALLEST_COEFFICIENT:g}"
+                f"{SMALLEST_COEFFICIENT:g} to {1 / SMALLEST_COEFFICIENT:g} (a constant kernel "
+                "moves nothing)"
             )
         object.__setattr__(self, "coefficients", tuple(given.tolist()))
 
@@ -301,10 +284,6 @@ class Polynomial(Kernel):
         """W' at u = ``cosines``."""
         return np.asarray(polyval(cosines, polyder(self.coefficients)))
 
-    def bend(self, cosines: FloatArray) -> FloatArray:
-        """W'' at u = ``cosines``."""
-        return np.asarray(polyval(cosines, polyder(self.coefficients, 2)))
-
     @cached_property
     def chebyshev(self) -> FloatArray:
         """Coefficients of W in Chebyshev polynomials."""
@@ -312,5 +291,5 @@ class Polynomial(Kernel):
 
 
 @lru_cache(maxsize=256)
-def _series(kernel: Kernel, dimension: int) -> KernelSeries:
-    return kernel_series(kernel.chebyshev, dimension)
+def _resolve(kernel: Kernel, dimension: int) -> KernelSeries:
+    return kernel.expand(dimension)

@@ -219,7 +219,7 @@ class Perceptron(ExternalTerm):
             For vector weights, which have no potential, and points of another dimension.
         """
         if not self.is_gradient:
-            raise ValueError(self.no_potential)
+            raise ValueError("a perceptron with vector weights has no potential")
         points = self._check_points(points)
         flat = points.reshape(-1, self.dimension)
         values = self._sum_outputs(self.activation.primitive, flat, self.weights)

@@ -190,7 +190,9 @@ def _sample_kernel(
     for row, (target, least) in zip(rows, targets, strict=True):
         products = sources @ target
         # At beta = 0 the kernel is that of the potential, x.Dy.
-        kernel = head.exponential.weight(products - least) if head.beta else products
+        kernel = products
+        if head.beta:
+            kernel = head.zonal_kernel.slope(1 + (products - least) / head.size)
         found = senders.moments(kernel.reshape(senders.shape) * shares, inner)
         row[:] = (found * weights).view(np.float64)
     shares = receivers.areas / receivers.areas.sum()

@@ -87,7 +87,7 @@ def merge_time(
     def log_pace(y: FloatArray) -> FloatArray:
         if not normalized:
             return np.asarray(attention.beta * y - np.log(mass * attention.amplitude))
-        k = attention.zonal_kernel.weight(-y)
+        k = attention.zonal_kernel.slope(1 - y)
         other = 1 - share
         pull = other / (share + other * k) + share / (other + share * k)
         return np.asarray(attention.beta * y - np.log(pull))
@@ -132,9 +132,11 @@ def equiangular_rate(
     count = whole_number("count", count, at_least=2)
     angle = real_number("angle", angle, above=0.0, at_most=_widest_angle(count))
     y = 2 * np.sin(angle / 2) ** 2
-    pull = 2 * y * max(count - (count - 1) * y, 0.0) * attention.zonal_kernel.weight(-y)
+    pull = (
+        2 * y * max(count - (count - 1) * y, 0.0) * attention.zonal_kernel.slope(1 - y)
+    )
     if normalized:
-        pull /= 1 + (count - 1) * attention.zonal_kernel.weight(-y)
+        pull /= 1 + (count - 1) * attention.zonal_kernel.slope(1 - y)
     else:
         pull *= attention.amplitude / count
     return float(-pull / np.sin(angle)) if angle < np.pi else 0.0
@@ -177,7 +179,7 @@ def equiangular_time(
 
     def log_pace(y: FloatArray) -> FloatArray:
         if normalized:
-            others = np.log1p((count - 1) * attention.zonal_kernel.weight(-y))
+            others = np.log1p((count - 1) * attention.zonal_kernel.slope(1 - y))
             return np.asarray(attention.beta * y + others - np.log(2))
         return np.asarray(
             attention.beta * y + np.log(count / (2 * attention.amplitude))

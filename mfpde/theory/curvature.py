@@ -152,7 +152,7 @@ def kernel_curvature(beta: float) -> KernelCurvature:
 
 def kernel_second_derivative(beta: float, angles: FloatArray) -> FloatArray:
     """K''/beta = K (beta sin^2 t - cos t) at ``angles`` t, shifted kernel (paper, eq. 5.7)."""
-    kernel = Exponential(beta).weight(-2 * np.sin(angles / 2) ** 2)
+    kernel = Exponential(beta).slope(np.cos(angles))
     return np.asarray(kernel * (beta * np.sin(angles) ** 2 - np.cos(angles)))
 
 
@@ -255,7 +255,7 @@ def equispaced_rates(
     waves = 2 * np.sin(np.pi * (np.outer(j, j) % count) / count) ** 2
     rates = waves @ kernel_second_derivative(attention.beta, angles) / count
     # Where terms of size up to (1 + beta) K cancel, only rounding is left.
-    pulls = attention.zonal_kernel.weight(-2 * np.sin(angles / 2) ** 2)
+    pulls = attention.zonal_kernel.slope(np.cos(angles))
     sizes = (1 + attention.beta) * (waves @ pulls) / count
     rates[np.abs(rates) <= ROUNDING * sizes] = 0.0
     if normalized:

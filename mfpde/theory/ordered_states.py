@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from mfpde.arrays import FloatArray
 from mfpde.geometry.zonal_fields import zonal_harmonics
-from mfpde.terms.funk_hecke import band_limit, eigenvalues
+from mfpde.terms import Exponential
 
 SMALLEST_MOMENT = 1e-3
 """A fold below this first moment is at kappa_# to 1e-12 of itself."""
@@ -71,9 +71,9 @@ class OrderedBranch:
     """
 
     def __init__(self, beta: float, dimension: int, mode: int = 1) -> None:
-        degree = mode * max(4, band_limit(beta, dimension, 1e-18) // mode)
-        counted = eigenvalues(beta, dimension, degree, counted=True)
-        self.weights = counted[mode::mode] / beta
+        kernel = Exponential(beta)
+        degree = mode * max(4, kernel.band_limit(dimension, 1e-18) // mode)
+        self.weights = kernel.spectrum(dimension, degree, counted=True)[mode::mode]
         # A state of width sqrt(kappa beta) in theta takes some tens of nodes.
         nodes = 256 + 4 * degree + int(24 * np.sqrt(beta * dimension))
         places, shares = leggauss(nodes)

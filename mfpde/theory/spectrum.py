@@ -40,8 +40,8 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.terms import Attention, Kernel
-from mfpde.terms.funk_hecke import band_limit, log_eigenvalues
+from mfpde.terms import Attention, Exponential, Kernel
+from mfpde.terms.funk_hecke import log_eigenvalues
 from mfpde.theory.curvature import checked_attention, checked_dimension, sign_of
 
 SMALLEST_MOMENT = 1e-13
@@ -165,7 +165,7 @@ def fastest_mode(beta: float | Kernel, dimension: int) -> int:
     beta = Attention(beta).beta
     if beta == 0:
         return 1
-    degree = band_limit(beta, dimension) + 1
+    degree = Exponential(beta).band_limit(dimension) + 1
     l = np.arange(1, degree + 1)
     logs = log_eigenvalues(beta, dimension, degree)[1:]
     return int(l[np.argmax(np.log(l * (l + dimension - 2.0)) + logs)])

@@ -39,9 +39,9 @@ from scipy.optimize import brentq
 
 from mfpde.arrays import FloatArray, choice, read_only, real_array, whole_number
 from mfpde.notebook import Printed
-from mfpde.terms import Attention, Kernel
+from mfpde.terms import Attention, Exponential, Kernel
 from mfpde.terms.attention_arguments import LARGEST_UNSHIFTED_BETA
-from mfpde.terms.funk_hecke import eigenvalues, log_eigenvalues
+from mfpde.terms.funk_hecke import log_eigenvalues
 from mfpde.theory.curvature import checked_dimension
 from mfpde.theory.ordered_states import SMALLEST_MOMENT, OrderedBranch
 
@@ -287,7 +287,7 @@ class Transition(NamedTuple):
 
 
 def _transition(beta: float, dimension: int, cusp: float, mode: int) -> Transition:
-    threshold = float(eigenvalues(beta, dimension, mode)[mode]) / beta
+    threshold = float(Exponential(beta).spectrum(dimension, mode)[mode])
     continuous = Transition(threshold, threshold, np.nan, np.nan, 0.0, np.nan)
     if beta <= cusp:
         return continuous

@@ -11,7 +11,6 @@ from mfpde.stationary.gibbs.descent import minimum_near
 from mfpde.stationary.gibbs.result import StationaryDensity, polished_density
 from mfpde.stationary.gibbs.state import GibbsProblem
 from mfpde.stationary.symmetry import invariant_rotations
-from mfpde.terms.funk_hecke import band_limit
 
 NEGLIGIBLE = 1e-14
 
@@ -124,10 +123,7 @@ def needed_degree(ends: list[MeanFieldEquation], density: Density) -> int:
     """
     return max(
         (
-            min(
-                attention.band_limit(density.geometry),
-                band_limit(attention.beta, density.dimension, NEGLIGIBLE),
-            )
+            attention.band_limit(density.geometry, NEGLIGIBLE)
             for equation in ends
             for attention in equation.attentions
         ),
