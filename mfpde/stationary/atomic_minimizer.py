@@ -113,7 +113,7 @@ class AtomicPieces:
         gradient = wide * found.gradient.ravel()
         return Derivatives(gradient, moves, cross * np.outer(wide, roots), matrix)
 
-    def moved(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
+    def displace(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
         """Points (n, d) after tangent ``steps`` (n, d - 1) along great arcs."""
         return geodesic_moves(positions, tangent_frames(positions), steps)
 
@@ -122,8 +122,8 @@ class AtomicPieces:
         lowest = int(np.argmin(self.scan.values))
         return Arrangement(self.scan.points[lowest : lowest + 1], np.ones(1))
 
-    def lowest(self, state: Arrangement, below: float) -> tuple[FloatArray, float]:
-        """Minima (k, d) of F more than ``below`` under its mean, and the depth of the lowest.
+    def lowest(self, state: Arrangement, below: float) -> FloatArray:
+        """Minima (k, d) of F more than ``below`` under its mean.
 
         They are found from the scan; if it finds none and there are many atoms, from the fine
         scan: many atoms mean a flat F, whose minima are narrow and which is costly to bound.
@@ -133,11 +133,9 @@ class AtomicPieces:
         found = self.scan.minima(field, level - below, width=self.width)
         if not len(found) and len(state.masses) > MANY:
             found = self.fine_scan.minima(field, level - below, width=self.width)
-        if not len(found):
-            return found, 0.0
-        return found, level - float(field.values(found).min())
+        return found
 
-    def united(self, state: Arrangement, within: float) -> Arrangement:
+    def unite(self, state: Arrangement, within: float) -> Arrangement:
         """The state with each group of atoms ``within`` a distance of its heaviest made one."""
         points, masses = state
         owner = np.full(len(masses), -1)
@@ -152,11 +150,11 @@ class AtomicPieces:
         means /= np.linalg.norm(means, axis=1, keepdims=True)
         return Arrangement(means, np.asarray(totals, dtype=np.float64))
 
-    def certified(self, state: Arrangement, tolerance: float) -> Certificate:
+    def certify(self, state: Arrangement, tolerance: float) -> Certificate:
         """Certificate of the atoms from a full search."""
         return bounded_gap(*self._known(state), tolerance)
 
-    def tested(
+    def probe(
         self, state: Arrangement, tolerance: float
     ) -> tuple[Certificate, FloatArray]:
         """Certificate of a search that stops early, and minima of F near the low points it met."""

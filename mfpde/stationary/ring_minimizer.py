@@ -143,7 +143,7 @@ class RingPieces:
         scaled = roots[:, np.newaxis] * matrix * roots
         return Derivatives(gradient, diagonal + moves, cross, scaled)
 
-    def moved(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
+    def displace(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
         """Angles after ``steps``, reflected at the poles."""
         angles = positions + steps[:, 0]
         return np.asarray(np.pi - np.abs(np.pi - np.abs(angles)))
@@ -153,17 +153,17 @@ class RingPieces:
         lowest = int(np.argmin(self.potential(self.scan)))
         return Arrangement(self.scan[lowest : lowest + 1], np.ones(1))
 
-    def lowest(self, state: Arrangement, below: float) -> tuple[FloatArray, float]:
-        """Minima of F on the scan more than ``below`` under its mean, and the lowest's depth."""
+    def lowest(self, state: Arrangement, below: float) -> FloatArray:
+        """Minima of F on the scan more than ``below`` under its mean."""
         angles, masses = state
         level = float(masses @ self._field(state, angles))
         values = self._field(state, self.scan)
         padded = np.concatenate([[np.inf], values, [np.inf]])
         is_low = (values <= padded[:-2]) & (values <= padded[2:])
         is_low &= values < level - below
-        return self.scan[is_low], level - float(values.min())
+        return np.asarray(self.scan[is_low])
 
-    def united(self, state: Arrangement, within: float) -> Arrangement:
+    def unite(self, state: Arrangement, within: float) -> Arrangement:
         """Rings with neighbours united at their mean angle, or at a pole if that is no worse."""
         order = np.argsort(state.positions)
         angles, masses = state.positions[order], state.masses[order]
@@ -182,11 +182,11 @@ class RingPieces:
                     united = trial
         return united
 
-    def certified(self, state: Arrangement, tolerance: float) -> Certificate:
+    def certify(self, state: Arrangement, tolerance: float) -> Certificate:
         """Certificate of the rings' atoms from a full search."""
         return bounded_gap(*self._known(state), tolerance)
 
-    def tested(
+    def probe(
         self, state: Arrangement, tolerance: float
     ) -> tuple[Certificate, FloatArray]:
         """Certificate of a search that stops early, and angles where it met low values of F."""

@@ -2,15 +2,15 @@ r"""The minimiser of E among weighted pieces, atoms or rings, with its certifica
 
 1. Local minima of F below its mean come in as new pieces, with the best masses on all
    (``mass_program.py``); pieces without mass go out.
-2. Neighbours are united, and the pieces slide (``sliding_newton.py``).  The result is kept if
-   its energy is not above that after 1; else step 2 is tried with closer neighbours only.
-3. Once F has no minimum below its mean, F is bounded below over the whole sphere; if the gap
-   is too large, points where F is low come in.
+2. Neighbours within a radius are united, and the pieces slide (``sliding_newton.py``).  The
+   result is kept if its energy is not above that after 1.  Without progress the radius is
+   halved, and where no radius makes any, as on a flat F, step 2 waits for twice as many rounds.
+3. Once F has no minimum below its mean, pieces are united until their positions and masses
+   are determined, if the energy allows it, and F is bounded below over the whole sphere; if the
+   gap is too large, points where F is low come in.
 
-This is the sliding Frank-Wolfe method (Denoyelle, Duval, Peyre & Soubies, 2019).  Where F is
-flat along curves or on areas, the positions of pieces are not determined: step 2 makes no
-progress and is tried more and more seldom, which leaves the fully corrective
-Frank-Wolfe method.
+This is the sliding Frank-Wolfe method (Denoyelle, Duval, Peyre & Soubies, 2019), which without
+step 2 is the fully corrective Frank-Wolfe method.
 """
 
 from __future__ import annotations
@@ -21,28 +21,24 @@ from typing import Protocol
 from mfpde.arrays import FloatArray
 from mfpde.stationary.certification import Certificate
 from mfpde.stationary.sliding_newton import (
+    ROUNDING,
     Arrangement,
     Balanced,
     WeightedPieces,
-    balanced,
-    condition,
-    slid,
+    balance,
+    find_condition,
+    slide,
 )
 
 LARGEST_CONDITION = 1e9
 """Above it positions and masses are not determined."""
 MOST_ROUNDS = 400
-WIDTHS = (0.4, 0.2, 0.1, 0.03)
-SETTLED_WIDTHS = (0.01, 0.03, 0.1, 0.2, 0.4)
-FEW_STEPS, STEPS, MANY_STEPS, LAST_STEPS = 3, 8, 12, 20
-FAR = 1e-5
-FLAT = 1e-7
-SLOW = 0.3
+WIDEST, CLOSEST = 0.4, 0.01
+"""Distances, in widths of the kernel, within which neighbours are united."""
 LEAST_GAIN = 1e-12
-SLOW_ROUNDS = 2
+"""Fall of the energy, in units of its scale, that is progress."""
 DEPTH_SHARE = 0.4
-REST = 6
-ROUNDING = 1e-15
+"""Share of the tolerance above which the depth of a minimum of F is of interest."""
 
 
 class SlidingPieces(WeightedPieces, Protocol):
@@ -51,16 +47,16 @@ class SlidingPieces(WeightedPieces, Protocol):
     def start(self) -> Arrangement:
         """State that the search begins with."""
 
-    def lowest(self, state: Arrangement, below: float) -> tuple[FloatArray, float]:
-        """Minima of F more than ``below`` under its mean, and how far the lowest is below it."""
+    def lowest(self, state: Arrangement, below: float) -> FloatArray:
+        """Minima of F more than ``below`` under its mean, as far as a quick look finds them."""
 
-    def united(self, state: Arrangement, within: float) -> Arrangement:
+    def unite(self, state: Arrangement, within: float) -> Arrangement:
         """State with neighbours within a distance made one."""
 
-    def certified(self, state: Arrangement, tolerance: float) -> Certificate:
+    def certify(self, state: Arrangement, tolerance: float) -> Certificate:
         """Certificate of the pieces from a full search."""
 
-    def tested(
+    def probe(
         self, state: Arrangement, tolerance: float
     ) -> tuple[Certificate, FloatArray]:
         """Certificate of a search that stops early, and positions where it met low values of F."""
@@ -76,111 +72,58 @@ class SlidingEnd:
     condition: float
 
 
-@dataclass
-class _Pace:
-    """Progress of the search: how fast the depth of F's minima falls, and what to try next.
-
-    ``rounds`` counts the rounds since the depth stopped falling; from then on neighbours are
-    united only when it reaches ``next``, which is tripled each time.  ``widest`` is the index
-    of the distance in ``WIDTHS`` to begin with.
-    """
-
-    depth: float = float("inf")
-    slow: int = 0
-    rounds: int = 0
-    next: int = REST
-    widest: int = 0
-
-    def attempts(self, depth: float, scale: float) -> tuple[tuple[float, ...], int]:
-        """Return the distances within which to unite, in order, and the number of Newton steps."""
-        self.slow = self.slow + 1 if depth > SLOW * self.depth else 0
-        self.depth = depth
-        if self.rounds or (self.slow >= SLOW_ROUNDS and depth < FLAT * scale):
-            self.rounds += 1
-        if 0 < self.rounds < self.next:
-            return (), 0
-        if self.rounds:
-            self.next *= 3
-            return WIDTHS, MANY_STEPS
-        return WIDTHS[self.widest :], FEW_STEPS if depth > FAR * scale else STEPS
-
-    def succeeded(self, within: float) -> None:
-        """Begin the next attempts with the distance before the one that succeeded."""
-        self.widest = max(0, WIDTHS.index(within) - 1)
-
-    def failed(self, depth: float, scale: float) -> None:
-        """Begin to count ``rounds`` if F is flat: no distance succeeded, or without effect."""
-        if depth < FLAT * scale:
-            self.rounds = max(self.rounds, 1)
-
-
 def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
     """Minimise E over the pieces to a gap of ``tolerance``, if possible."""
-    pace, is_tidied = _Pace(), False
-    here = balanced(pieces, pieces.start())
+    here = balance(pieces, pieces.start())
+    within, rounds, pause, is_determined = WIDEST, 0, 1, True
     for _ in range(MOST_ROUNDS):
-        new, depth = pieces.lowest(here.state, DEPTH_SHARE * tolerance)
+        new = pieces.lowest(here.state, DEPTH_SHARE * tolerance)
         if not len(new):
-            if not pace.rounds:
-                here = slid(pieces, here, steps=LAST_STEPS)
-            elif not is_tidied:
-                here, is_tidied = _tidied(pieces, here, tolerance), True
-            found, new = pieces.tested(here.state, tolerance)
-            depth = found.mean_field - found.smallest
+            if is_determined:
+                here = _determine(pieces, here, here.energy + tolerance / 4)
+                is_determined = _is_determined(pieces, here)
+            found, new = pieces.probe(here.state, tolerance)
             if found.gap <= tolerance or not len(new):
                 break
-        here = balanced(pieces, here.state, new)
-        here = _slid_if_lower(pieces, here, pace, depth=depth)
+        here, rounds = balance(pieces, here.state, new), rounds + 1
+        if rounds < pause:
+            continue
+        limit = here.energy + ROUNDING * pieces.scale
+        lower = _unite_and_slide(pieces, here, within, limit)
+        if here.energy - lower.energy >= LEAST_GAIN * pieces.scale:
+            within = min(2 * within, WIDEST)
+        elif within > CLOSEST:
+            within /= 2
+        else:
+            within, rounds, pause = WIDEST, 0, 2 * pause
+        here = lower
     else:
-        found = pieces.certified(here.state, tolerance)
-    if is_tidied and condition(pieces, here.state) >= LARGEST_CONDITION:
-        return SlidingEnd(*here.state, found, condition(pieces, here.state))
-    return _settled(pieces, here.state, found, tolerance)
+        found = pieces.certify(here.state, tolerance)
+    return SlidingEnd(*here.state, found, find_condition(pieces, here.state))
 
 
-def _slid_if_lower(
-    pieces: SlidingPieces, start: Balanced, pace: _Pace, *, depth: float
+def _unite_and_slide(
+    pieces: SlidingPieces, start: Balanced, within: float, limit: float
 ) -> Balanced:
-    """Unite and slide at the first distance that does not raise the energy."""
-    distances, steps = pace.attempts(depth, pieces.scale)
-    for within in distances:
-        united = balanced(pieces, pieces.united(start.state, within * pieces.width))
-        limit = start.energy + ROUNDING * pieces.scale
-        trial = slid(pieces, united, steps=steps, limit=limit)
-        if trial.energy <= limit:
-            pace.succeeded(within)
-            if start.energy - trial.energy < LEAST_GAIN * pieces.scale:
-                pace.failed(depth, pieces.scale)
-            return trial
-    if distances:
-        pace.failed(depth, pieces.scale)
-    return start
+    """Neighbours ``within`` a distance made one and slid; ``start`` if E is above ``limit``."""
+    united = balance(pieces, pieces.unite(start.state, within * pieces.width))
+    found = slide(pieces, united, limit=limit)
+    return found if found.energy <= limit else start
 
 
-def _settled(
-    pieces: SlidingPieces, state: Arrangement, found: Certificate, tolerance: float
-) -> SlidingEnd:
-    """Replace the pieces by fewer, well-determined ones where the gap allows it."""
-    fewer = _tidied(pieces, balanced(pieces, state), tolerance).state
-    if len(fewer.masses) < len(state.masses):
-        again = pieces.certified(fewer, tolerance)
-        if again.gap <= max(tolerance, found.gap):
-            state, found = fewer, again
-    return SlidingEnd(*state, found, condition(pieces, state))
+def _determine(pieces: SlidingPieces, start: Balanced, limit: float) -> Balanced:
+    """The most pieces whose positions and masses are determined, E at most ``limit``.
+
+    ``start`` if there are none.
+    """
+    here, within = slide(pieces, start), CLOSEST
+    while not _is_determined(pieces, here):
+        united = _unite_and_slide(pieces, here, within, limit)
+        if united is here or within > WIDEST:
+            return start
+        here, within = united, 2 * within
+    return here
 
 
-def _tidied(pieces: SlidingPieces, start: Balanced, tolerance: float) -> Balanced:
-    """Unite until the condition number is acceptable, unless that raises the energy."""
-    if condition(pieces, start.state) < LARGEST_CONDITION:
-        return start
-    limit = start.energy + tolerance / 4
-    # The widest first: where pieces far apart are not determined, closer ones are not either.
-    for within in (SETTLED_WIDTHS[-1], *SETTLED_WIDTHS[:-1]):
-        united = balanced(pieces, pieces.united(start.state, within * pieces.width))
-        trial = slid(pieces, united, steps=MANY_STEPS, limit=limit)
-        is_low = trial.energy <= limit
-        if is_low and condition(pieces, trial.state) < LARGEST_CONDITION:
-            return trial
-        if is_low == (within == SETTLED_WIDTHS[-1]):
-            break
-    return start
+def _is_determined(pieces: SlidingPieces, here: Balanced) -> bool:
+    return find_condition(pieces, here.state) < LARGEST_CONDITION

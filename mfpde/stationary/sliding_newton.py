@@ -22,17 +22,19 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.stationary.mass_program import best_masses
 
-SETTLED = 4e-16
 ROUNDING = 2e-15
+"""Rounding of energies and gradients, in units of the energy's scale."""
 FLAT = 1e-14
-LEAST_EIGENVALUE = 1e-15
+"""Eigenvalues below this share of the largest are rounding."""
 LEAST_MASS = 1e-14
+MOST_STEPS = 20
 MOST_TRIALS = 6
-FIRST_RADIUS = 0.4
 LARGEST_RADIUS = 0.8
-SEARCHES = 5
-SURE = 3
-AT_MOST = 4.0
+"""How far a piece may move in one step, in widths of the kernel."""
+GOOD, POOR = 0.7, 0.1
+"""Fall of the energy in units of the model's: the radius grows above, shrinks below."""
+HOPELESS = 4.0
+"""Fall in units of the model's that is not believed in."""
 
 
 class Arrangement(NamedTuple):
@@ -82,7 +84,7 @@ class WeightedPieces(Protocol):
     def derivatives(self, state: Arrangement) -> Derivatives:
         """Derivatives of the energy by positions and masses."""
 
-    def moved(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
+    def displace(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
         """Positions after ``steps`` (n, k)."""
 
 
@@ -99,12 +101,16 @@ class _Model:
     axes: FloatArray
     roots: FloatArray
 
-    def steps(self, shift: float) -> tuple[FloatArray, FloatArray, float]:
-        """Return y, the displacements (n, k) and the largest length of one, for a ``shift``."""
-        sizes = self.sizes + shift
-        y = -self.axes @ (self.along / np.where(sizes > 0, sizes, np.inf))
-        moves = y.reshape(len(self.roots), -1) / self.roots[:, np.newaxis]
-        return y, moves, float(np.linalg.norm(moves, axis=1).max())
+    def step_within(self, radius: float) -> tuple[FloatArray, FloatArray]:
+        """The minimiser y, shifted until no displacement (n, k) is above ``radius``."""
+        least = FLAT * max(float(np.abs(self.sizes).max()), FLAT)
+        shift = max(0.0, -2 * float(self.sizes[0])) + least
+        while True:
+            y = -self.axes @ (self.along / (self.sizes + shift))
+            moves = y.reshape(len(self.roots), -1) / self.roots[:, np.newaxis]
+            if np.linalg.norm(moves, axis=1).max() <= radius:
+                return y, moves
+            shift *= 2
 
     def lowest(self) -> float:
         """Smallest change of phi in the model; -inf unless the model is convex."""
@@ -125,7 +131,7 @@ def energy_of(pieces: WeightedPieces, state: Arrangement) -> float:
     return float(masses @ (field + pieces.potential(positions)))
 
 
-def balanced(
+def balance(
     pieces: WeightedPieces, state: Arrangement, new: FloatArray | None = None
 ) -> Balanced:
     """State with the best masses on its positions and on ``new`` ones, and its energy.
@@ -135,8 +141,7 @@ def balanced(
     positions, start = state
     if new is not None:
         positions = np.concatenate([positions, new])
-        fresh = np.zeros(len(new)) if len(start) else np.ones(len(new))
-        start = np.concatenate([start, fresh])
+        start = np.concatenate([start, np.zeros(len(new))])
     matrix, potential = pieces.kernel(positions, positions), pieces.potential(positions)
     masses = best_masses(matrix, potential, start)
     kept = masses > LEAST_MASS
@@ -146,20 +151,17 @@ def balanced(
     return Balanced(Arrangement(positions[kept], masses[kept]), energy)
 
 
-def slid(
-    pieces: WeightedPieces, start: Balanced, *, steps: int, limit: float = np.inf
+def slide(
+    pieces: WeightedPieces, start: Balanced, *, limit: float = np.inf
 ) -> Balanced:
-    """Pieces and their energy after at most ``steps`` Newton steps, masses balanced throughout.
+    """Pieces and their energy at the end of Newton's method, masses balanced throughout.
 
     The iteration ends early where, by the model, the energy will not come down to ``limit``.
     """
-    radius = FIRST_RADIUS * pieces.width
-    here = start
-    for count in range(steps):
+    here, radius = start, LARGEST_RADIUS * pieces.width
+    for _ in range(MOST_STEPS):
         model = _model(pieces.derivatives(here.state), here.state.masses)
-        if np.linalg.norm(model.along) <= SETTLED * pieces.scale:
-            break
-        if count >= SURE and here.energy + AT_MOST * model.lowest() > limit:
+        if here.energy + HOPELESS * model.lowest() > limit:
             break
         found = _step(pieces, here, model, radius=radius)
         if found is None:
@@ -168,31 +170,25 @@ def slid(
     return here
 
 
-def condition(pieces: WeightedPieces, state: Arrangement) -> float:
+def find_condition(pieces: WeightedPieces, state: Arrangement) -> float:
     """Condition number of positions and masses together; inf unless E is convex there."""
     here = pieces.derivatives(state)
     count = len(state.masses)
     whole = np.block([[here.moves, here.cross], [here.cross.T, here.masses]])
-    size = len(whole) - count
-    normal = np.concatenate([np.zeros(size), np.sqrt(state.masses)])
+    normal = np.concatenate([np.zeros(len(whole) - count), np.sqrt(state.masses)])
     plane = _without(normal, _without(normal, whole).T)
-    if not len(plane):
-        return 1.0
     values = np.linalg.eigvalsh((plane + plane.T) / 2)
     return float(values[-1] / values[0]) if values[0] > 0 else np.inf
 
 
 def _model(here: Derivatives, masses: FloatArray) -> _Model:
+    """The model with E_qq inverted on the plane of constant mass, up to its rounding."""
     roots = np.sqrt(masses)
-    moves = here.moves
-    if len(masses) > 1:
-        cross = _without(roots, here.cross)
-        values, vectors = np.linalg.eigh(
-            _without(roots, _without(roots, here.masses).T)
-        )
-        safe = np.maximum(values, LEAST_EIGENVALUE * values[-1])
-        half = (cross @ vectors) / np.sqrt(safe)
-        moves = moves - half @ half.T
+    cross = _without(roots, here.cross)
+    values, vectors = np.linalg.eigh(_without(roots, _without(roots, here.masses).T))
+    least = FLAT * values.max(initial=0.0)
+    half = (cross @ vectors) / np.sqrt(np.maximum(values, least))
+    moves = here.moves - half @ half.T
     sizes, axes = np.linalg.eigh((moves + moves.T) / 2)
     return _Model(axes.T @ here.gradient, sizes, axes, roots)
 
@@ -213,49 +209,22 @@ def _step(
     pieces: WeightedPieces, start: Balanced, model: _Model, *, radius: float
 ) -> tuple[Balanced, float] | None:
     """Step at the first radius at which E falls roughly as in the model; None if there is none."""
-    state, energy = start
+    rounding = ROUNDING * pieces.scale
     for _ in range(MOST_TRIALS):
-        y, moves, longest = _within(model, radius)
+        y, moves = model.step_within(radius)
         expected = model.change(y)
-        moved = Arrangement(pieces.moved(state.positions, moves), state.masses)
-        there = balanced(pieces, moved)
-        if -expected < ROUNDING * pieces.scale:
-            is_better = there.energy <= energy + ROUNDING * pieces.scale
-            if is_better and _residual(pieces, there.state) < 0.7 * np.linalg.norm(
-                model.along
-            ):
-                return there, radius
-            return None
-        share = (there.energy - energy) / expected
-        if share > 0.7:
-            radius = min(LARGEST_RADIUS * pieces.width, 2 * radius)
-        elif share <= 0.3:
-            radius = min(radius, longest) / 3
-        if there.energy < energy and share > 0.05:
+        positions = pieces.displace(start.state.positions, moves)
+        there = balance(pieces, Arrangement(positions, start.state.masses))
+        if -expected < rounding:
+            # The energy no longer shows the fall, the gradient does.
+            gradient = pieces.derivatives(there.state).gradient
+            falls = np.linalg.norm(gradient) < GOOD * np.linalg.norm(model.along)
+            is_lower = falls and there.energy <= start.energy + rounding
+            return (there, radius) if is_lower else None
+        share = (there.energy - start.energy) / expected
+        if share > GOOD:
+            return there, min(LARGEST_RADIUS * pieces.width, 2 * radius)
+        if share > POOR:
             return there, radius
+        radius = float(np.linalg.norm(moves, axis=1).max()) / 4
     return None
-
-
-def _residual(pieces: WeightedPieces, state: Arrangement) -> float:
-    return float(np.linalg.norm(pieces.derivatives(state).gradient))
-
-
-def _within(model: _Model, radius: float) -> tuple[FloatArray, FloatArray, float]:
-    """Step of the smallest shift for which no piece moves further than ``radius``."""
-    largest = float(np.abs(model.sizes).max())
-    low = max(0.0, -float(model.sizes[0]) * (1 + 1e-6))
-    if model.sizes[0] <= FLAT * largest:
-        low += FLAT * largest
-    found = model.steps(low)
-    if found[2] <= radius:
-        return found
-    high = max(2 * low, 1e-10 * largest)
-    while model.steps(high)[2] > radius:
-        low, high = high, 10 * high
-    for _ in range(SEARCHES):
-        middle = float(np.sqrt(max(low, 1e-16 * largest) * high))
-        if model.steps(middle)[2] > radius:
-            low = middle
-        else:
-            high = middle
-    return model.steps(high)
