@@ -21,16 +21,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
 from mfpde.arrays import FloatArray, unit_vectors
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import tangent_frames
+from mfpde.stationary.arrangement import cells_of
 from mfpde.stationary.derivatives import external_field
 from mfpde.terms import Attention, Perceptron
 
-MOST_COMPONENTS = 20_000
-SMALLEST_MARGIN = 1e-9
 DEGENERATE = 1e-12
 """D_C is a multiple of the identity if it is to this share of the sum of |w_j| |a_j|^2."""
 
@@ -129,8 +127,6 @@ def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictSt
 def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
     """Evaluate the non-degeneracy of a ReLU perceptron under softmax (paper, Proposition 6.1).
 
-    The components are found by linear programming, one hyperplane after the other.
-
     Begin with
     ``attention = Attention(5.0, normalized=True)``,
     ``non_degeneracy(MeanFieldEquation(attention, neurons, direction="ascent"))``.
@@ -145,12 +141,13 @@ def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
     ------
     ValueError
         If the proposition is not about such an equation, or the hyperplanes have more
-        than 20000 components.
+        than 100000 components.
     """
     perceptron = _relu_of_softmax(equation)
     acting = perceptron.weights != 0
     normals, weights = perceptron.directions[acting], perceptron.weights[acting]
-    signs = sign_vectors(normals)
+    cells = np.array([signs for signs, _ in cells_of(normals)])
+    signs = cells[(cells[:, :1] > 0).all(axis=1)]
     matrices = np.einsum(
         "cj,j,ja,jb->cab", signs, weights, normals, normals, optimize=True
     )
@@ -164,49 +161,6 @@ def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
         deviations=deviations,
         holds=bool(size > 0 and (deviations > DEGENERATE * size).all()),
     )
-
-
-def sign_vectors(normals: FloatArray) -> FloatArray:
-    """Signs of ``normals`` . x on the components of the sphere without their hyperplanes.
-
-    Parameters
-    ----------
-    normals
-        Vectors (m, d), none zero.
-
-    Returns
-    -------
-    Rows of +1 and -1, (components, m), one of each pair C, -C; for m = 0 one empty row.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 20000 such pairs.
-    """
-    count = len(normals)
-    unit = normals / np.linalg.norm(normals, axis=1, keepdims=True)
-    found: list[list[float]] = [[1.0] * min(count, 1)]
-    for index in range(1, count):
-        known = unit[: index + 1]
-        candidates = [[*row, sign] for row in found for sign in (1.0, -1.0)]
-        found = [row for row in candidates if _is_component(known, np.array(row))]
-        if len(found) > MOST_COMPONENTS:
-            raise ValueError(
-                f"the {count} hyperplanes have more than {MOST_COMPONENTS} pairs of "
-                "components"
-            )
-    return np.array(found).reshape(len(found), count)
-
-
-def _is_component(normals: FloatArray, signs: FloatArray) -> bool:
-    """Whether some x in the unit box has signs * (normals . x) above 1e-9: maximise the least."""
-    oriented = signs[:, np.newaxis] * normals
-    count, dimension = normals.shape
-    objective = np.append(np.zeros(dimension), -1.0)
-    constraints = np.hstack([-oriented, np.ones((count, 1))])
-    bounds = [(-1.0, 1.0)] * dimension + [(None, 1.0)]
-    result = linprog(objective, constraints, np.zeros(count), bounds=bounds)
-    return bool(result.status == 0 and -result.fun > SMALLEST_MARGIN)
 
 
 def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
