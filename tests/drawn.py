@@ -64,9 +64,8 @@ def run_of(
 def empty_track(times: Any, dimension: int) -> Track:
     """A track without atoms; a run that has it is not searched for any."""
     none, count = np.empty(0), len(times)
-    seen = SeenAtoms(
-        np.empty((0, dimension)), none, none.astype(bool), none.astype(int)
-    )
+    points = np.empty((0, dimension))
+    seen = SeenAtoms(points, none, none.astype(bool), none.astype(int), none)
     return Track(np.asarray(times), (seen,) * count, ("",) * count, ())
 
 

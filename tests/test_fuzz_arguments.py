@@ -225,7 +225,7 @@ CALLS: dict[str, Call] = {
     "WallTimeLimit": Call(mfpde.WallTimeLimit, {"seconds": 1.0}),
     "Concentration": Call(
         mfpde.Concentration,
-        {"smallest_mass": 0.001, "mass_tolerance": 0.1, "longest_gap": 5},
+        {"smallest_mass": 0.001, "longest_gap": 5},
     ),
     "Diagnostic": Call(
         mfpde.Diagnostic,

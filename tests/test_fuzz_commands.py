@@ -47,7 +47,6 @@ OTHERS: list[dict[str, Any]] = [
         },
         "concentration": {
             "smallest_mass": 0.01,
-            "mass_tolerance": 0.1,
             "longest_gap": 5,
         },
         "solve": {"save_every": 0.01, "rtol": 1e-3, "max_step": 0.1},

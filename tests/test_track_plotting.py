@@ -42,7 +42,7 @@ def known_track(dimension):
         masses = np.array([MASSES[i] for i in held])
         forming = np.zeros(len(held), dtype=bool)
         points = placed(angles, dimension)
-        seen.append(SeenAtoms(points, masses, forming, np.array(held)))
+        seen.append(SeenAtoms(points, masses, forming, np.array(held), masses))
     events = (
         ("birth", 0.5, [3], 0, (), (3,)),
         ("merge", 2.5, [1, 2], 2, (1, 2), (4,)),
@@ -127,9 +127,10 @@ def test_bands_stand_on_one_another_below_the_whole_mass(circle_run):
 
     def seen(identity):
         if not identity:
-            return SeenAtoms(one[:0], np.empty(0), np.empty(0, bool), np.empty(0, int))
+            none = np.empty(0)
+            return SeenAtoms(one[:0], none, none.astype(bool), none.astype(int), none)
         masses, forming = np.ones(1), np.zeros(1, bool)
-        return SeenAtoms(one, masses, forming, np.array([identity]))
+        return SeenAtoms(one, masses, forming, np.array([identity]), masses)
 
     gone = Event("death", 1.5, one, np.ones(1))
     born = Event("birth", 3.5, one, np.ones(1))

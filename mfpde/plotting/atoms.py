@@ -21,7 +21,7 @@ from mfpde.plotting.angle_view import TURN, AngleView
 from mfpde.plotting.projections import line_through, places_of
 from mfpde.plotting.style import Look
 from mfpde.tracking import Path, Track
-from mfpde.tracking.paths import joined
+from mfpde.tracking.paths import join_atoms
 
 WRITTEN_ON_ITS_WAY = 5e-4
 """Mass on its way to an atom that is written beside what has arrived."""
@@ -192,7 +192,7 @@ def draw_track(ax: Axes, track: Track | None, view: AngleView | None) -> None:
             ax.plot(*line.T, clip_on=view is None or view.is_periodic, **look)
     for event in track.events:
         # Between the atoms that it concerns.
-        place, _ = joined(event.points, event.masses)
+        place, _ = join_atoms(event.points, event.masses)
         at = places_of(place) if view is None else (event.time, view.angles_of(place))
         draw_mark(ax, event.kind, at)
 

@@ -17,7 +17,7 @@ from mfpde.notebook import DATASET, PLOT, SAVED, Printed, call_above, format_tab
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
 from mfpde.runs.stored_names import check_free_name
-from mfpde.tracking import Concentration, Track, followed
+from mfpde.tracking import Concentration, Track, follow_atoms
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class Run(Printed):
             raise ValueError(f"the run has {missing}: its atoms cannot be followed")
         saves = zip(self.times, self.states, strict=True)
         chosen = Concentration() if settings is None else settings
-        track = followed(dynamics, saves, chosen, events=self.events)
+        track = follow_atoms(dynamics, saves, chosen, events=self.events)
         return replace(self, track=track, events=tuple(self.events or track.events))
 
     def to_xarray(self) -> Any:

@@ -108,7 +108,7 @@ def make_tracker(
         return None
     check_kind("track", track, Concentration, source="the settings of what is followed")
     if resume_from is not None and resume_from.tracker is not None:
-        return Tracker.recalled(track, dynamics, resume_from.tracker)
+        return Tracker(track, dynamics, resume_from.tracker)
     return Tracker(track, dynamics)
 
 

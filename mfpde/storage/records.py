@@ -43,7 +43,6 @@ from mfpde.tracking import (
     SeenAtoms,
     Track,
     TrackerMemory,
-    TreeMemory,
 )
 from mfpde.transport import State
 from mfpde.version import __version__
@@ -242,14 +241,15 @@ def _write_activation(activation: Activation) -> str:
 
 def _write_memory(memory: TrackerMemory) -> Any:
     # What it has seen is in the saves.
-    return CONVERTER.unstructure([*memory.tree, memory.events_taken])
+    held = [memory.track.junctions, memory.paths, memory.events_taken]
+    return CONVERTER.unstructure(held)
 
 
 def _read_memory(record: list[Any], _: object) -> TrackerMemory:
-    kinds: Any = tuple[tuple[Junction, ...], tuple[OpenPath, ...], int, int]
-    *tree, events_taken = CONVERTER.structure(record, kinds)
-    unseen = Track(np.empty(0), (), (), ())
-    return TrackerMemory(unseen, None, TreeMemory(*tree), events_taken)
+    kinds: Any = tuple[tuple[Junction, ...], tuple[OpenPath, ...], int]
+    junctions, paths, events_taken = CONVERTER.structure(record, kinds)
+    unseen = Track(np.empty(0), (), (), junctions)
+    return TrackerMemory(unseen, None, paths, events_taken)
 
 
 def _is_array(kind: Any) -> bool:

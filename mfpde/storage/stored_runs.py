@@ -48,7 +48,6 @@ from mfpde.storage.records import (
 from mfpde.storage.run_dataset import build_run, encode_save, stack_rows, stack_run
 from mfpde.storage.zarr_files import Contents, read_zarr, write_zarr
 from mfpde.tracking import Tracker
-from mfpde.tracking.paths import in_order
 
 if TYPE_CHECKING:
     from mfpde.settings.settings import Settings
@@ -114,8 +113,7 @@ class RunWriter(Observer):
             row = encode_checkpoint(checkpoint)
             progress = make_attributes(events=checkpoint.events)
             if memory is not None:
-                junctions = in_order(memory.tree.junctions)
-                progress |= make_attributes(junctions=junctions)
+                progress |= make_attributes(junctions=memory.track.junctions)
         progress |= {"rows": saves, "saves": saves}
         with lock_store(path) as lock:
             journal = Journal(path)
@@ -157,9 +155,10 @@ class RunWriter(Observer):
             raise ValueError(
                 f"time = {time} must be after that of the last save, {self._last_time}"
             )
-        number, sighting, track = self._progress["saves"], "", self._tracker
+        number, sighting = self._progress["saves"], ""
         progress = self._progress | {"rows": number + 1, "saves": number + 1}
-        if track is not None:
+        if self._tracker is not None:
+            track = self._tracker.track
             progress |= make_attributes(junctions=track.junctions)
             sighting = to_json((track.verdicts[-1], track.seen[-1]))
         if self._events:
@@ -284,8 +283,13 @@ def _add_saves(checkpoint: Checkpoint, run: Run) -> Checkpoint:
         )
     if memory is None or track is None:
         return checkpoint
-    seen, verdicts = track.seen[:count], track.verdicts[:count]
-    short = replace(track, times=track.times[:count], seen=seen, verdicts=verdicts)
+    short = replace(
+        memory.track,
+        times=track.times[:count],
+        seen=track.seen[:count],
+        verdicts=track.verdicts[:count],
+        total_mass=track.total_mass,
+    )
     whole = memory._replace(track=short, before=run.states[count - 1])
     return replace(checkpoint, tracker=whole)
 

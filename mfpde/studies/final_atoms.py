@@ -24,7 +24,7 @@ from mfpde.measures.clouds import moments_about
 from mfpde.measures.measure import AnyMeasure
 from mfpde.measures.weighted_points import as_atoms
 from mfpde.runs.run import Run
-from mfpde.tracking.matching import assigned
+from mfpde.tracking.matching import MassesOfSaves, assign_pairs
 
 _SHIFTS = 100
 _AT_REST = 1e-13
@@ -146,7 +146,6 @@ def matched(
     ``reach`` is in radians.
     """
     apart = angles_between(other.points, one.points)
-    wanted = other.masses[:, np.newaxis]
-    costs = apart / reach + np.abs(wanted - one.masses) / (wanted + one.masses)
     # Distances by arc cosine are rounded.
-    return assigned(np.where(apart <= reach + NEAR_ROUNDING, costs, np.inf))
+    masses = MassesOfSaves(other.masses, one.masses)
+    return assign_pairs(apart, masses, reach=reach + NEAR_ROUNDING)

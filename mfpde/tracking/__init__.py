@@ -1,15 +1,15 @@
 """Atoms followed in time: the identity of each from save to save, and its fate.
 
-Atoms of two saves are matched through the flow between them (``flow``, ``matching``); what
-the solver reports of its own atoms comes first (``open_paths``).  Births, merges, fissions and
-deaths form a tree (``tree``, ``paths``, ``track``).
+Atoms of two saves are matched where the flow carries them in between (``flow``, ``matching``).
+Births, merges, fissions and deaths form a tree as it grows (``tree``), those of exact atoms as
+the solver tells them, and the tree of a run with the paths between (``paths``, ``track``).
 """
 
-from mfpde.tracking.open_paths import OpenPath
 from mfpde.tracking.paths import Junction, Path, SeenAtoms
+from mfpde.tracking.settings import Concentration
 from mfpde.tracking.track import Track
-from mfpde.tracking.tracker import Tracker, TrackerMemory, followed
-from mfpde.tracking.tree import Concentration, TreeMemory
+from mfpde.tracking.tracker import Tracker, TrackerMemory, follow_atoms
+from mfpde.tracking.tree import OpenPath
 
 __all__ = [
     "Concentration",
@@ -20,6 +20,5 @@ __all__ = [
     "Track",
     "Tracker",
     "TrackerMemory",
-    "TreeMemory",
-    "followed",
+    "follow_atoms",
 ]

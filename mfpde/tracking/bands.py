@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray
-from mfpde.tracking.paths import Path
+from mfpde.tracking.paths import Path, find_lives
 from mfpde.tracking.track import Track
 
 
@@ -51,14 +51,11 @@ def bands_of(track: Track) -> Bands:
     paths: list[Path] = []
     for root in roots:
         _place(track, root, paths)
-    times, is_alive = _changes(paths)
+    times, is_alive = find_lives(paths, track.times[:0])
     masses, arrived = np.zeros((2, *is_alive.shape))
     for row, path in enumerate(paths):
-        # A store that did not keep what has arrived shows all of it as such.
-        unknown = np.isnan(path.arrived_masses)
-        known = np.where(unknown, path.masses, path.arrived_masses)
         masses[row] = np.interp(times, path.times, path.masses) * is_alive[row]
-        arrived[row] = np.interp(times, path.times, known) * is_alive[row]
+        arrived[row] = np.interp(times, path.times, path.arrived_masses) * is_alive[row]
     return Bands(paths, times, is_alive, arrived, masses - arrived)
 
 
@@ -68,17 +65,3 @@ def _place(track: Track, path: Path, placed: list[Path]) -> None:
         for parent in path.parents:
             _place(track, track.paths[parent], placed)
         placed.append(path)
-
-
-def _changes(paths: list[Path]) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Times (n,) of all paths, each just before and just after; who is alive, (paths, n)."""
-    begins, ends = (
-        np.array([(path.begins, path.ends) for path in paths]).reshape(-1, 2).T
-    )
-    own = [np.clip(path.times, path.begins, path.ends) for path in paths]
-    times = np.unique(np.concatenate([*own, begins, ends]))
-    begins, ends = begins[:, np.newaxis], ends[:, np.newaxis]
-    before = (begins < times) & (times <= ends)
-    after = (begins <= times) & ((times < ends) | (begins == ends))
-    both = np.stack([before, after], axis=-1)
-    return np.repeat(times, 2), both.reshape(len(paths), 2 * len(times))

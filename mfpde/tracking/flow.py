@@ -11,13 +11,13 @@ a point belongs to the attractor of v_1 at the end of its path in the frozen fie
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from mfpde.arrays import FloatArray
-from mfpde.detection.field import VelocityField
 from mfpde.geometry.arcs import exponential_map, normalised
 
 ACCURACY = 1e-3
@@ -35,68 +35,52 @@ class TimeSpan(NamedTuple):
     end: float
 
 
-class FieldsAtEnds(NamedTuple):
-    """The velocity fields of the measures at two saves."""
+class Rest:
+    """The motion in which points stay where they are, each its own attractor."""
 
-    earlier: VelocityField
-    later: VelocityField
-
-
-class MotionBetween(Protocol):
-    """The motion of points between two saves."""
-
-    def carried(self, points: FloatArray, start: float, end: float) -> FloatArray:
-        """Where ``points`` (n, d) of time ``start`` are at time ``end``."""
-
-    def settled(self, points: FloatArray) -> FloatArray:
-        """The attractors (n, d) that ``points`` (n, d) of the later save flow to."""
-
-
-class AtRest:
-    """The motion in which points stay at rest, each its own attractor."""
-
-    def carried(self, points: FloatArray, start: float, end: float) -> FloatArray:
-        """The ``points`` (n, d) themselves."""
+    def carry(self, points: FloatArray, start: float, end: float) -> FloatArray:
+        """Return where ``points`` (n, d) of time ``start`` are at time ``end``."""
         return points
 
-    def settled(self, points: FloatArray) -> FloatArray:
-        """The ``points`` (n, d) themselves."""
+    def find_attractors(self, points: FloatArray) -> FloatArray:
+        """Return the attractors (n, d) that ``points`` (n, d) of the later save flow to."""
         return points
 
 
-class FlowBetween:
+@dataclass(frozen=True, eq=False)
+class Flow(Rest):
     """The flow between the measures of two saves.
 
-    Parameters
+    Attributes
     ----------
-    fields
-        Velocity fields of the earlier and the later measure.
+    before, after
+        Velocities (n, d) at points (n, d) in the fields of the earlier and the later measure.
     times
-        Their times.
+        Times of the saves.
     reach
         First step in the search for an attractor, in radians: well below the distance of
         two of them.
     """
 
-    def __init__(self, fields: FieldsAtEnds, times: TimeSpan, *, reach: float) -> None:
-        self.fields = fields
-        self.times = times
-        self.reach = reach
+    before: VelocityAt
+    after: VelocityAt
+    times: TimeSpan
+    reach: float
 
-    def carried(self, points: FloatArray, start: float, end: float) -> FloatArray:
-        """Where ``points`` (n, d) of time ``start`` are at time ``end``."""
+    def carry(self, points: FloatArray, start: float, end: float) -> FloatArray:
+        """Return where ``points`` (n, d) of time ``start`` are at time ``end``."""
         if len(points) == 0 or end <= start:
             return points
-        shape = points.shape
         first, last = self.times
 
         def velocity(time: float, flat: FloatArray) -> FloatArray:
             share = (time - first) / (last - first)
-            places = normalised(flat.reshape(shape))
-            before, after = (field.at(places) for field in self.fields)
-            return np.asarray(((1 - share) * before + share * after).ravel())
+            places = normalised(flat.reshape(points.shape))
+            speeds = (1 - share) * self.before(places) + share * self.after(places)
+            return np.asarray(speeds.ravel())
 
         # Points do not act on each other: the Jacobian is one block for each of them.
+        band = points.shape[1] - 1
         path = solve_ivp(
             velocity,
             (start, end),
@@ -105,41 +89,42 @@ class FlowBetween:
             t_eval=(end,),
             rtol=ACCURACY,
             atol=ACCURACY * self.reach,
-            lband=shape[1] - 1,
-            uband=shape[1] - 1,
+            lband=band,
+            uband=band,
         )
-        return normalised(path.y[:, -1].reshape(shape)) if path.success else points
+        return (
+            normalised(path.y[:, -1].reshape(points.shape)) if path.success else points
+        )
 
-    def settled(self, points: FloatArray) -> FloatArray:
-        """The attractors (n, d) that ``points`` (n, d) of the later save flow to."""
-        return attractors_of(points, self.fields[1].at, reach=self.reach)
+    def find_attractors(self, points: FloatArray) -> FloatArray:
+        """Return the attractors (n, d) that ``points`` (n, d) of the later save flow to."""
+        return find_attractors(points, self.after, reach=self.reach)
 
 
-def attractors_of(
+def find_attractors(
     points: FloatArray, velocity_at: VelocityAt, *, reach: float
 ) -> FloatArray:
-    """Ends (n, d) of the paths x' = v/|v| from ``points`` (n, d).
+    """Return the ends (n, d) of the paths x' = v/|v| from ``points`` (n, d).
 
     Steps of length ``reach`` at most along the field; one that would turn back by more
     than a right angle has passed the attractor (or crossed a ridge) and is halved.
     """
     lengths = np.full(len(points), reach)
-    heading = _direction(velocity_at(points))
+    heading = _directions(velocity_at(points))
     for _ in range(_MOST_STEPS):
         lengths[~heading.any(axis=-1)] = 0.0
         if (lengths <= _SHORTEST * reach).all():
             break
         ends = exponential_map(points, lengths[:, np.newaxis] * heading)
-        ahead = _direction(velocity_at(ends))
+        ahead = _directions(velocity_at(ends))
         passed = np.einsum("ni,ni->n", ahead, heading) < 0
         points = np.where(passed[:, np.newaxis], points, ends)
         heading = np.where(passed[:, np.newaxis], heading, ahead)
-        grown = np.minimum(_GROWTH * lengths, reach)
-        lengths = np.where(passed, lengths / 2, grown)
+        lengths = np.where(passed, lengths / 2, np.minimum(_GROWTH * lengths, reach))
     return points
 
 
-def _direction(vectors: FloatArray) -> FloatArray:
-    """Unit vectors along ``vectors`` (n, d); zero where these are zero."""
+def _directions(vectors: FloatArray) -> FloatArray:
+    """Return unit vectors along ``vectors`` (n, d); zero where these are zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))

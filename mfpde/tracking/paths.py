@@ -9,14 +9,14 @@ what lies between two sightings gives way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.geometry.arcs import normalised
 from mfpde.measures.events import Event
 
@@ -37,18 +37,28 @@ class SeenAtoms:
         Whole numbers from 1, (n,): the same atom has the same one at all saves.
     arrived_masses
         The part of each mass that is in the atom, (n,): that of its core; for an exact atom all
-        of it; for one that is forming 0.  The rest of its basin is on its way.  None in stores of
-        versions that did not keep it.
+        of it; for one that is forming 0.  The rest of its basin is on its way.
     """
 
     points: FloatArray
     masses: FloatArray
-    is_forming: NDArray[np.bool_]
+    is_forming: BoolArray
     identities: IntArray
-    arrived_masses: FloatArray | None = None
+    arrived_masses: FloatArray
 
     def __len__(self) -> int:
         return len(self.masses)
+
+    def named(self, identities: IntArray) -> SeenAtoms:
+        """The atoms with these ``identities`` (n,), without those that have none (0)."""
+        kept = identities > 0
+        return SeenAtoms(
+            self.points[kept],
+            self.masses[kept],
+            self.is_forming[kept],
+            identities[kept],
+            self.arrived_masses[kept],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,18 +87,6 @@ class Junction:
         return self.earliest == self.latest
 
 
-class _Node(NamedTuple):
-    """Position and mass of an atom at one time, and how much of the mass had arrived."""
-
-    point: FloatArray
-    mass: float
-    arrived_mass: float
-
-    def scaled(self, share: float) -> _Node:
-        """The node with so much of its masses."""
-        return _Node(self.point, share * self.mass, share * self.arrived_mass)
-
-
 @dataclass(frozen=True, eq=False)
 class Path:
     """One atom from its beginning to its end.
@@ -99,14 +97,12 @@ class Path:
         Its number.
     times, points, masses, arrived_masses
         Times (n,), the atom's place then, (n, d), its mass, (n,), and how much of it had
-        arrived, (n,): NaN where that was not kept.  In between they change linearly, and the
-        masses of living atoms never add up to more than the whole.
+        arrived, (n,).  In between they change linearly, and the masses of living atoms never
+        add up to more than the whole.
     is_seen
         Whether it was seen then, (n,): at a save, or at an event whose time is exact.  Else
         it is the middle of the interval in which it began or ended, or a save at which it
         went unseen and which left no room for all of its mass.
-    parents, children
-        Identities of the atoms that merged or split into it, and that it became.
     birth, end
         The junctions at its two ends; None for an atom of the first save, and for one that is
         there at the last or has been unseen since an earlier one.
@@ -117,7 +113,7 @@ class Path:
     points: FloatArray
     masses: FloatArray
     arrived_masses: FloatArray
-    is_seen: NDArray[np.bool_]
+    is_seen: BoolArray
     birth: Junction | None
     end: Junction | None
 
@@ -141,14 +137,14 @@ class Path:
         """Index, into ``times``, of its last sighting."""
         return int(np.flatnonzero(self.is_seen)[-1])
 
-    def is_alive(self, times: FloatArray) -> NDArray[np.bool_]:
+    def is_alive(self, times: FloatArray) -> BoolArray:
         """Whether it lives at ``times`` (k,): from its beginning on, and before its end."""
         is_over = (times >= self.ends) & (not self.is_there_at_last)
         return np.asarray((times >= self.begins) & ~is_over)
 
     @property
     def parents(self) -> tuple[int, ...]:
-        """Identities of the atoms that became this one."""
+        """Identities of the atoms that merged or split into this one."""
         return () if self.birth is None else self.birth.parents
 
     @property
@@ -157,14 +153,31 @@ class Path:
         return () if self.end is None else self.end.children
 
 
-def paths_of(
+class _Node(NamedTuple):
+    """Place and mass of an atom at one time, how much of the mass had arrived, if it is seen."""
+
+    point: FloatArray
+    mass: float
+    arrived_mass: float
+    is_seen: bool = True
+
+    def between(self, share: float, point: FloatArray | None = None) -> _Node:
+        """Return the node of a time between two sightings, with so much of the masses."""
+        place = self.point if point is None else point
+        return _Node(place, share * self.mass, share * self.arrived_mass, False)
+
+
+_Nodes = dict[int, dict[float, _Node]]
+
+
+def make_paths(
     times: FloatArray,
     seen: Sequence[SeenAtoms],
     junctions: Sequence[Junction],
     *,
     total_mass: float,
 ) -> dict[int, Path]:
-    """The path of each atom, by its identity.
+    """Return the path of each atom, by its identity.
 
     Parameters
     ----------
@@ -175,173 +188,162 @@ def paths_of(
     total_mass
         What the masses of all that live may add up to.
     """
-    births = {c: j for j in junctions for c in j.children}
-    ends = {p: j for j in junctions for p in j.parents}
-    sightings: dict[int, dict[float, _Node]] = {}
-    for identity, time, node in _sightings(times, seen, junctions):
-        sightings.setdefault(identity, {})[time] = node
-    between = _between(sightings, junctions)
-    for identity, nodes in sightings.items():
-        last = max(nodes)
-        if identity not in ends and last < times[-1]:
-            # Gone, as far as is known, like one that has died.
-            following = float(times[np.searchsorted(times, last, side="right")])
-            gone = nodes[last].scaled(0.5)
-            between.setdefault(identity, {})[(last + following) / 2] = gone
+    nodes: _Nodes = defaultdict(dict)
+    for time, atoms in zip(times.tolist(), seen, strict=True):
+        for k, identity in enumerate(atoms.identities.tolist()):
+            masses = float(atoms.masses[k]), float(atoms.arrived_masses[k])
+            nodes[identity][time] = _Node(atoms.points[k], *masses)
+    births = {child: j for j in junctions for child in j.children}
+    ends = {parent: j for j in junctions for parent in j.parents}
+    for junction in filter(lambda junction: junction.is_exact, junctions):
+        _add_exact_nodes(nodes, junction)
+    for identity in nodes.keys() - ends.keys():
+        _add_last_node(nodes[identity], times)
+    for junction in filter(lambda junction: not junction.is_exact, junctions):
+        _add_nodes_between(nodes, junction)
     paths = {
-        identity: _path(
-            identity,
-            sightings[identity],
-            between.get(identity, {}),
-            birth=births.get(identity),
-            end=ends.get(identity),
+        identity: _make_path(
+            identity, nodes[identity], births.get(identity), ends.get(identity)
         )
-        for identity in sorted(sightings)
+        for identity in sorted(nodes)
     }
-    return _within(paths, times, total_mass)
+    return _limit_masses(paths, times, total_mass)
 
 
-def _sightings(
-    times: FloatArray, seen: Sequence[SeenAtoms], junctions: Sequence[Junction]
-) -> Iterator[tuple[int, float, _Node]]:
-    for time, atoms in zip(times, seen, strict=True):
-        arrived = atoms.arrived_masses
-        if arrived is None:
-            arrived = np.full(len(atoms), np.nan)
-        for k, identity in enumerate(atoms.identities):
-            node = _Node(atoms.points[k], float(atoms.masses[k]), float(arrived[k]))
-            yield int(identity), float(time), node
-    for junction in junctions:
-        if junction.is_exact:
-            yield from _exact_nodes(junction)
+def _add_last_node(nodes: dict[float, _Node], saves: FloatArray) -> None:
+    """Let an atom that is not seen any more be gone, as far as is known, like one that died."""
+    last = max(nodes)
+    if last < saves[-1]:
+        following = float(saves[np.searchsorted(saves, last, side="right")])
+        nodes[(last + following) / 2] = nodes[last].between(0.5)
 
 
-def _exact_nodes(junction: Junction) -> Iterator[tuple[int, float, _Node]]:
-    # The solver tells of exact atoms, all of whose mass is there.
+def _add_exact_nodes(nodes: _Nodes, junction: Junction) -> None:
+    """Add the atoms of an event of the solver's, all of whose mass is there."""
     event = junction.event
-    whose = junction.children if event.kind == "birth" else junction.parents
-    for identity, point, mass in zip(whose, event.points, event.masses, strict=True):
-        yield identity, event.time, _Node(point, float(mass), float(mass))
+    concerned = junction.children if event.kind == "birth" else junction.parents
+    for identity, point, mass in zip(
+        concerned, event.points, event.masses, strict=True
+    ):
+        nodes[identity][event.time] = _Node(point, float(mass), float(mass))
     if event.kind == "merge":
+        centre, mass = join_atoms(event.points, event.masses)
         for child in junction.children:
-            centre, mass = joined(event.points, event.masses)
-            yield child, event.time, _Node(centre, mass, mass)
+            nodes[child][event.time] = _Node(centre, mass, mass)
 
 
-def _between(
-    sightings: dict[int, dict[float, _Node]], junctions: Sequence[Junction]
-) -> dict[int, dict[float, _Node]]:
-    """Nodes of parents and children at the junctions whose times lie between two saves.
+def _add_nodes_between(nodes: _Nodes, junction: Junction) -> None:
+    """Add parents and children at a junction whose time lies between two saves.
 
-    All of a junction's mass is half of what its parents had and half of what its children have.
+    All of its mass is half of what the parents had and half of what the children have.
     """
-    found: dict[int, dict[float, _Node]] = {}
-    for junction in junctions:
-        if junction.is_exact:
-            continue
-        # A damaged store may have lost the saves in which one was seen.
-        parents, children = (
-            [one for one in side if one in sightings]
-            for side in (junction.parents, junction.children)
-        )
-        last = {p: sightings[p][max(sightings[p])] for p in parents}
-        first = {c: sightings[c][min(sightings[c])] for c in children}
-        before = sum(node.mass for node in last.values())
-        after = sum(node.mass for node in first.values())
-        centre = joined(junction.event.points, junction.event.masses)[0]
-        for nodes, mass in ((last, before), (first, after)):
-            share = (before + after) / (2 * mass) if mass > 0 else 1.0
-            for identity, node in nodes.items():
-                met = node._replace(point=centre) if before and after else node
-                found.setdefault(identity, {})[junction.event.time] = met.scaled(share)
-    return found
+    # A damaged store may have lost the saves in which one was seen.
+    last = {p: nodes[p][max(nodes[p])] for p in junction.parents if p in nodes}
+    first = {c: nodes[c][min(nodes[c])] for c in junction.children if c in nodes}
+    before = sum(node.mass for node in last.values())
+    after = sum(node.mass for node in first.values())
+    centre = join_atoms(junction.event.points, junction.event.masses)[0]
+    met = centre if before and after else None
+    for side, mass in ((last, before), (first, after)):
+        share = (before + after) / (2 * mass) if mass > 0 else 1.0
+        for identity, node in side.items():
+            own = nodes[identity]
+            own.setdefault(junction.event.time, node.between(share, met))
 
 
-def _path(
+def _make_path(
     identity: int,
-    sightings: dict[float, _Node],
-    between: dict[float, _Node],
-    *,
+    nodes: dict[float, _Node],
     birth: Junction | None,
     end: Junction | None,
 ) -> Path:
-    nodes = between | sightings
     times = sorted(nodes)
+    points, masses, arrived, is_seen = zip(*(nodes[t] for t in times), strict=True)
     return Path(
-        identity=identity,
-        times=np.array(times),
-        points=np.stack([nodes[time].point for time in times]),
-        masses=np.array([nodes[time].mass for time in times]),
-        arrived_masses=np.array([nodes[time].arrived_mass for time in times]),
-        is_seen=np.array([time in sightings for time in times]),
-        birth=birth,
-        end=end,
+        identity,
+        np.array(times),
+        np.stack(points),
+        np.array(masses),
+        np.array(arrived),
+        np.array(is_seen),
+        birth,
+        end,
     )
 
 
-def _within(
+def find_lives(
+    paths: Sequence[Path], saves: FloatArray
+) -> tuple[FloatArray, BoolArray]:
+    """Return all times at which something changes, each twice, and who is alive then.
+
+    Parameters
+    ----------
+    paths
+        The p paths.
+    saves
+        More times to be among them.
+
+    Returns
+    -------
+    Times (2n,), increasing, each just before and just after, and (p, 2n).
+    """
+    lives = np.array([(path.begins, path.ends) for path in paths]).reshape(-1, 2)
+    begins, ends = lives.T[..., np.newaxis]
+    own = [np.clip(path.times, path.begins, path.ends) for path in paths]
+    times = np.unique(np.concatenate([saves, lives.ravel(), *own]))
+    before = (begins < times) & (times <= ends)
+    after = (begins <= times) & ((times < ends) | (begins == ends))
+    is_alive = np.stack([before, after], axis=-1)
+    return np.repeat(times, 2), is_alive.reshape(len(paths), 2 * len(times))
+
+
+def _limit_masses(
     paths: dict[int, Path], saves: FloatArray, total_mass: float
 ) -> dict[int, Path]:
-    """Paths with such masses between their nodes that all living ones have ``total_mass`` at most.
+    """Return paths whose masses, where unseen, leave all living ones ``total_mass`` at most.
 
-    Masses are linear between the times of all nodes and saves: there it suffices to look, just
-    before each and just after.
+    Masses are linear between the times of all nodes and saves: it suffices to look there.
     """
-    times = np.unique(np.concatenate([saves, *(p.times for p in paths.values())]))
-    held = np.zeros((2, 2, len(times)))
-    lives = {}
-    for identity, path in paths.items():
-        inside = slice(*np.searchsorted(times, [path.begins, path.ends], side="left"))
-        moments = times[inside.start : inside.stop + 1]
-        is_between = ~np.isin(moments, path.times[path.is_seen])
-        sides = np.stack([moments > path.begins, path.is_alive(moments)])
-        masses = np.interp(moments, path.times, path.masses)
-        where = slice(inside.start, inside.start + len(moments))
-        held[0, :, where] += sides * masses * ~is_between
-        held[1, :, where] += sides * masses * is_between
-        lives[identity] = (where, moments, is_between, sides)
-    known, guessed = held
+    if not paths:
+        return paths
+    times, is_alive = find_lives([*paths.values()], saves)
+    masses = np.stack([np.interp(times, p.times, p.masses) for p in paths.values()])
+    is_known = np.stack([np.isin(times, p.times[p.is_seen]) for p in paths.values()])
+    known = (masses * (is_alive & is_known)).sum(axis=0)
+    guessed = (masses * (is_alive & ~is_known)).sum(axis=0)
+    is_full = (known + guessed > (1 + ROUNDING) * total_mass) & (guessed > 0)
     room = np.maximum(total_mass - known, 0.0)
-    is_full = known + guessed > (1 + ROUNDING) * total_mass
-    shares = np.divide(
-        room, guessed, out=np.ones_like(room), where=is_full & (guessed > 0)
+    shares = np.divide(room, guessed, out=np.ones_like(room), where=is_full)
+    allowed = np.where(is_alive & ~is_known, np.minimum(shares, 1.0), 1.0)
+    # The less of what is left just before a time and just after it.
+    allowed = allowed.reshape(len(paths), -1, 2).min(axis=-1)
+    return {
+        identity: _add_unseen_nodes(path, times[::2][own < 1.0], own[own < 1.0])
+        for (identity, path), own in zip(paths.items(), allowed, strict=True)
+    }
+
+
+def _add_unseen_nodes(path: Path, times: FloatArray, shares: FloatArray) -> Path:
+    """Return a path with nodes at ``times`` (k,), unseen, at ``shares`` (k,) of its masses."""
+    if len(times) == 0:
+        return path
+    all_times = np.union1d(path.times, times)
+    left = np.ones(len(all_times))
+    left[np.searchsorted(all_times, times)] = shares
+    columns = (path.masses, path.arrived_masses, *path.points.T)
+    masses, arrived, *points = (
+        np.interp(all_times, path.times, column) for column in columns
     )
-    shares = np.minimum(shares, 1.0)
-    for identity, (where, moments, is_between, sides) in lives.items():
-        allowed = np.where(sides, shares[:, where], 1.0).min(axis=0)
-        gives_way = is_between & (allowed < 1.0)
-        if gives_way.any():
-            paths[identity] = _with_nodes(
-                paths[identity], moments[gives_way], allowed[gives_way]
-            )
-    return paths
-
-
-def _with_nodes(path: Path, times: FloatArray, shares: FloatArray) -> Path:
-    """Path with nodes at ``times`` (k,), unseen, at ``shares`` (k,) of its masses there."""
-    kept = ~np.isin(path.times, times)
-    order = np.argsort(np.concatenate([path.times[kept], times]))
-
-    def changed(values: FloatArray, shares: FloatArray | float = 1.0) -> FloatArray:
-        new = shares * np.interp(times, path.times, values)
-        return np.concatenate([values[kept], new])[order]
-
-    points = np.stack([changed(column) for column in path.points.T], axis=-1)
     return replace(
         path,
-        times=changed(path.times),
-        points=normalised(points),
-        masses=changed(path.masses, shares),
-        arrived_masses=changed(path.arrived_masses, shares),
-        is_seen=changed(path.is_seen.astype(np.float64), 0.0) > 0,
+        times=all_times,
+        points=normalised(np.stack(points, axis=-1)),
+        masses=left * masses,
+        arrived_masses=left * arrived,
+        is_seen=np.isin(all_times, path.times[path.is_seen]),
     )
 
 
-def joined(points: FloatArray, masses: FloatArray) -> tuple[FloatArray, float]:
-    """Centre and mass of atoms that become one."""
+def join_atoms(points: FloatArray, masses: FloatArray) -> tuple[FloatArray, float]:
+    """Return the centre and the mass of atoms that become one."""
     return normalised(masses @ points), float(masses.sum())
-
-
-def in_order(junctions: Iterable[Junction]) -> tuple[Junction, ...]:
-    """Return junctions by the times of their events."""
-    return tuple(sorted(junctions, key=lambda junction: junction.event.time))

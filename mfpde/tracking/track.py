@@ -10,7 +10,7 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.measures.events import Event
 from mfpde.notebook import Printed
-from mfpde.tracking.paths import Junction, Path, SeenAtoms, paths_of
+from mfpde.tracking.paths import Junction, Path, SeenAtoms, make_paths
 
 SHOWN_ON_ITS_WAY = 5e-7
 _MOST_LINES = 60
@@ -56,7 +56,7 @@ class Track(Printed):
     @cached_property
     def paths(self) -> dict[int, Path]:
         """The path of each atom, by its identity."""
-        return paths_of(
+        return make_paths(
             self.times, self.seen, self.junctions, total_mass=self.total_mass
         )
 

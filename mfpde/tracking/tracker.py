@@ -7,28 +7,18 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import BoolArray
 from mfpde.detection import ConcentrationReport, ball_radius, concentration
-from mfpde.detection.field import VelocityField
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry.arcs import angles_between
 from mfpde.measures.events import Event
-from mfpde.measures.measure import AnyMeasure, Atoms, Measure
-from mfpde.tracking.flow import (
-    AtRest,
-    FieldsAtEnds,
-    FlowBetween,
-    MotionBetween,
-    TimeSpan,
-)
-from mfpde.tracking.open_paths import Sighting
-from mfpde.tracking.paths import Junction, SeenAtoms, in_order
+from mfpde.measures.measure import AnyMeasure, Atoms, Measure, atoms_of
+from mfpde.tracking.flow import Flow, Rest, TimeSpan
+from mfpde.tracking.paths import SeenAtoms
+from mfpde.tracking.settings import Concentration
 from mfpde.tracking.track import Track
-from mfpde.tracking.tree import Concentration, Tree, TreeMemory
+from mfpde.tracking.tree import OpenPath, Tree
 
 FOLLOWED = ("atom", "forming", "unresolved")
-CORE_RADII = 3.0
-"""A region this close to a carried atom, in its own radii, is that atom."""
 
 
 class EquationInTime(Protocol):
@@ -54,16 +44,16 @@ class TrackerMemory(NamedTuple):
         What it has seen so far.
     before
         The measure of the last save; None before the first one.
-    tree
-        The junctions in the order in which they were found, and the open paths.
+    paths
+        The paths that have not ended.
     events_taken
         How many of the solver's events have been taken up.
     """
 
-    track: Track
-    before: AnyMeasure | None
-    tree: TreeMemory
-    events_taken: int
+    track: Track = Track(np.empty(0), (), (), ())
+    before: AnyMeasure | None = None
+    paths: tuple[OpenPath, ...] = ()
+    events_taken: int = 0
 
 
 class Tracker:
@@ -77,57 +67,25 @@ class Tracker:
         The equation of the run, or its layers: then each save is judged by the layer that
         acts up to it, and the flow between two saves goes over from the layer that acts
         after the first to the one that acts before the second.
+    memory
+        That of the tracker in whose place this one goes on.
     """
 
-    def __init__(self, settings: Concentration, equation: EquationInTime) -> None:
+    def __init__(
+        self,
+        settings: Concentration,
+        equation: EquationInTime,
+        memory: TrackerMemory | None = None,
+    ) -> None:
         self.settings = settings
         self.equation = equation
-        self.times: list[float] = []
-        self.seen: list[SeenAtoms] = []
-        self.verdicts: list[str] = []
+        self.memory = TrackerMemory() if memory is None else memory
         self._core = ball_radius(equation.sharpest)
-        # In ascent two basins are never closer than two of these.
-        self._reach = 2 * self._core
-        self._tree = Tree(settings, reach=self._reach)
-        self._before: AnyMeasure | None = None
-        self._events_taken = 0
 
     @property
     def track(self) -> Track:
         """The track of the saves so far."""
-        return Track(
-            times=np.array(self.times),
-            seen=tuple(self.seen),
-            verdicts=tuple(self.verdicts),
-            junctions=self.junctions,
-            total_mass=1.0 if self._before is None else self._before.total_mass,
-        )
-
-    @property
-    def junctions(self) -> tuple[Junction, ...]:
-        """The junctions found so far, in their order."""
-        return in_order(self._tree.junctions)
-
-    @property
-    def memory(self) -> TrackerMemory:
-        """Everything that :meth:`recalled` needs to go on to the bit."""
-        return TrackerMemory(
-            self.track, self._before, self._tree.memory, self._events_taken
-        )
-
-    @classmethod
-    def recalled(
-        cls, settings: Concentration, equation: EquationInTime, memory: TrackerMemory
-    ) -> Tracker:
-        """Return the tracker that had this ``memory``, with its settings and equation."""
-        tracker = cls(settings, equation)
-        track = memory.track
-        tracker.times = track.times.tolist()
-        tracker.seen, tracker.verdicts = list(track.seen), list(track.verdicts)
-        tracker._before = memory.before
-        tracker._tree.recall(memory.tree)
-        tracker._events_taken = memory.events_taken
-        return tracker
+        return self.memory.track
 
     def observe(
         self, time: float, measure: AnyMeasure, events: Sequence[Event] = ()
@@ -141,166 +99,94 @@ class Tracker:
         events
             All events that the solver has told of so far, in their order.
         """
-        if self.times and time <= self.times[-1]:
+        track, before, paths, taken = self.memory
+        times = TimeSpan(track.times[-1] if len(track.times) else -np.inf, time)
+        if times.end <= times.start:
             # A run that goes on from a save starts with that very save.
             return
         report = concentration(measure, self.equation.equation_before(time))
-        sighting = sighting_of(measure, report, self.settings, core=self._core)
-        told = [event for event in events[self._events_taken :] if event.time <= time]
-        self._events_taken += len(told)
-        self._add(time, measure, sighting, told=told)
-        self.verdicts.append(report.verdict)
-
-    def _add(
-        self,
-        time: float,
-        measure: AnyMeasure,
-        sighting: Sighting,
-        *,
-        told: Iterable[Event],
-    ) -> None:
-        if not self.times:
-            identities = self._tree.begin(time, sighting)
-        else:
-            interval = TimeSpan(self.times[-1], time)
-            motion = self._motion(measure, interval)
-            identities = self._tree.advance(
-                interval, sighting, motion=motion, events=told
-            )
-        kept = identities > 0
-        whole = sighting.only(kept)
-        seen = SeenAtoms(
-            whole.points,
-            whole.masses,
-            whole.is_forming,
-            identities[kept],
-            arrived_masses=whole.arrived_masses,
+        atoms, can_begin = find_atoms(measure, report, self.settings)
+        told = [event for event in events[taken:] if event.time <= time]
+        # In ascent two basins are never closer than two radii of a core.
+        tree = Tree(
+            self.settings, reach=2 * self._core, junctions=track.junctions, paths=paths
         )
-        self.times.append(time)
-        self.seen.append(seen)
-        self._before = measure
+        identities = tree.advance(
+            times,
+            atoms,
+            can_begin=can_begin,
+            motion=self._find_motion(before, measure, times),
+            events=told,
+            total_mass=measure.total_mass,
+        )
+        seen = Track(
+            times=np.append(track.times, time),
+            seen=(*track.seen, atoms.named(identities)),
+            verdicts=(*track.verdicts, report.verdict),
+            junctions=tree.junctions,
+            total_mass=measure.total_mass,
+        )
+        paths, taken = tuple(tree.paths), taken + len(told)
+        self.memory = TrackerMemory(seen, measure, paths, taken)
 
-    def _motion(self, measure: AnyMeasure, times: TimeSpan) -> MotionBetween:
-        before = self._before
-        assert before is not None
+    def _find_motion(
+        self, before: AnyMeasure | None, measure: AnyMeasure, times: TimeSpan
+    ) -> Rest:
+        """Return how points move from the last save to this one."""
+        if before is None:
+            return Rest()
         if isinstance(measure, Measure) and measure.geometry.axis is not None:
             # Atoms of a zonal measure lie at the poles and stay there.
-            return AtRest()
-        fields = FieldsAtEnds(
-            VelocityField(self.equation.equation_after(times.start), before),
-            VelocityField(self.equation.equation_before(times.end), measure),
+            return Rest()
+        return Flow(
+            self.equation.equation_after(times.start).field(before).velocity,
+            self.equation.equation_before(times.end).field(measure).velocity,
+            times,
+            reach=self._core,
         )
-        return FlowBetween(fields, times, reach=self._core)
-
-    @classmethod
-    def resumed(
-        cls,
-        settings: Concentration,
-        equation: EquationInTime,
-        *,
-        track: Track,
-        states: Sequence[AnyMeasure],
-    ) -> Tracker:
-        """Go on where an earlier run was left.
-
-        Parameters
-        ----------
-        settings, equation
-            Those of the earlier run.
-        track
-            The track of the earlier run.
-        states
-            Its saved states, one for each time of the track.
-
-        Raises
-        ------
-        ValueError
-            If there is not one state for each time.
-        """
-        if len(states) != len(track.times):
-            raise ValueError(
-                f"states has {len(states)} entries for the {len(track.times)} times of "
-                "the track: there must be one for each"
-            )
-        tracker = cls(settings, equation)
-        exact = [j.event for j in track.junctions if j.is_exact]
-        last = -np.inf
-        for time, state, seen in zip(track.times, states, track.seen, strict=True):
-            told = [event for event in exact if last < event.time <= time]
-            sighting = Sighting(
-                seen.points,
-                seen.masses,
-                seen.is_forming,
-                arrived_masses=seen.arrived_masses,
-                total_mass=state.total_mass,
-            )
-            tracker._add(float(time), state, sighting, told=told)
-            last = float(time)
-        tracker.verdicts = list(track.verdicts)
-        return tracker
 
 
-def followed(
+def follow_atoms(
     equation: EquationInTime,
     saves: Iterable[tuple[float, AnyMeasure]],
     settings: Concentration,
     *,
     events: Sequence[Event] = (),
 ) -> Track:
-    """Follow the atoms of saved states, times and measures in their order."""
+    """Return the track of saved states, times and measures in their order."""
     tracker = Tracker(settings, equation)
     for time, measure in saves:
         tracker.observe(float(time), measure, events)
     return tracker.track
 
 
-def sighting_of(
-    measure: AnyMeasure,
-    report: ConcentrationReport,
-    settings: Concentration,
-    *,
-    core: float,
-) -> Sighting:
-    """Atoms that a measure carries, and those found in its density, heaviest first.
+def find_atoms(
+    measure: AnyMeasure, report: ConcentrationReport, settings: Concentration
+) -> tuple[SeenAtoms, BoolArray]:
+    """Return the atoms of a measure without identities, heaviest first, and which may begin.
 
-    Where a region of the report lies within ``core`` of a carried atom (or within three
-    of its own radii) it is that atom, seen with its surroundings.  An unresolved region can be
-    an atom seen before, but not a new one.
+    They are those that it carries beside a density, with their own places and masses, and
+    those that are found in the density.  An unresolved region can be an atom seen before, but
+    not a new one; one that is forming only if the settings say so.
     """
-    own = _carried(measure)
+    # Bare atoms are particles, whose crowds are searched.
+    has_own = isinstance(measure, Measure)
+    own = atoms_of(measure) if has_own else Atoms.none(measure.dimension)
     regions = [
         region
         for region in report.regions
-        if region.kind in FOLLOWED
-        and not _is_near(region.position, own, max(core, CORE_RADII * region.radius))
+        if region.kind in FOLLOWED and not (len(own) and region.is_exact)
     ]
-    points = np.concatenate(
-        [own.points, *(region.position[np.newaxis] for region in regions)]
+    places = [*own.points, *(region.position for region in regions)]
+    points = np.reshape(places, (len(places), measure.dimension))
+    masses = np.array([*own.masses, *(region.mass for region in regions)])
+    arrived = np.array([*own.masses, *(region.arrived_mass for region in regions)])
+    kinds = np.array(["atom"] * len(own) + [region.kind for region in regions])
+    can_begin = np.isin(kinds, ("atom", "forming") if settings.forming else ("atom",))
+    kept = np.argsort(-masses, kind="stable")
+    kept = kept[masses[kept] >= settings.smallest_mass]
+    unknown = np.zeros(len(kept), dtype=np.int64)
+    atoms = SeenAtoms(
+        points[kept], masses[kept], kinds[kept] != "atom", unknown, arrived[kept]
     )
-    masses = np.concatenate([own.masses, [region.mass for region in regions]])
-    arrived = np.concatenate([own.masses, [region.arrived_mass for region in regions]])
-    kinds = ["atom"] * len(own) + [region.kind for region in regions]
-    beginning = ("atom", "forming") if settings.forming else ("atom",)
-    forming = np.array([kind != "atom" for kind in kinds], dtype=bool)
-    begins = np.array([kind in beginning for kind in kinds], dtype=bool)
-    heaviest = np.argsort(-masses, kind="stable")
-    kept = heaviest[masses[heaviest] >= settings.smallest_mass]
-    return Sighting(
-        points[kept],
-        masses[kept],
-        forming[kept],
-        begins[kept],
-        arrived_masses=arrived[kept],
-        total_mass=measure.total_mass,
-    )
-
-
-def _carried(measure: AnyMeasure) -> Atoms:
-    """The atoms beside a density; bare atoms are particles, whose crowds are searched."""
-    if isinstance(measure, Measure):
-        return measure.atoms
-    return Atoms.none(measure.dimension)
-
-
-def _is_near(point: FloatArray, atoms: Atoms, distance: float) -> bool:
-    return bool((angles_between(point[np.newaxis], atoms.points) <= distance).any())
+    return atoms, can_begin[kept]

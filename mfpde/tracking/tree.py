@@ -1,292 +1,216 @@
-"""The tree as it grows: from save to save, atoms go on, merge, split, end or begin.
-
-Settings of tracking: the atoms that are followed, and when two sightings are one atom.
-"""
+"""The tree as it grows: from save to save, atoms go on, merge, split, end or begin."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import IntArray, real_number, whole_number
+from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.geometry.arcs import angles_between
 from mfpde.measures.events import Event, EventKind
-from mfpde.tracking.flow import MotionBetween, TimeSpan
+from mfpde.tracking.flow import Rest, TimeSpan
 from mfpde.tracking.matching import (
     MassesOfSaves,
     Matching,
-    is_obvious,
-    matched,
-    pairs_of,
+    assign_pairs,
+    match_atoms,
 )
-from mfpde.tracking.open_paths import (
-    OpenPath,
-    OpenPaths,
-    Sighting,
-    SolverEvents,
-    identities_of,
-)
-from mfpde.tracking.paths import Junction
+from mfpde.tracking.paths import Junction, SeenAtoms, join_atoms
+from mfpde.tracking.settings import Concentration
 
-
-@dataclass(frozen=True)
-class Concentration:
-    """Settings for following atoms through a run: ``solve(..., track=Concentration())``.
-
-    Parameters
-    ----------
-    smallest_mass
-        Lighter atoms are not followed, between 0 and 1.  Tails have basins of their own,
-        and masses are rarely known below 1e-3.
-    mass_tolerance
-        Atoms merge, or split, if masses add up within this share of the whole, between 0
-        and 1.
-    longest_gap
-        At so many saves running an atom may go unseen (as it does while two widths unite)
-        and still be the same; unseen for longer, or at a save whose other atoms leave no room
-        for half of its mass, it has died.
-    forming
-        An atom is born when it is first seen forming: contracting, but not yet narrow;
-        else when it reads as an atom.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of its range.
-    """
-
-    smallest_mass: float = 1e-3
-    mass_tolerance: float = 0.1
-    longest_gap: int = 5
-    forming: bool = True
-
-    def __post_init__(self) -> None:
-        real_number("smallest_mass", self.smallest_mass, at_least=0.0, at_most=1.0)
-        real_number("mass_tolerance", self.mass_tolerance, at_least=0.0, at_most=1.0)
-        whole_number("longest_gap", self.longest_gap, at_least=0)
-        # Annotations bind no caller.
-        given: object = self.forming
-        if not isinstance(given, bool):
-            raise ValueError(f"forming = {given!r} must be True or False")
-
-
-STILL_THERE = 0.5
-"""An atom may be unseen, and still be itself, where there is room for this share of its mass."""
 SAME_ATTRACTOR = 0.1
 """Points whose attractors are closer than this share of ``reach`` are in one basin."""
+STILL_THERE = 0.5
+"""An atom may be unseen, and still be itself, where there is room for this share of its mass."""
 
 
-class TreeMemory(NamedTuple):
-    """A tree between two saves: junctions and open paths in their order, the next identity."""
+@dataclass(frozen=True, eq=False)
+class OpenPath:
+    """A path that has not ended.
 
-    junctions: tuple[Junction, ...]
-    paths: tuple[OpenPath, ...]
-    next_identity: int
+    Attributes
+    ----------
+    identity
+        Its number.
+    point, mass, is_forming, seen_at
+        Its atom and the time when it was last seen.
+    expected
+        Where the flow has carried it since.
+    missed_at
+        Times of the saves since at which it was not seen.
+    """
+
+    identity: int
+    point: FloatArray
+    mass: float
+    is_forming: bool
+    seen_at: float
+    expected: FloatArray
+    missed_at: tuple[float, ...] = ()
 
 
 class Tree:
-    """The tree of a run: the atoms' identities and the junctions.
+    """The tree of a run: junctions, and open paths with their identities.
 
     Parameters
     ----------
     settings
-        Tolerances.
+        Which atoms are followed, and how long one may go unseen.
     reach
         Distance (radians) within which two sightings may be one atom.
+    junctions, paths
+        Where the tree goes on; by default nothing has been seen.
     """
 
-    def __init__(self, settings: Concentration, *, reach: float) -> None:
+    def __init__(
+        self,
+        settings: Concentration,
+        *,
+        reach: float,
+        junctions: Iterable[Junction] = (),
+        paths: Iterable[OpenPath] = (),
+    ) -> None:
         self.settings = settings
         self.reach = reach
-        self.junctions: list[Junction] = []
-        self._open = OpenPaths()
-        self._solver = SolverEvents(settings.smallest_mass, reach)
+        self.paths = [*paths]
+        self._junctions: dict[tuple[EventKind, tuple[int, ...]], Junction] = {}
+        for junction in junctions:
+            self._record(junction)
+        known = [*_identities(self.paths)]
+        for junction in self.junctions:
+            known += [*junction.parents, *junction.children]
+        self._last_identity = max(known, default=0)
 
     @property
-    def memory(self) -> TreeMemory:
-        """The tree as it stands between two saves."""
-        paths = self._open
-        return TreeMemory(
-            tuple(self.junctions), tuple(paths.paths), paths.next_identity
-        )
-
-    def recall(self, memory: TreeMemory) -> None:
-        """Stand where the tree of this ``memory`` stood."""
-        self.junctions = list(memory.junctions)
-        self._open.paths = list(memory.paths)
-        self._open.next_identity = memory.next_identity
-
-    def begin(self, time: float, sighting: Sighting) -> IntArray:
-        """Take the atoms of the first save; return identities (n,), 0 for what is not an atom."""
-        identities = np.zeros(len(sighting.masses), dtype=np.int64)
-        for index in range(len(identities)):
-            if sighting.begins(index):
-                path = self._open.opened(time, sighting, index)
-                self._open.paths.append(path)
-                identities[index] = path.identity
-        return identities
+    def junctions(self) -> tuple[Junction, ...]:
+        """The junctions found so far, by the times of their events."""
+        found = self._junctions.values()
+        return tuple(sorted(found, key=lambda junction: junction.event.time))
 
     def advance(
         self,
-        interval: TimeSpan,
-        sighting: Sighting,
+        times: TimeSpan,
+        atoms: SeenAtoms,
         *,
-        motion: MotionBetween,
+        motion: Rest,
+        can_begin: BoolArray | None = None,
         events: Iterable[Event] = (),
+        total_mass: float = 1.0,
     ) -> IntArray:
-        """Take the atoms of the next save.
+        """Take the atoms of the next save; those of the first one are not born.
 
         Parameters
         ----------
-        interval
-            Time of the save before and of this one.
-        sighting
-            The atoms of this one.
+        times
+            Time of the save before (-inf for the first one) and of this one.
+        atoms
+            The atoms of this one, whose identities are not known yet.
         motion
             What happens to points in between.
+        can_begin
+            Which of them may begin a path, (n,), not only go on; None: all.
         events
             What the solver knows to have happened in between, at exact times.
+        total_mass
+            Mass of the measure, which living atoms cannot exceed.
 
         Returns
         -------
         Identities (n,) of the atoms of this save, 0 for what is not an atom.
         """
-        told = sorted(events, key=lambda event: event.time)
-        if not told:
-            identities = self._obvious(interval[1], sighting)
-            if identities is not None:
-                return identities
-        start, end = interval
+        may_begin = np.ones(len(atoms), bool) if can_begin is None else can_begin
+        told, now = sorted(events, key=lambda event: event.time), times.start
         for event in told:
-            self._open.carry(motion, start, event.time)
-            start = max(start, event.time)
-            self._solver.take(event, self._open, self.junctions)
-        self._open.carry(motion, start, end)
-        matching = self._matching(sighting, motion)
-        splits = [event for event in told if event.kind == "fission"]
-        return self._apply(matching, interval, sighting, splits=splits)
-
-    def _obvious(self, time: float, sighting: Sighting) -> IntArray | None:
-        """Identities where each atom is so near its old place that no flow is needed."""
-        if self._open.some_missing:
-            return None
-        expected = self._open.expected(sighting.points.shape[-1])
-        partners = is_obvious(expected, sighting.points, reach=self.reach)
-        if partners is None:
-            return None
-        self._open.paths = [
-            path.seen(time, sighting, int(partner))
-            for path, partner in zip(self._open.paths, partners, strict=True)
-        ]
-        identities = np.zeros(len(partners), dtype=np.int64)
-        identities[partners] = self._open.identities
+            self._carry(motion, now, event.time)
+            now = max(now, event.time)
+            self._take_event(event)
+        self._carry(motion, now, times.end)
+        matching, unseen = self._match(atoms, may_begin, motion, total_mass)
+        earlier, self.paths = self.paths, []
+        found = self._go_on(earlier, matching, atoms, times.end)
+        for b in np.flatnonzero(may_begin).tolist():
+            if b not in found:
+                found[b] = self._open(times.end, atoms, b)
+                self._record_origin(found[b], times, told)
+        for a in matching.lost:
+            self._miss(earlier[a], times.end, may_return=a in unseen)
+        self.paths.sort(key=lambda path: path.identity)
+        identities = np.zeros(len(atoms), dtype=np.int64)
+        identities[[*found]] = [path.identity for path in found.values()]
         return identities
 
-    def _matching(self, sighting: Sighting, motion: MotionBetween) -> Matching:
-        arrived = self._open.expected(sighting.points.shape[-1])
-        ends = motion.settled(np.concatenate([arrived, sighting.points]))
-        own, others = ends[: len(arrived)], ends[len(arrived) :]
-        masses = MassesOfSaves(self._open.masses, sighting.masses)
-        pairs = pairs_of(
-            angles_between(arrived, sighting.points),
-            angles_between(own, others) <= SAME_ATTRACTOR * self.reach,
-            masses,
+    def _carry(self, motion: Rest, start: float, end: float) -> None:
+        """Let the flow carry all expected places from time ``start`` to ``end``."""
+        if not self.paths or end <= start:
+            return
+        places = motion.carry(np.stack([p.expected for p in self.paths]), start, end)
+        self.paths = [
+            replace(path, expected=place)
+            for path, place in zip(self.paths, places, strict=True)
+        ]
+
+    def _match(
+        self, atoms: SeenAtoms, may_begin: BoolArray, motion: Rest, total_mass: float
+    ) -> tuple[Matching, set[int]]:
+        """Return who is who, and the earlier atoms that may just be unseen.
+
+        What is in no atom has room for lost ones, the heaviest first, to be unseen.  The mass of
+        one that has no room is in others: in the atom of its basin, if masses say so.
+        """
+        places, masses = _places_of(self.paths, atoms), _masses_of(self.paths)
+        matching = match_atoms(
+            angles_between(places, atoms.points),
+            MassesOfSaves(masses, atoms.masses),
             reach=self.reach,
         )
-        tolerance = self.settings.mass_tolerance
-        found = matched(pairs, masses, tolerance=tolerance)
-        _, crowded_out = self._with_room(found, sighting)
-        if crowded_out:
-            # Wherever it is, its mass is in others: in the one whose basin it is in, if in any.
-            pairs = pairs.with_basins_of(crowded_out)
-            found = matched(pairs, masses, tolerance=tolerance)
+        is_atom = may_begin.copy()
+        is_atom[[*matching.parents]] = True
+        room = total_mass - float(atoms.masses[is_atom].sum())
+        unseen: set[int] = set()
+        for a in sorted(matching.lost, key=lambda a: -masses[a]):
+            if STILL_THERE * masses[a] <= room:
+                room -= masses[a]
+                unseen.add(a)
+                continue
+            ends = motion.find_attractors(np.concatenate([places[[a]], atoms.points]))
+            away = angles_between(ends[:1], ends[1:])[0]
+            if away.min(initial=np.inf) <= SAME_ATTRACTOR * self.reach:
+                matching.add(a, int(away.argmin()))
+        return matching, unseen
+
+    def _go_on(
+        self,
+        earlier: Sequence[OpenPath],
+        matching: Matching,
+        atoms: SeenAtoms,
+        time: float,
+    ) -> dict[int, OpenPath]:
+        """Let paths go on, merge and split; return those of the atoms by their indices."""
+        found: dict[int, OpenPath] = {}
+        for b, group in matching.parents.items():
+            if len(group) == 1:
+                found[b] = _see(earlier[group[0]].identity, time, atoms, b)
+                self.paths.append(found[b])
+            else:
+                found[b] = self._open(time, atoms, b)
+                parents = [earlier[a] for a in group]
+                self._end("merge", parents, [found[b]], latest=time)
+        for a, group in matching.splits.items():
+            parts = {b: self._open(time, atoms, b) for b in group}
+            self._end("fission", [earlier[a]], [*parts.values()], latest=time)
+            found |= parts
         return found
 
-    def _with_room(
-        self, matching: Matching, sighting: Sighting
-    ) -> tuple[list[int], list[int]]:
-        """Indices of lost atoms for which what is not seen has room, and of the others."""
-        is_atom = np.ones(len(sighting.masses), dtype=bool)
-        is_atom[[b for b in matching.found if not sighting.begins(b)]] = False
-        room = sighting.total_mass - float(sighting.masses[is_atom].sum())
-        unseen, crowded_out = [], []
-        for a in sorted(matching.lost, key=lambda a: -self._open.paths[a].mass):
-            mass = self._open.paths[a].mass
-            if STILL_THERE * mass <= room:
-                unseen.append(a)
-                room -= mass
-            else:
-                crowded_out.append(a)
-        return unseen, crowded_out
+    def _open(self, time: float, atoms: SeenAtoms, index: int) -> OpenPath:
+        """Open the path of an atom that is new at ``time``, and return it."""
+        self._last_identity += 1
+        path = _see(self._last_identity, time, atoms, index)
+        self.paths.append(path)
+        return path
 
-    def _apply(
-        self,
-        matching: Matching,
-        interval: TimeSpan,
-        sighting: Sighting,
-        *,
-        splits: Sequence[Event],
-    ) -> IntArray:
-        """Turn a matching into paths that go on, and junctions."""
-        earlier, end = self._open.paths, interval[1]
-        kept: list[OpenPath] = []
-        identities = np.zeros(len(sighting.masses), dtype=np.int64)
-
-        def keep(path: OpenPath, b: int) -> OpenPath:
-            kept.append(path)
-            identities[b] = path.identity
-            return path
-
-        for a, b in matching.continued:
-            keep(earlier[a].seen(end, sighting, b), b)
-        for b, group in matching.merged.items():
-            whole = keep(self._open.opened(end, sighting, b), b)
-            self._join("merge", [earlier[a] for a in group], [whole], latest=end)
-        for a, group in matching.split.items():
-            parts = [keep(self._open.opened(end, sighting, b), b) for b in group]
-            self._join("fission", [earlier[a]], parts, latest=end)
-        for b in filter(sighting.begins, matching.found):
-            path = keep(self._open.opened(end, sighting, b), b)
-            self._found(path, interval, splits)
-        unseen, crowded_out = self._with_room(matching, sighting)
-        kept += self._missed([earlier[a] for a in sorted(unseen)], end)
-        for a in sorted(crowded_out):
-            path = earlier[a]
-            self._join("death", [path], [], latest=min([end, *path.missed_at]))
-        self._open.paths = kept
-        return identities
-
-    def _found(
-        self, path: OpenPath, interval: TimeSpan, splits: Sequence[Event]
-    ) -> None:
-        """Record where a new atom comes from: one that split, or nowhere."""
-        times = {event.time for event in splits}
-        for index, junction in enumerate(self.junctions):
-            if junction.event.kind != "fission" or junction.event.time not in times:
-                continue
-            away = angles_between(junction.event.points, path.point[np.newaxis])
-            if away.min() <= self.reach:
-                children = (*junction.children, path.identity)
-                self.junctions[index] = replace(junction, children=children)
-                return
-        event = _event("birth", interval, [path])
-        self.junctions.append(Junction(event, *interval, children=(path.identity,)))
-
-    def _missed(self, paths: Sequence[OpenPath], time: float) -> list[OpenPath]:
-        """Keep those that may come back; others died when they were first missed."""
-        kept = []
-        for path in paths:
-            missed = (*path.missed_at, time)
-            if len(missed) <= self.settings.longest_gap:
-                kept.append(replace(path, missed_at=missed))
-            else:
-                self._join("death", [path], [], latest=missed[0])
-        return kept
-
-    def _join(
+    def _end(
         self,
         kind: EventKind,
         parents: Sequence[OpenPath],
@@ -294,21 +218,113 @@ class Tree:
         *,
         latest: float,
     ) -> None:
-        interval = TimeSpan(max(path.seen_at for path in parents), latest)
-        self.junctions.append(
+        """Record that ``parents`` ended between their last sighting and ``latest``."""
+        earliest = max(path.seen_at for path in parents)
+        event = _event_between(kind, TimeSpan(earliest, latest), parents)
+        self._record(
             Junction(
-                _event(kind, interval, parents),
-                *interval,
-                parents=tuple(identities_of(parents).tolist()),
-                children=tuple(identities_of(children).tolist()),
+                event, earliest, latest, _identities(parents), _identities(children)
             )
         )
 
+    def _miss(self, path: OpenPath, time: float, *, may_return: bool) -> None:
+        """Keep the path of an atom that is not seen at ``time``, or record its death."""
+        missed = (*path.missed_at, time)
+        if may_return and len(missed) <= self.settings.longest_gap:
+            self.paths.append(replace(path, missed_at=missed))
+        else:
+            self._end("death", [path], [], latest=missed[0])
 
-def _event(kind: EventKind, interval: TimeSpan, paths: Sequence[OpenPath]) -> Event:
-    return Event(
-        kind,
-        (interval[0] + interval[1]) / 2,
-        np.stack([path.point for path in paths]),
-        np.array([path.mass for path in paths]),
-    )
+    def _record_origin(
+        self, path: OpenPath, times: TimeSpan, told: Sequence[Event]
+    ) -> None:
+        """Record where a new atom comes from: an exact one that spread there, or nowhere."""
+        if times.start == -np.inf:
+            return
+        for junction in self.junctions:
+            event = junction.event
+            if event.kind != "fission" or event.time not in {one.time for one in told}:
+                continue
+            if angles_between(event.points, path.point[np.newaxis]).min() <= self.reach:
+                children = (*junction.children, path.identity)
+                self._record(replace(junction, children=children))
+                return
+        event = _event_between("birth", times, [path])
+        self._record(Junction(event, *times, children=(path.identity,)))
+
+    def _record(self, junction: Junction) -> None:
+        """Add a junction in place of what was known of the same one: an atom is born once."""
+        concerned = junction.parents or junction.children
+        self._junctions[junction.event.kind, concerned] = junction
+
+    def _take_event(self, event: Event) -> None:
+        """Change paths and junctions as an event of the solver's exact atoms says.
+
+        What is born may have been seen forming: then its path goes on, and its birth is dated.
+        """
+        heavy = event.masses >= self.settings.smallest_mass
+        told = replace(event, points=event.points[heavy], masses=event.masses[heavy])
+        if len(told.masses) < (2 if event.kind == "merge" else 1):
+            return
+        time, is_birth = event.time, event.kind == "birth"
+        atoms = _exact_atoms(told.points, told.masses)
+        candidates = [path for path in self.paths if path.is_forming or not is_birth]
+        partners = assign_pairs(
+            angles_between(atoms.points, _places_of(candidates, atoms)),
+            MassesOfSaves(atoms.masses, _masses_of(candidates)),
+            reach=self.reach,
+        )
+        paths = [
+            candidates[partners[k]] if k in partners else self._open(time, atoms, k)
+            for k in range(len(atoms))
+        ]
+        concerned = _identities(paths)
+        others = [path for path in self.paths if path.identity not in concerned]
+        if is_birth:
+            self.paths = [*others, *(replace(p, is_forming=False) for p in paths)]
+            for k, identity in enumerate(concerned):
+                one = replace(told, points=told.points[[k]], masses=told.masses[[k]])
+                self._record(Junction(one, time, time, children=(identity,)))
+            return
+        self.paths = others
+        children: list[OpenPath] = []
+        if event.kind == "merge":
+            centre, mass = join_atoms(told.points, told.masses)
+            whole = _exact_atoms(centre[np.newaxis], np.array([mass]))
+            children = [self._open(time, whole, 0)]
+        self._record(Junction(told, time, time, concerned, _identities(children)))
+
+
+def _see(identity: int, time: float, atoms: SeenAtoms, index: int) -> OpenPath:
+    """Return the open path of an atom that is seen at ``time``."""
+    point, mass = atoms.points[index], float(atoms.masses[index])
+    return OpenPath(identity, point, mass, bool(atoms.is_forming[index]), time, point)
+
+
+def _exact_atoms(points: FloatArray, masses: FloatArray) -> SeenAtoms:
+    """Return atoms of the solver, of which no identity is known yet."""
+    nothing = np.zeros(len(masses), dtype=np.int64)
+    return SeenAtoms(points, masses, nothing > 0, nothing, masses)
+
+
+def _identities(paths: Sequence[OpenPath]) -> tuple[int, ...]:
+    return tuple(path.identity for path in paths)
+
+
+def _masses_of(paths: Sequence[OpenPath]) -> FloatArray:
+    """Masses (n,) of the paths' atoms when last seen."""
+    return np.array([path.mass for path in paths])
+
+
+def _places_of(paths: Sequence[OpenPath], atoms: SeenAtoms) -> FloatArray:
+    """Places (n, d) at which the paths' atoms are expected, in the space of ``atoms``."""
+    places = [path.expected for path in paths]
+    return np.reshape(places, (len(paths), atoms.points.shape[-1]))
+
+
+def _event_between(
+    kind: EventKind, times: TimeSpan, paths: Sequence[OpenPath]
+) -> Event:
+    """Return the event of ``paths`` in the middle of an interval, as they were last seen."""
+    points = np.stack([path.point for path in paths])
+    return Event(kind, (times.start + times.end) / 2, points, _masses_of(paths))

@@ -13,7 +13,7 @@ from mfpde.measures.weighted_points import as_atoms
 from mfpde.runs.run import Run
 from mfpde.tracking import Track
 from mfpde.tracking.bands import bands_of
-from mfpde.tracking.paths import joined
+from mfpde.tracking.paths import join_atoms
 from mfpde.viewer.frames import (
     Frames,
     choose_frames,
@@ -117,7 +117,7 @@ def _describe_track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
             {
                 "kind": event.kind,
                 "time": float(event.time),
-                "place": _places(joined(event.points, event.masses)[0], frames)[0],
+                "place": _places(join_atoms(event.points, event.masses)[0], frames)[0],
             }
             for event in events
         ],
@@ -163,13 +163,13 @@ def _describe_bands(track: Track) -> list[dict[str, Any]]:
 
 
 def _seen(track: Track, save: int, frames: Frames) -> list[dict[str, Any]]:
-    """The atoms of a save; how much has arrived may be unknown."""
-    atoms, arrived = track.atoms_at(save), track.atoms_at(save).arrived_masses
+    """The atoms of a save."""
+    atoms = track.atoms_at(save)
     columns = {
         "identity": atoms.identities.tolist(),
         "place": _places(atoms.points, frames),
         "mass": atoms.masses.tolist(),
-        "arrived": [None] * len(atoms) if arrived is None else rounded(arrived, DIGITS),
+        "arrived": rounded(atoms.arrived_masses, DIGITS),
     }
     return [
         dict(zip(columns, row, strict=True))
