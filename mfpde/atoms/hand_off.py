@@ -32,7 +32,6 @@ from mfpde.transport import Flow, State, Transport
 
 ABSORBED_CELLS = 4.0
 WINDOW_CELLS = 6.0
-WIDEST_CELLS = 2.2
 # A window about the peak that is so much wider will not become narrow about its mean.
 HOPELESS_SHARE = 1.25
 SWALLOWED_CELLS = 5.0
@@ -162,7 +161,8 @@ class HandOff:
             _, centres, covariances = cells.within(centres, WINDOW_CELLS * self.spacing)
             widths = largest_widths(covariances) / self.spacing
             is_last = step == _WINDOW_STEPS - 1
-            limit = WIDEST_CELLS if is_last else HOPELESS_SHARE * WIDEST_CELLS
+            widest = self.transport.widest_birth
+            limit = widest if is_last else HOPELESS_SHARE * widest
             if step == 0 or is_last:
                 centres = centres[widths <= limit]
         masses = cells.within(centres, SWALLOWED_CELLS * self.spacing).masses

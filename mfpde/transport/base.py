@@ -55,6 +55,9 @@ class Transport(ABC):
         Share of ``rtol`` that what the scheme measures as its error may reach.
     steps_to_hand_off
         Number of steps between two exchanges of mass with exact atoms.
+    widest_birth
+        Width in cells of the widest mass that becomes an exact atom: a wider one would feel that
+        forces differ over it, a narrower one is met too late where the grid spreads it.
     smooth_phase
         Name of the scheme that moves what the grid resolves, or empty: the time at which it
         ends is a statistic of the run.
@@ -62,6 +65,7 @@ class Transport(ABC):
 
     tolerance_share = 0.1
     steps_to_hand_off = 8
+    widest_birth = 2.2
     smooth_phase = ""
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:

@@ -53,6 +53,7 @@ class Phases(Transport):
         self._smooth, self._rough = smooth, rough
         self.smooth_phase = smooth.name
         self.steps_to_hand_off = rough.steps_to_hand_off
+        self.widest_birth = rough.widest_birth
 
     def _at(self, state: State) -> Transport:
         return self._smooth if state.phase == SMOOTH else self._rough

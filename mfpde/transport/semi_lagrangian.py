@@ -37,9 +37,9 @@ from mfpde.transport.state import Flow, State
 _LARGEST_COMPRESSION = 1.0
 # A stage's flow that compresses so much is not worth tracing: the step is far too long.
 HOPELESS_COMPRESSION = 50.0
-# With exact atoms: what contracts to one must be met while it is a few cells wide, and tails
-# be absorbed in small portions.
-_COMPRESSION_BEFORE_ATOMS = 0.07
+# With exact atoms, between two exchanges of mass: what contracts to one must be met while it
+# is a few cells wide, and tails be absorbed in small portions.
+_COMPRESSION_BEFORE_ATOMS = 0.2
 LARGEST_UNRESOLVED_MASS = 0.3
 """Mass in structures of a cell or two up to which semi-Lagrangian transport, which would pin
 them, is more accurate than donor blending."""
@@ -58,7 +58,8 @@ class SemiLagrangian(FluxTransport):
 
     periodic: bool
     tolerance_share = 1.0
-    steps_to_hand_off = 3
+    steps_to_hand_off = 1
+    widest_birth = 2.0
 
     @abstractmethod
     def extended(self, masses: FloatArray) -> FloatArray:
@@ -149,7 +150,7 @@ class SemiLagrangian(FluxTransport):
     def longest_stable_step(self, state: State, flow: Flow) -> float:
         """Longest step 1 / max |dv/dtheta| over all cells; inf at rest.
 
-        With exact atoms of finite width the step is at most 0.07 over the fastest rate of
+        With exact atoms of finite width the step is at most 0.2 over the fastest rate of
         contraction of a cell with a mass of at least 3e-5, which might become an atom.
         """
         steepest = _steepest(flow.velocity[0])
