@@ -226,12 +226,16 @@ class Circle(Geometry):
         """A circle that represents ``degree``, whose cells begin at angle 0."""
         return Circle(max(MINIMUM_CELLS, 2 * degree + 2))
 
+    @cached_property
+    def _heat_rates(self) -> FloatArray:
+        """Eigenvalues 4 sin^2(k h / 2) / h^2 of the two-point -Laplacian."""
+        waves = np.sin(np.arange(self.num_cells // 2 + 1) * self.spacing / 2)
+        return np.asarray((2 * waves / self.spacing) ** 2)
+
     def heat_flow(self, masses: FloatArray, time: float) -> FloatArray:
         """Flow of the two-point Laplacian: a random walk, hence positive and conservative."""
         transform = self._transform_masses(masses)
-        # Eigenvalues 4 sin^2(k h / 2) / h^2 of the two-point -Laplacian.
-        waves = np.sin(np.arange(self.num_cells // 2 + 1) * self.spacing / 2)
-        transform.complex[:] *= np.exp(-time * (2 * waves / self.spacing) ** 2)
+        transform.complex[:] *= np.exp(-time * self._heat_rates)
         transform.backward.execute()
         # The exact flow is positive; the FFT leaves errors of 1e-17 in empty regions.
         flowed = np.maximum(transform.real / self.num_cells, 0.0)
