@@ -34,13 +34,18 @@ def describe_half_stable_mass(
 
     Where the start stood is the user's.  Layers, and densities on surfaces, are not judged.
     """
+    geometry = as_measure(states[0]).geometry
+    if not isinstance(geometry, Circle | Zonal):
+        return None
+    if not isinstance(dynamics, MeanFieldEquation):
+        return None
+    layers = [term.layer for term in dynamics.on(geometry).externals]
+    if not any(layer is None or layer.activation.kinks for layer in layers):
+        # Beside a point of rest of a smooth velocity both sides move alike.
+        return None
     for time, state in zip(reversed(times[1:]), reversed(states[1:]), strict=True):
         measure = as_measure(state)
-        geometry, masses = measure.geometry, measure.density.masses
-        if not isinstance(geometry, Circle | Zonal):
-            return None
-        if not isinstance(dynamics, MeanFieldEquation):
-            return None
+        masses = measure.density.masses
         share = np.roll(masses, 1) + masses + np.roll(masses, -1)
         beyond = np.maximum(np.roll(masses, 2), np.roll(masses, -2))
         stands = (share >= LEAST_SHARE) & (masses >= CONCENTRATION * beyond)
