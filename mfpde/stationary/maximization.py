@@ -8,9 +8,9 @@ K(x.y) <= K(1) with equality at x = y alone (beta > 0), so that
 
 ReLU without biases: V(x) = x.M x / 2 on each cell of the arrangement {a_j.x = 0}
 (``arrangement.py``), M the sum of w_j a_j a_j^T over the active neurons (paper, section 3.3).
-V is C^1, so that a maximum on a closed cell is an eigenvector of its M: the largest eigenvalue whose
-eigenspace meets its cell is 2 max V.  Where it meets it in a cone of dimension e > 1, maximisers
-form a continuum of dimension e - 1.
+V is C^1, so that a maximum on a closed cell is an eigenvector of its M: the largest eigenvalue
+whose eigenspace meets its cell is 2 max V.  Where it meets it in a cone of dimension e > 1,
+maximisers form a continuum of dimension e - 1.
 
 Other activations: local maxima by Newton's method from a scan, and a certified upper bound
 by branch and bound.
