@@ -35,7 +35,7 @@ from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.stationary import PolishedAtoms, polish
 from mfpde.stationary.derivatives import FieldDerivatives, field_derivatives
-from mfpde.stationary.newton import linear_rates, positive_scales
+from mfpde.stationary.rates import linear_rates
 from mfpde.stationary.symmetry import rotation_modes
 
 LONGEST_STEP = 0.2
@@ -72,7 +72,7 @@ class AtomicProblem(Problem):
         frames = tangent_frames(points)
         field = self.field(place)
         count, size, d = frames.shape
-        scales = np.repeat(positive_scales(field), size)
+        scales = np.repeat(field.positive_scales, size)
         tangential = np.zeros((count, size, count, d))
         index = np.arange(count)
         tangential[index, :, index, :] = frames
@@ -90,7 +90,7 @@ class AtomicProblem(Problem):
     def residual(self, place: StateAt) -> FloatArray:
         """The first rows of G, without the constraints."""
         field = self.field(place)
-        scales = positive_scales(field)[:, np.newaxis]
+        scales = field.positive_scales[:, np.newaxis]
         return np.asarray((field.gradient / scales).ravel())
 
     def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:

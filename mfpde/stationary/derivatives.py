@@ -41,7 +41,7 @@ the frames f_i of the atoms,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,10 +51,10 @@ from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
 
 DIFFERENCE_STEP = 1e-3
+"""Step, in radians, at which five-point differences of order 4 err by 1e-12 and round by 1e-13."""
 
 
-@dataclass(frozen=True, eq=False)
-class FieldDerivatives:
+class FieldDerivatives(NamedTuple):
     """A gradient field at n atoms and its derivatives, in tangent coordinates.
 
     Attributes
@@ -77,153 +77,14 @@ class FieldDerivatives:
     own_gradients: FloatArray
     scales: FloatArray
 
-
-@dataclass(frozen=True, eq=False)
-class PairGeometry:
-    """Geometry of the pairs of atoms, which is the same for every attention term.
-
-    Attributes
-    ----------
-    offsets
-        P_i x_j in the frame at i, (n, n, d - 1).
-    overlaps
-        Inner products of the tangents at i and j, (n, d - 1, n, d - 1).
-    deficits
-        x_i.x_j - 1, (n, n).
-    masses
-        Masses (n,).
-    """
-
-    offsets: FloatArray
-    overlaps: FloatArray
-    deficits: FloatArray
-    masses: FloatArray
-
-    @classmethod
-    def of(
-        cls, points: FloatArray, frames: FloatArray, masses: FloatArray
-    ) -> PairGeometry:
-        """Geometry of the pairs among ``points`` (n, d) with ``frames`` (n, d - 1, d)."""
-        chords = points[np.newaxis, :, :] - points[:, np.newaxis, :]
-        count, size, dimension = frames.shape
-        flat = frames.reshape(-1, dimension)
-        return cls(
-            np.einsum("iad,ijd->ija", frames, chords, optimize=True),
-            (flat @ flat.T).reshape(count, size, count, size),
-            -np.einsum("ijd,ijd->ij", chords, chords) / 2,
-            masses,
-        )
+    @property
+    def positive_scales(self) -> FloatArray:
+        """The scales, with 1 where they are 0, to divide by."""
+        return np.where(self.scales > 0, self.scales, 1.0)
 
 
-def zonal_derivatives(term: InteractionTerm, pairs: PairGeometry) -> FieldDerivatives:
-    """Gradient of the interaction's potential at the atoms of mu, with its derivatives."""
-    offsets, kernel = pairs.offsets, term.zonal_kernel
-    weights = pairs.masses * kernel.slope(1 + pairs.deficits)
-    seconds = pairs.masses * kernel.bend(1 + pairs.deficits)
-    np.fill_diagonal(weights, 0.0)
-    np.fill_diagonal(seconds, 0.0)
-    gradient = np.einsum("ij,ija->ia", weights, offsets)
-    blocks = np.einsum("ij,ija,jib->iajb", seconds, offsets, offsets)
-    blocks += weights[:, np.newaxis, :, np.newaxis] * pairs.overlaps
-    diagonal = np.einsum("ij,ija,ijb->iab", seconds, offsets, offsets)
-    identity = np.eye(offsets.shape[2])
-    cosines = (weights * (1 + pairs.deficits)).sum(axis=1)
-    diagonal -= cosines[:, np.newaxis, np.newaxis] * identity
-    _add_to_diagonal(blocks, diagonal)
-    selves = pairs.masses * kernel.slope(np.ones(1))
-    own = diagonal - selves[:, np.newaxis, np.newaxis] * identity
-    lengths = np.linalg.norm(offsets, axis=2)
-    sizes = 1 + lengths + term.sharpness * lengths**2
-    scales = (np.abs(weights) * sizes).sum(axis=1)
-    raw = FieldDerivatives(gradient, blocks, own, scales)
-    if term.needs_values:
-        return _normalized(raw, weights, pairs, beta=term.sharpness)
-    return _multiplied(raw, term.amplitude)
-
-
-def _multiplied(field: FieldDerivatives, factor: float) -> FieldDerivatives:
-    return FieldDerivatives(
-        factor * field.gradient,
-        factor * field.jacobian,
-        factor * field.own_gradients,
-        factor * field.scales,
-    )
-
-
-def _normalized(
-    raw: FieldDerivatives, weights: FloatArray, pairs: PairGeometry, *, beta: float
-) -> FieldDerivatives:
-    """The softmax field: ``raw`` divided by Z, with the derivatives of 1/Z."""
-    totals = pairs.masses + weights.sum(axis=1)
-    gradient = raw.gradient / totals[:, np.newaxis]
-    slopes = beta * weights[:, :, np.newaxis] * np.swapaxes(pairs.offsets, 0, 1)
-    np.einsum("iia->ia", slopes)[:] = beta * raw.gradient
-    relative = slopes / totals[:, np.newaxis, np.newaxis]
-    jacobian = raw.jacobian / totals[:, np.newaxis, np.newaxis, np.newaxis]
-    jacobian -= gradient[:, :, np.newaxis, np.newaxis] * relative[:, np.newaxis, :, :]
-    own = raw.own_gradients / totals[:, np.newaxis, np.newaxis]
-    own -= beta * gradient[:, :, np.newaxis] * gradient[:, np.newaxis, :]
-    return FieldDerivatives(gradient, jacobian, own, raw.scales / totals)
-
-
-def _add_to_diagonal(blocks: FloatArray, diagonal: FloatArray) -> None:
-    index = np.arange(len(diagonal))
-    blocks[index, :, index, :] += diagonal
-
-
-def head_derivatives(
-    head: Attention, points: FloatArray, frames: FloatArray, masses: FloatArray
-) -> FieldDerivatives:
-    """The head's drift at atoms (n, d) with tangent ``frames`` (n, d - 1, d), derived."""
-    beta, count = head.beta, len(points)
-    logits = points @ head.keys_matrix @ points.T
-    largest = logits.max(axis=1) if head.needs_values else np.full(count, head.size)
-    cosines = 1 + (logits - largest[:, np.newaxis]) / head.size
-    weights = masses * head.zonal_kernel.slope(cosines)
-    if not head.needs_values:
-        weights *= head.amplitude
-    sent = points @ head.values_matrix.T
-    pulls = np.einsum("iad,jd->ija", frames, sent)
-    toward = beta * np.einsum("iad,jd->ija", frames, points @ head.keys_matrix.T)
-    away = beta * np.einsum("jbd,id->ijb", frames, points @ head.keys_matrix)
-    gradient = np.einsum("ij,ija->ia", weights, pulls)
-    own = np.einsum("ij,ija,ijb->iab", weights, pulls, toward, optimize=True)
-    radial = (weights * (points @ sent.T)).sum(axis=1)
-    own -= radial[:, np.newaxis, np.newaxis] * np.eye(frames.shape[1])
-    turned = np.einsum("iad,de,jbe->iajb", frames, head.values_matrix, frames)
-    jacobian = weights[:, np.newaxis, :, np.newaxis] * turned
-    jacobian += np.einsum("ij,ija,ijb->iajb", weights, pulls, away, optimize=True)
-    lengths = np.linalg.norm(sent, axis=1)
-    steepness = 1 + np.linalg.norm(toward, axis=2) + np.linalg.norm(away, axis=2)
-    scales = (weights * lengths * steepness).sum(axis=1)
-    if head.needs_values:
-        totals = weights.sum(axis=1)
-        gradient = gradient / totals[:, np.newaxis]
-        own_totals = np.einsum("ij,ija->ia", weights, toward) / totals[:, np.newaxis]
-        own = own / totals[:, np.newaxis, np.newaxis]
-        own -= gradient[:, :, np.newaxis] * own_totals[:, np.newaxis, :]
-        slopes = weights[:, :, np.newaxis] * away / totals[:, np.newaxis, np.newaxis]
-        jacobian = jacobian / totals[:, np.newaxis, np.newaxis, np.newaxis]
-        jacobian -= gradient[:, :, np.newaxis, np.newaxis] * slopes[:, np.newaxis]
-        scales = scales / totals
-    index = np.arange(count)
-    jacobian[index, :, index, :] += own
-    return FieldDerivatives(gradient, jacobian, own, scales)
-
-
-def summed(parts: list[FieldDerivatives]) -> FieldDerivatives:
-    """Sum of fields with their derivatives."""
-    return FieldDerivatives(
-        np.sum([part.gradient for part in parts], axis=0),
-        np.sum([part.jacobian for part in parts], axis=0),
-        np.sum([part.own_gradients for part in parts], axis=0),
-        np.sum([part.scales for part in parts], axis=0),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class ExternalField:
-    """The external drift at points, tangent coordinates: all fields of first length n.
+class ExternalField(NamedTuple):
+    """The external drift at n points, in tangent coordinates.
 
     ``drift`` (n, d - 1), ``gradients`` (n, d - 1, d - 1) with the derivative of component
     a along b at [a, b], and ``scales`` (n,) as in :class:`FieldDerivatives`.
@@ -243,22 +104,119 @@ def field_derivatives(
     ``tangent_frames(points)``.
     """
     frames = tangent_frames(points)
-    pairs = PairGeometry.of(points, frames, masses)
-    parts = []
+    drift, gradients, scales = external_field(equation, points, frames)
+    count, size = drift.shape
+    jacobian = np.zeros((count, size, count, size))
+    _add_to_diagonal(jacobian, gradients)
+    parts = [FieldDerivatives(drift, jacobian, gradients, scales)]
     for term in equation.interactions:
         if term.is_zonal:
-            parts.append(zonal_derivatives(term, pairs))
+            parts.append(_of_kernel(term, points, frames, masses))
         elif isinstance(term, Attention):
-            parts.append(head_derivatives(term, points, frames, masses))
-    external = external_field(equation, points, frames)
-    count, size = external.drift.shape
-    jacobian = np.zeros((count, size, count, size))
-    index = np.arange(count)
-    jacobian[index, :, index, :] = external.gradients
-    parts.append(
-        FieldDerivatives(external.drift, jacobian, external.gradients, external.scales)
+            parts.append(_of_head(term, points, frames, masses))
+    return FieldDerivatives(*(sum(part) for part in zip(*parts, strict=True)))
+
+
+def _of_kernel(
+    term: InteractionTerm, points: FloatArray, frames: FloatArray, masses: FloatArray
+) -> FieldDerivatives:
+    """Gradient of the potential of a kernel of x.y at atoms, with its derivatives."""
+    kernel, identity = term.zonal_kernel, np.eye(frames.shape[1])
+    chords = points[np.newaxis, :, :] - points[:, np.newaxis, :]
+    cosines = 1 - np.einsum("ijd,ijd->ij", chords, chords) / 2
+    offsets = np.einsum("iad,ijd->ija", frames, chords, optimize=True)
+    overlaps = np.einsum("iad,jbd->iajb", frames, frames, optimize=True)
+    strengths = term.amplitude * masses
+    weights = strengths * kernel.slope(cosines)
+    seconds = strengths * kernel.bend(cosines)
+    np.fill_diagonal(weights, 0.0)
+    np.fill_diagonal(seconds, 0.0)
+    gradient = np.einsum("ij,ija->ia", weights, offsets)
+    jacobian = np.einsum("ij,ija,jib->iajb", seconds, offsets, offsets)
+    jacobian += weights[:, np.newaxis, :, np.newaxis] * overlaps
+    inward = np.einsum("ij,ija,ijb->iab", seconds, offsets, offsets)
+    inward -= (weights * cosines).sum(axis=1)[:, np.newaxis, np.newaxis] * identity
+    _add_to_diagonal(jacobian, inward)
+    selves = strengths * kernel.slope(np.ones(1))
+    lengths = np.linalg.norm(offsets, axis=2)
+    sizes = 1 + lengths + term.sharpness * lengths**2
+    raw = FieldDerivatives(
+        gradient,
+        jacobian,
+        inward - selves[:, np.newaxis, np.newaxis] * identity,
+        (np.abs(weights) * sizes).sum(axis=1),
     )
-    return summed(parts)
+    if not term.needs_values:
+        return raw
+    beta = term.sharpness
+    slopes = beta * weights[:, :, np.newaxis] * np.swapaxes(offsets, 0, 1)
+    return _divide(raw, masses + weights.sum(axis=1), beta * gradient, slopes)
+
+
+def _of_head(
+    head: Attention, points: FloatArray, frames: FloatArray, masses: FloatArray
+) -> FieldDerivatives:
+    """The drift of a head with matrices at atoms, with its derivatives."""
+    beta, count = head.beta, len(points)
+    logits = points @ head.keys_matrix @ points.T
+    largest = logits.max(axis=1) if head.needs_values else np.full(count, head.size)
+    cosines = 1 + (logits - largest[:, np.newaxis]) / head.size
+    weights = head.amplitude * masses * head.zonal_kernel.slope(cosines)
+    sent = points @ head.values_matrix.T
+    pulls = np.einsum("iad,jd->ija", frames, sent)
+    toward = beta * np.einsum("iad,jd->ija", frames, points @ head.keys_matrix.T)
+    away = beta * np.einsum("jbd,id->ijb", frames, points @ head.keys_matrix)
+    own = np.einsum("ij,ija,ijb->iab", weights, pulls, toward, optimize=True)
+    radial = (weights * (points @ sent.T)).sum(axis=1)
+    own -= radial[:, np.newaxis, np.newaxis] * np.eye(frames.shape[1])
+    turned = np.einsum("iad,de,jbe->iajb", frames, head.values_matrix, frames)
+    jacobian = weights[:, np.newaxis, :, np.newaxis] * turned
+    jacobian += np.einsum("ij,ija,ijb->iajb", weights, pulls, away, optimize=True)
+    _add_to_diagonal(jacobian, own)
+    lengths = np.linalg.norm(sent, axis=1)
+    steepness = 1 + np.linalg.norm(toward, axis=2) + np.linalg.norm(away, axis=2)
+    raw = FieldDerivatives(
+        np.einsum("ij,ija->ia", weights, pulls),
+        jacobian,
+        own,
+        (weights * lengths * steepness).sum(axis=1),
+    )
+    if not head.needs_values:
+        return raw
+    by_target = np.einsum("ij,ija->ia", weights, toward)
+    by_sources = weights[:, :, np.newaxis] * away
+    return _divide(raw, weights.sum(axis=1), by_target, by_sources)
+
+
+def _divide(
+    raw: FieldDerivatives,
+    totals: FloatArray,
+    by_target: FloatArray,
+    by_sources: FloatArray,
+) -> FieldDerivatives:
+    """The softmax field: ``raw`` divided by Z = ``totals`` (n,), with the derivatives of 1/Z.
+
+    Z_i depends on x_i as the point where it is taken, ``by_target`` (n, d - 1), and on all atoms
+    that it sums over, ``by_sources`` (n, n, d - 1).
+    """
+    shares = 1 / totals
+    gradient = raw.gradient * shares[:, np.newaxis]
+    own = raw.own_gradients - gradient[:, :, np.newaxis] * by_target[:, np.newaxis]
+    slopes = by_sources.copy()
+    np.einsum("iia->ia", slopes)[:] += by_target
+    jacobian = (
+        raw.jacobian - gradient[..., np.newaxis, np.newaxis] * slopes[:, np.newaxis]
+    )
+    return FieldDerivatives(
+        gradient,
+        jacobian * shares[:, np.newaxis, np.newaxis, np.newaxis],
+        own * shares[:, np.newaxis, np.newaxis],
+        raw.scales * shares,
+    )
+
+
+def _add_to_diagonal(jacobian: FloatArray, blocks: FloatArray) -> None:
+    np.einsum("iaib->iab", jacobian)[:] += blocks
 
 
 def external_field(
@@ -266,9 +224,8 @@ def external_field(
 ) -> ExternalField:
     """Sum of the external drifts at ``points`` (n, d), in ``frames`` (n, d - 1, d)."""
     count, size, _ = frames.shape
-    drift = np.zeros((count, size))
+    drift, scales = np.zeros((count, size)), np.zeros(count)
     gradients = np.zeros((count, size, size))
-    scales = np.zeros(count)
     for term in equation.externals:
         here = np.einsum("nai,ni->na", frames, term.drift(points))
         if term.layer is not None:

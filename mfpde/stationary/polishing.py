@@ -3,7 +3,7 @@ r"""Polish atoms to a stationary state and say whether it is stable.
     v(x_i) = s grad F(x_i) = 0    at every atom, masses fixed (paper, eq. 2.2)
 
 by Newton's method, then the spectrum of the Wasserstein Hessian (paper, eqs. 2.3, 2.4) and
-the splitting test: see ``newton.py`` and ``hessian.py``.
+the splitting test: see ``newton.py`` and ``rates.py``.
 """
 
 from __future__ import annotations
@@ -21,15 +21,10 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.stationary.derivatives import count_on_kinks, is_differenced
-from mfpde.stationary.newton import (
-    NewtonEnd,
-    has_wasserstein_hessian,
-    linear_rates,
-    newton,
-    positive_scales,
-)
+from mfpde.stationary.newton import NewtonEnd, newton
+from mfpde.stationary.rates import has_wasserstein_hessian, linear_rates
 from mfpde.stationary.result import PolishedAtoms
-from mfpde.stationary.symmetry import rotation_modes, turning_field
+from mfpde.stationary.symmetry import rotation_modes
 
 TOLERANCE = 1e-14
 LARGEST_SYSTEM = 4000
@@ -177,20 +172,20 @@ def _reach(
 def _result(
     equation: MeanFieldEquation, start: Atoms, end: NewtonEnd, *, merged: int
 ) -> PolishedAtoms:
-    turning = turning_field(equation, end.points, start.masses)
-    speeds = np.linalg.norm(end.field.gradient, axis=1)
-    relative = float((speeds / positive_scales(end.field)).max())
+    field, rotation = end.there
+    speeds = np.linalg.norm(field.gradient, axis=1)
+    relative = float((speeds / field.positive_scales).max())
     converged = relative <= TOLERANCE and end.reason != "left"
     modes = rotation_modes(equation, end.points, tangent_frames(end.points))
-    found = linear_rates(equation, end.field, start.masses, modes=modes)
+    found = linear_rates(equation, field, start.masses, modes=modes)
     differenced = any(is_differenced(term) for term in equation.externals)
     share = DIFFERENCED_ROUNDING if differenced else ANALYTIC_ROUNDING
-    largest = float(end.field.scales.max())
+    largest = float(field.scales.max())
     return PolishedAtoms(
         equation=equation,
         atoms=Atoms(end.points, start.masses),
         converged=converged,
-        message=_message(end, relative, turning.rotation),
+        message=_message(end, relative),
         residual=float(speeds.max()),
         relative_residual=relative,
         iterations=end.iterations,
@@ -203,11 +198,11 @@ def _result(
         has_hessian=has_wasserstein_hessian(equation),
         shift_rounding=share * largest,
         split_rounding=share * max(largest, float(np.abs(found.splits).max())),
-        angular_velocity=equation.sign * turning.rotation,
+        angular_velocity=equation.sign * rotation,
     )
 
 
-def _message(end: NewtonEnd, relative: float, rotation: FloatArray) -> str:
+def _message(end: NewtonEnd, relative: float) -> str:
     if end.reason == "left":
         excess = end.moves / end.reach
         atom = int(np.argmax(excess))
@@ -218,8 +213,8 @@ def _message(end: NewtonEnd, relative: float, rotation: FloatArray) -> str:
             "more by max_move"
         )
     if relative <= TOLERANCE:
-        speed = float(np.linalg.norm(rotation, 2))
-        if speed <= RESTING * float(end.field.scales.max()):
+        speed = float(np.linalg.norm(end.there.rotation, 2))
+        if speed <= RESTING * float(end.there.field.scales.max()):
             return "stationary to rounding"
         return f"a relative equilibrium: it turns with angular speed {speed:.9g}"
     ended = "after the last step" if end.reason == "iterations" else "and falls no more"

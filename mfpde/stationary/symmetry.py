@@ -25,8 +25,8 @@ over the generators Omega_k of those rotations, and the state is a zero of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import qr
@@ -43,7 +43,9 @@ from mfpde.terms import Perceptron
 
 LARGEST_SEARCHED_DIMENSION = 16
 INDEPENDENT = 1e-8
+"""Size of a direction, in units of the largest, that is none."""
 INVARIANT = 1e-7
+"""Change of the drift, in units of its size, that is none."""
 
 
 def rotation_modes(
@@ -54,22 +56,11 @@ def rotation_modes(
     Columns of tangent coordinates, (n (d - 1), k), k = 0 without symmetry, of atoms with
     ``points`` (n, d) and tangent ``frames`` (n, d - 1, d).
     """
-    neurons = equation.perceptron_parts
     if len(equation.perceptrons) < len(equation.externals) or equation.heads:
-        found = invariant_rotations(equation, points.shape[1])
-        return _span(displacements(found, points, frames))
-    fixed = [np.empty((0, points.shape[1])), *map(_vectors, neurons)]
-    free = _complement(_span(np.concatenate(fixed).T))
-    met, rest = _met_by(points, free)
-    inner, outer = np.triu_indices(met.shape[1], k=1)
-    within = _planes(met[:, inner], met[:, outer])
-    first, second = np.indices((met.shape[1], rest.shape[1])).reshape(2, -1)
-    across = _planes(met[:, first], rest[:, second])
-    # A plane with one direction in each part moves atoms along the other part alone, by
-    # their coordinates in this one: such modes are orthogonal as they are.
-    apart = displacements(across, points, frames)
-    apart /= np.linalg.norm(apart, axis=0)
-    return np.concatenate([_span(displacements(within, points, frames)), apart], axis=1)
+        generators = invariant_rotations(equation, points.shape[1])
+    else:
+        generators = _rotations_across(equation.perceptron_parts, points)
+    return _span(displacements(generators, points, frames))
 
 
 def displacements(
@@ -81,24 +72,21 @@ def displacements(
     return np.asarray(modes.reshape(frames.shape[0] * frames.shape[1], len(generators)))
 
 
-def _met_by(points: FloatArray, free: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Split the span of ``free`` (d, f): directions with a component of a point, and the rest.
-
-    The first are principal axes of the points' projections onto the span, along which their
-    coordinates are orthogonal.
-    """
+def _rotations_across(layers: tuple[Perceptron, ...], points: FloatArray) -> FloatArray:
+    """Rotations (g, d, d) that fix all vectors of neurons and move any of ``points`` (n, d)."""
+    vectors = [np.empty((0, points.shape[1]))]
+    for layer in layers:
+        vectors.append(layer.directions[layer.acts])
+        if not layer.is_gradient:
+            vectors.append(layer.weights[layer.acts])
+    fixed = _span(np.concatenate(vectors).T)
+    free = np.linalg.qr(fixed, mode="complete")[0][:, fixed.shape[1] :]
+    # In the free part's principal axes of the points only the first have any coordinates.
     _, sizes, rows = np.linalg.svd(points @ free)
-    rank = int((sizes > INDEPENDENT).sum())
     axes = free @ rows.T
-    return axes[:, :rank], axes[:, rank:]
-
-
-def _vectors(term: Perceptron) -> FloatArray:
-    """Return the directions (units, d) of neurons that act, and their vector weights."""
-    acting = term.directions[term.acts]
-    if term.is_gradient:
-        return np.asarray(acting)
-    return np.concatenate([acting, term.weights[term.acts]])
+    first, second = np.triu_indices(free.shape[1], k=1)
+    moving = first < (sizes > INDEPENDENT).sum()
+    return _planes(axes[:, first[moving]], axes[:, second[moving]])
 
 
 def _planes(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -147,14 +135,7 @@ def _span(columns: FloatArray) -> FloatArray:
     return np.asarray(basis[:, sizes > INDEPENDENT * max(1.0, float(sizes[0]))])
 
 
-def _complement(basis: FloatArray) -> FloatArray:
-    """Orthonormal basis of the complement of the orthonormal ``basis`` (d, r)."""
-    full, _ = np.linalg.qr(basis, mode="complete")
-    return np.asarray(full[:, basis.shape[1] :])
-
-
-@dataclass(frozen=True, eq=False)
-class TurningField:
+class TurningField(NamedTuple):
     """The field at atoms in the frame that turns with them, and Omega (d, d), without s."""
 
     field: FieldDerivatives
@@ -177,19 +158,16 @@ def turning_field(
         return TurningField(field, np.zeros((dimension, dimension)))
     frames = tangent_frames(points)
     modes = displacements(generators, points, frames)
-    scales = np.where(field.scales > 0, field.scales, 1.0)
-    weights = np.repeat(1 / scales, field.gradient.shape[1])
+    weights = np.repeat(1 / field.positive_scales, field.gradient.shape[1])
     target = field.gradient.ravel() * weights
     sizes, *_ = np.linalg.lstsq(weights[:, np.newaxis] * modes, target, rcond=1e-12)
     rotation = np.einsum("g,gij->ij", sizes, generators)
     turned = np.einsum("nai,ij,nbj->nab", frames, rotation, frames)
     jacobian = field.jacobian.copy()
-    index = np.arange(len(points))
-    jacobian[index, :, index, :] -= turned
-    found = FieldDerivatives(
-        field.gradient - (modes @ sizes).reshape(field.gradient.shape),
-        jacobian,
-        field.own_gradients - turned,
-        field.scales,
+    np.einsum("iaib->iab", jacobian)[:] -= turned
+    found = field._replace(
+        gradient=field.gradient - (modes @ sizes).reshape(field.gradient.shape),
+        jacobian=jacobian,
+        own_gradients=field.own_gradients - turned,
     )
     return TurningField(found, rotation)
