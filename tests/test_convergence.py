@@ -1,7 +1,5 @@
 """Convergence studies: orders, digits that hold, and those that do not."""
 
-import csv
-
 import numpy as np
 import pytest
 
@@ -11,14 +9,9 @@ from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measures import starts
 from mfpde.measures.measure import Density
 from mfpde.particles import label_density
-from mfpde.studies.final_atoms import (
-    FinalAtoms,
-    centre_near,
-    final_atoms,
-    matched,
-)
-from mfpde.studies.quantity import judged
-from mfpde.studies.references import ladder, start_on
+from mfpde.studies.ladder import build_ladder, start_on
+from mfpde.studies.landmarks import Landmarks, find_centre, find_final_atoms
+from mfpde.studies.quantity import judge
 from mfpde.terms import Attention, Perceptron
 
 ASCENT = MeanFieldEquation(Attention(6.0), direction="ascent")
@@ -62,8 +55,6 @@ def test_positions_of_exact_atoms_converge_with_order_above_one_and_a_half(studi
     assert np.log2(errors[0] / errors[-1]) / 2 >= 1.5
     assert (np.diff(errors) < 0).all()
     assert errors[-1] <= 5e-5
-    uncertain = [q.particle_uncertainty for s in studies for q in s.of_kind("position")]
-    assert max(uncertain) <= 0.1 * errors[-1]
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -73,21 +64,18 @@ def test_what_is_said_to_hold_holds(studies, number):
     for quantity in (*study.of_kind("position"), *study.of_kind("mass")):
         assert quantity.digits >= 3
         assert quantity.error < 10.0**-quantity.digits
-        allowed = quantity.error + 2 * quantity.particle_uncertainty
-        assert quantity.particle_errors[-1] <= allowed
+        # A basin's edge lies somewhere between two of 2048 labels.
+        unknown = 1 / 2048 if quantity.kind == "mass" else 0.0
+        assert quantity.particle_errors[-1] <= quantity.error + unknown
 
 
-def test_a_study_is_printed_written_and_drawn(study, tmp_path):
+def test_a_study_is_printed_and_drawn(study):
     text = str(study)
     assert "position of atom 2" in text
     assert "converged to" in text
     assert "particles: 2048 (labels)" in text
-    study.write_csv(tmp_path / "study.csv")
-    with (tmp_path / "study.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 3 * len(study.quantities)
-    masses = [float(row["value"]) for row in rows if row["kind"] == "mass"]
-    assert sum(masses[2::3]) == pytest.approx(1.0, abs=1e-9)
+    masses = [quantity.values[-1] for quantity in study.of_kind("mass")]
+    assert sum(masses) == pytest.approx(1.0, abs=1e-9)
     figure = mfpde.plot_convergence(study)
     assert [ax.get_ylabel() for ax in figure.axes] == [
         "change of position / rad",
@@ -162,7 +150,7 @@ def test_atoms_about_to_merge_are_kept_apart():
     nothing = Density(circle, np.zeros(256))
     angles = np.array([1.0, 1.2])
     centres = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    found = final_atoms(
+    found = find_final_atoms(
         mfpde.Measure(nothing, mfpde.Atoms(centres, [0.6, 0.4])), ASCENT, 1e-2
     )
     np.testing.assert_allclose(found.points, centres, atol=1e-14)
@@ -172,10 +160,10 @@ def test_atoms_about_to_merge_are_kept_apart():
 def test_the_estimated_error_bounds_that_of_a_power_law(order):
     spacings = 0.1 / 2.0 ** np.arange(4)
     values = 1.0 + 0.3 * spacings**order
-    _, orders, error, digits, _ = judged("mass", values, spacings)
-    np.testing.assert_allclose(orders, order, rtol=1e-6)
-    assert abs(values[-1] - 1.0) <= error <= 20 * abs(values[-1] - 1.0)
-    assert digits == int(np.floor(-np.log10(error)))
+    found = judge("mass of atom 1", "mass", values, spacings)
+    np.testing.assert_allclose(found.orders, order, rtol=1e-6)
+    assert abs(values[-1] - 1.0) <= found.error <= 20 * abs(values[-1] - 1.0)
+    assert found.digits == int(np.floor(-np.log10(found.error)))
 
 
 @pytest.mark.parametrize(
@@ -189,16 +177,16 @@ def test_the_estimated_error_bounds_that_of_a_power_law(order):
 )
 def test_what_has_not_converged_is_said_so(values, why):
     spacings = 0.1 / 2.0 ** np.arange(len(values))
-    _, _, _, digits, reason = judged("mass", np.array(values), spacings)
-    assert digits < 2
-    assert why in reason
+    found = judge("mass of atom 1", "mass", np.array(values), spacings)
+    assert not found.converged
+    assert why in found.reason
 
 
 def test_a_last_difference_that_is_small_by_accident_is_not_believed():
     spacings = np.array([0.4, 0.2, 0.1])
     values = np.array([1.0, 1.01, 1.01 + 1e-9])
-    error = judged("mass", values, spacings)[2]
-    assert error >= 0.01 / 16 / 3
+    found = judge("mass of atom 1", "mass", values, spacings)
+    assert found.error >= 0.01 / 16 / 3
 
 
 def test_the_centre_does_not_depend_on_how_the_mass_is_held():
@@ -212,10 +200,10 @@ def test_the_centre_does_not_depend_on_how_the_mass_is_held():
     for cells in (256, 1024):
         density = Density.from_function(Circle(cells), lump)
         points = density.geometry.points
-        centres.append(centre_near(points[50], points, density.masses, radius=0.5))
+        centres.append(find_centre(points[50], points, density.masses, radius=0.5))
     labels = mfpde.particles.labels.labels_of(Density.from_function(Circle(256), lump))
     assert label_density(labels, Circle(256)).total_mass == pytest.approx(1.0)
-    centres.append(centre_near(points[200], labels.points, labels.masses, radius=0.5))
+    centres.append(find_centre(points[200], labels.points, labels.masses, radius=0.5))
     np.testing.assert_allclose(centres, centres[0][np.newaxis].repeat(3, 0), atol=1e-9)
 
 
@@ -226,12 +214,10 @@ def test_matching_is_independent_of_the_order():
     points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     moved = np.stack([np.cos(angles + 0.02), np.sin(angles + 0.02)], axis=1)
     mixed = masses[shuffled]
-    found = matched(
-        FinalAtoms(moved[shuffled], mixed, mixed),
-        FinalAtoms(points, masses, masses),
-        0.1,
-    )
-    assert found == {int(k): i for i, k in enumerate(shuffled)}
+    names = {"name": np.arange(5.0)}
+    here = Landmarks("atom", points, masses, names)
+    found = here.align(Landmarks("atom", moved[shuffled], mixed, names), 0.1)
+    np.testing.assert_array_equal(shuffled[found["name"].astype(int)], names["name"])
 
 
 @pytest.mark.parametrize("cells", [128, 512])
@@ -239,7 +225,7 @@ def test_a_density_is_taken_to_any_grid(cells):
     start = Density.from_function(Circle(256), two_waves)
     wanted = Density.from_function(Circle(cells), two_waves)
     np.testing.assert_allclose(
-        start_on(start, Circle(cells)).values, wanted.values, rtol=1e-10
+        start_on(start, Circle(cells))[0].values, wanted.values, rtol=1e-10
     )
 
 
@@ -247,9 +233,25 @@ def test_a_density_is_taken_to_a_coarser_sphere():
     def smooth(points):
         return np.exp(points @ [0.5, -0.3, 0.8])
 
-    coarse = start_on(Density.from_function(Sphere(64), smooth), Sphere(32))
+    coarse, note = start_on(Density.from_function(Sphere(64), smooth), Sphere(32))
     wanted = Density.from_function(Sphere(32), smooth)
     np.testing.assert_allclose(coarse.values, wanted.values, rtol=1e-8)
+    assert note == ""
+
+
+@pytest.mark.parametrize(
+    ("fine", "coarse"), [(Circle(512), Circle(64)), (Sphere(96), Sphere(32))]
+)
+def test_a_rough_density_is_smoothed_on_a_coarser_grid(fine, coarse):
+    start = Density.from_function(fine, lambda x: (x[..., 0] > 0.3) + 0.0)
+    found, note = start_on(start, coarse)
+    assert found.total_mass == pytest.approx(1.0)
+    assert "too rough" in note
+    means = [
+        d.masses.ravel() @ d.geometry.points.reshape(-1, d.dimension)
+        for d in (start, found)
+    ]
+    np.testing.assert_allclose(means[1], means[0], atol=0.03)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +270,7 @@ def test_a_density_is_taken_to_a_coarser_sphere():
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         mfpde.convergence_to_atoms(ASCENT, two_waves, **{"t_end": 1.0, **arguments})
-    assert len(ladder([64, 128], two_waves)) == 2
+    assert len(build_ladder([64, 128], two_waves)) == 2
 
 
 def test_diffusion_is_refused():

@@ -32,9 +32,8 @@ def plot_convergence(
 
     One panel for each kind that changes, one colour for each atom or merge, against the cell
     width h.  Discs: difference to the next finer grid, at the coarser one's h.  Crosses:
-    distance to the particles, with their own uncertainty as a dotted line; open squares:
-    distance to the polished atoms.  Grey lines have slopes 1 and 2; the legend gives the
-    last observed order.
+    distance to the particles; open squares: distance to the polished atoms.  Grey lines have
+    slopes 1 and 2; the legend gives the last observed order.
 
     Parameters
     ----------
@@ -90,9 +89,6 @@ def _draw_quantity(ax: Axes, quantity: Converging, h: FloatArray, colour: str) -
         shown = np.where(errors > SMALLEST, errors, np.nan)
         if np.isfinite(shown).any():
             ax.plot(h[: len(errors)], shown, color=colour, markersize=4.5, **look)
-    known = quantity.particle_uncertainty
-    if SMALLEST < known < np.inf:
-        ax.axhline(known, color=colour, linestyle=":", linewidth=0.8)
 
 
 def _label(quantity: Converging) -> str:

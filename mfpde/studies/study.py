@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from mfpde.arrays import LARGEST_COUNT, choice, real_number, whole_number
+from mfpde.arrays import (
+    LARGEST_COUNT,
+    FloatArray,
+    choice,
+    real_number,
+    whole_number,
+)
 from mfpde.atoms import coarseness
 from mfpde.detection import ball_radius
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.measures.measure import Density, as_measure
+from mfpde.measures.measure import Atoms, Density, as_measure
+from mfpde.particles import solve_particles
 from mfpde.runs.run import Run
 from mfpde.solver.solve import solve
-from mfpde.studies.final_atoms import Seen, seen_in
-from mfpde.studies.quantity import quantities_of
-from mfpde.studies.references import (
-    StudyStart,
-    default_count,
-    ladder,
-    particle_reference,
-    polished_reference,
-    start_on,
-)
+from mfpde.stationary import PolishedAtoms, polish
+from mfpde.studies.ladder import StudyStart, build_ladder, start_on
+from mfpde.studies.landmarks import Landmarks, find_final_atoms, find_merges
+from mfpde.studies.quantity import compare_grids
 from mfpde.studies.result import AtomConvergence
 from mfpde.tracking import Concentration
 
 SAVES = 100
-RTOL = 1e-5
+LABELS_PER_CELL = 4
+SPHERE_PARTICLES = 1000
+LABEL_TOLERANCES: dict[str, Any] = {"rtol": 1e-8, "atol": 1e-10}
+"""Labels on the circle are as accurate as they are asked to be, particles are not."""
 
 
 def convergence_to_atoms(
@@ -42,8 +47,7 @@ def convergence_to_atoms(
     atoms: Literal["exact", "grid"] = "exact",
     particles: int | None = None,
     smallest_mass: float = 1e-2,
-    rtol: float = RTOL,
-    on_run: Callable[[Run], None] | None = None,
+    rtol: float = 1e-5,
     **options: Any,
 ) -> AtomConvergence:
     r"""Solve on a ladder of grids, and say which digits of the atoms hold.
@@ -63,7 +67,8 @@ def convergence_to_atoms(
         The equation, without diffusion.
     start
         A function of points (..., d), or a density on any circle or sphere, which is
-        interpolated to finer grids and evaluated on coarser ones.
+        interpolated to finer grids and evaluated on coarser ones; one that is too rough for
+        these is smoothed there, and a note says so.
     cells
         Two or more grids (three at least to judge anything), coarsest first: numbers of
         cells of circles (of rings of spheres if ``start`` is a density on one), or
@@ -76,20 +81,19 @@ def convergence_to_atoms(
     particles
         Number of particles to compare with: weighted labels on the circle (by default four
         for each cell of the finest grid), quantised particles on the sphere (by default
-        1000); half as many tell how far they can be trusted.  0 for none.
+        1000).  0 for none.  Those in one basin are one atom, while exact atoms stay two until
+        they meet.
     smallest_mass
         Atoms, and merges of atoms, of less mass are left out.
     rtol
         As for :func:`mfpde.solve`; smaller by default, for orders in space to show.
-    on_run
-        Called with each finished run.
     options
         More arguments of :func:`mfpde.solve`: ``transport``, ``max_step``, ...
 
     Returns
     -------
     AtomConvergence
-        Printed, tables and verdicts; ``write_csv``; :func:`mfpde.plot_convergence`.
+        Printed, tables and verdicts; drawn by :func:`mfpde.plot_convergence`.
 
     Raises
     ------
@@ -97,99 +101,6 @@ def convergence_to_atoms(
         Before any work, for grids that do not form a ladder, a start that fits none of
         them, an argument out of its range, or an equation with diffusion.
     """
-    _check(equation, atoms, particles)
-    starts = [start_on(start, grid) for grid in ladder(cells, start)]
-    return convergence_of_starts(
-        equation,
-        starts,
-        t_end=t_end,
-        atoms=atoms,
-        particles=particles,
-        smallest_mass=smallest_mass,
-        rtol=rtol,
-        on_run=on_run,
-        **options,
-    )
-
-
-def convergence_of_starts(
-    equation: MeanFieldEquation,
-    starts: Sequence[Density],
-    *,
-    t_end: float,
-    atoms: Literal["exact", "grid"] = "exact",
-    particles: int | None = None,
-    smallest_mass: float = 1e-2,
-    rtol: float = RTOL,
-    on_run: Callable[[Run], None] | None = None,
-    **options: Any,
-) -> AtomConvergence:
-    """Do as :func:`convergence_to_atoms`, from a start on each grid, coarsest first."""
-    ladder([start.geometry for start in starts], None)
-    _check(equation, atoms, particles)
-    smallest_mass = real_number("smallest_mass", smallest_mass, above=0.0, at_most=1.0)
-    t_end = real_number("t_end", t_end, above=0.0)
-    times = np.array([t_end])
-    if atoms == "grid":
-        times = np.linspace(0.0, t_end, SAVES + 1)
-        options = {"track": Concentration(smallest_mass=smallest_mass), **options}
-    runs = []
-    for start in starts:
-        with warnings.catch_warnings():
-            # The study's notes tell which grids are too coarse; some are so on purpose.
-            warnings.filterwarnings("ignore", message="the grid is coarse")
-            run = solve(
-                equation,
-                start,
-                t_end=t_end,
-                save_at=times,
-                atoms=atoms,
-                rtol=rtol,
-                **options,
-            )
-        runs.append(run)
-        if on_run is not None:
-            on_run(run)
-    seen = [seen_in(run, equation, smallest_mass) for run in runs]
-    count = default_count(starts[-1]) if particles is None else particles
-    counts = _counts(count, starts[-1])
-    witnesses = [
-        particle_reference(
-            equation, starts[-1], n, saves=times, smallest_mass=smallest_mass
-        )
-        for n in counts
-    ]
-    polished = polished_reference(equation, seen[-1].atoms)
-    notes = _notes_on_grids(equation, runs)
-    if count and not counts:
-        cells = starts[-1].geometry.shape[0]
-        notes.append(f"{count} labels are fewer than the {cells} cells")
-    if isinstance(polished, str):
-        notes.append(polished)
-    if witnesses:
-        notes += _notes_on_particles(witnesses[0], seen[-1], atoms)
-    grids = tuple(as_measure(run.final).geometry for run in runs)
-    at_rest = None if isinstance(polished, str) else polished
-    return AtomConvergence(
-        equation=equation,
-        mode=atoms,
-        grids=grids,
-        runs=tuple(runs),
-        quantities=quantities_of(
-            seen,
-            np.array([grid.spacing for grid in grids]),
-            reach=2 * ball_radius(equation),
-            witnesses=witnesses,
-            grain=1 / max(count, 1),
-            polished=None if at_rest is None else at_rest.atoms,
-        ),
-        particles=witnesses[0].run if witnesses else None,
-        polished=at_rest,
-        notes=tuple(notes),
-    )
-
-
-def _check(equation: MeanFieldEquation, atoms: str, particles: int | None) -> None:
     choice("atoms", atoms, ("exact", "grid"))
     if particles is not None:
         whole_number("particles", particles, at_least=0, at_most=LARGEST_COUNT)
@@ -197,38 +108,95 @@ def _check(equation: MeanFieldEquation, atoms: str, particles: int | None) -> No
         raise ValueError(
             f"diffusion = {equation.diffusion:g} dissolves atoms: there is nothing to study"
         )
+    grids = build_ladder(cells, start)
+    starts, notes = zip(*(start_on(start, grid) for grid in grids), strict=True)
+    smallest_mass = real_number("smallest_mass", smallest_mass, above=0.0, at_most=1.0)
+    times = np.array([real_number("t_end", t_end, above=0.0)])
+    if atoms == "grid":
+        times = np.linspace(0.0, t_end, SAVES + 1)
+        options = {"track": Concentration(smallest_mass=smallest_mass), **options}
+    options |= {"save_at": times, "atoms": atoms, "rtol": rtol}
+    with warnings.catch_warnings():
+        # The study's notes tell which grids are too coarse; some are so on purpose.
+        warnings.filterwarnings("ignore", message="the grid is coarse")
+        runs = [solve(equation, one, t_end=t_end, **options) for one in starts]
+    witness = _run_particles(equation, starts[-1], particles, times)
+    atoms_of_witness = merges_of_witness = None
+    if witness is not None:
+        atoms_of_witness = find_final_atoms(witness.final, equation, smallest_mass)
+    if witness is not None and atoms == "grid":
+        # Particles show merges of basins, not of exact atoms.
+        witness = witness.tracked(Concentration(smallest_mass=smallest_mass))
+        merges_of_witness = find_merges(witness, smallest_mass)
+    final = [find_final_atoms(run.final, equation, smallest_mass) for run in runs]
+    merges = [find_merges(run, smallest_mass) for run in runs]
+    polished, reason = _polish_atoms(equation, final[-1])
+    compare = partial(
+        compare_grids,
+        spacings=np.array([grid.spacing for grid in grids]),
+        reach=2 * ball_radius(equation),
+    )
+    quantities = compare(
+        final,
+        particles=atoms_of_witness,
+        polished=None if polished is None else polished.atoms.points,
+    )
+    if any(map(len, merges)):
+        quantities += compare(merges, particles=merges_of_witness)
+    return AtomConvergence(
+        equation=equation,
+        mode=atoms,
+        grids=grids,
+        runs=tuple(runs),
+        quantities=tuple(quantities),
+        particles=witness,
+        polished=polished,
+        notes=tuple(filter(None, [*notes, *_note_grids(equation, runs), reason])),
+    )
 
 
-def _counts(count: int, finest: Density) -> list[int]:
-    """Numbers of particles: all and half of them; labels cannot be fewer than the cells."""
-    if count == 0:
-        return []
-    least = finest.geometry.shape[0] if finest.dimension == 2 else 0
-    return [n for n in (count, count // 2) if n >= least]
+def _run_particles(
+    equation: MeanFieldEquation, start: Density, count: int | None, saves: FloatArray
+) -> Run | None:
+    """Run labels on the circle, quantised particles on the sphere; None for too few.
+
+    There is a label in each cell at least.
+    """
+    on_circle, cells = start.dimension == 2, start.geometry.shape[0]
+    if count is None:
+        count = LABELS_PER_CELL * cells if on_circle else SPHERE_PARTICLES
+    if count < (cells if on_circle else 1):
+        return None
+    return solve_particles(
+        equation,
+        start,
+        t_end=float(saves[-1]),
+        save_at=saves,
+        method="labels" if on_circle else "auto",
+        count=count,
+        **(LABEL_TOLERANCES if on_circle else {}),
+    )
 
 
-def _notes_on_particles(particles: Seen, finest: Seen, mode: str) -> list[str]:
-    notes = []
-    if mode == "exact" and len(finest.merges.times):
-        notes.append(
-            "particles tell no merge times of exact atoms: theirs are of basins"
-        )
-    shown, wanted = len(particles.atoms), len(finest.atoms)
-    if shown != wanted:
-        notes.append(
-            f"particles show {shown} atoms, the finest grid {wanted}; particles in one "
-            "basin are one atom, exact atoms stay two until they meet"
-        )
-    return notes
+def _polish_atoms(
+    equation: MeanFieldEquation, atoms: Landmarks
+) -> tuple[PolishedAtoms | None, str]:
+    """Return the stationary atoms beside ``atoms``; None and why there are none."""
+    if len(atoms) == 0:
+        return None, "no atoms that Newton's method could polish"
+    shares = atoms.masses / atoms.masses.sum()
+    found = polish(equation, Atoms(atoms.points, shares))
+    if not found.converged or len(found.atoms) != len(atoms):
+        return None, f"not polished: {found.message}"
+    return found, ""
 
 
-def _notes_on_grids(equation: MeanFieldEquation, runs: Sequence[Run]) -> list[str]:
+def _note_grids(equation: MeanFieldEquation, runs: Sequence[Run]) -> list[str]:
+    """Return notes on grids that are too coarse for the equation, and on runs that stopped."""
     notes = []
     for run in runs:
         geometry = as_measure(run.final).geometry
-        message = coarseness(equation, geometry)
-        if message is not None:
-            notes.append(message)
+        notes.append(coarseness(equation, geometry) or "")
         if run.stop.kind != "t_end":
             notes.append(f"on {geometry!r}: {run.reason}")
     return notes

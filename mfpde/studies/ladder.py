@@ -1,0 +1,110 @@
+"""The ladder of grids of a study, with the same start on each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import FloatArray, shown, whole_number
+from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.measures.measure import Density
+from mfpde.measures.samples import least_bandwidth
+
+StudyStart = Density | Callable[[FloatArray], ArrayLike]
+
+NEGATIVE_MASS = 1e-6
+"""A density that misses more than this share of its mass on a coarser grid is too rough for it."""
+
+
+def build_ladder(
+    cells: Sequence[int | Geometry], start: StudyStart
+) -> tuple[Geometry, ...]:
+    """Return the grids, coarsest first.
+
+    Whole numbers are cells of a circle, or rings of a sphere where ``start`` is a density
+    on one.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two grids, grids that are not finer and finer, of different kinds, or
+        neither circles nor spheres.
+    """
+    kind: type[Circle | Sphere] = Circle
+    if isinstance(start, Density) and isinstance(start.geometry, Sphere):
+        kind = Sphere
+    # Users hand over other things too.
+    given: object = cells
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise ValueError(
+            f"cells = {shown(given)} must be a list of whole numbers or grids"
+        )
+    grids = tuple(_build_grid(k, entry, kind) for k, entry in enumerate(cells))
+    if len(grids) < 2:
+        raise ValueError(f"cells = {list(cells)!r} must name two grids or more")
+    if len({grid.dimension for grid in grids}) > 1:
+        raise ValueError(f"cells = {list(cells)!r} mixes circles and spheres")
+    if (np.diff([grid.spacing for grid in grids]) >= 0).any():
+        raise ValueError(f"cells = {list(cells)!r} must increase from grid to grid")
+    return grids
+
+
+def _build_grid(
+    index: int, entry: int | Geometry, kind: type[Circle | Sphere]
+) -> Geometry:
+    if isinstance(entry, Geometry):
+        if entry.axis is not None:
+            raise ValueError(
+                f"cells holds {entry!r}: atoms are studied on a Circle or a Sphere"
+            )
+        return entry
+    number = whole_number(f"cells[{index}]", entry, at_least=1)
+    try:
+        return kind(number)
+    except ValueError as error:
+        raise ValueError(f"cells[{index}]: {error}") from error
+
+
+def start_on(start: StudyStart, grid: Geometry) -> tuple[Density, str]:
+    """Return the start as a density on ``grid``, and a note where it is another one there.
+
+    On a coarser grid it has the moments that the grid holds.  Where they make no positive
+    density it is too rough for the grid, and is smoothed by a narrow heat kernel there.
+
+    Raises
+    ------
+    ValueError
+        If a density is on another geometry.
+    """
+    if not isinstance(start, Density):
+        return Density.from_function(grid, start), ""
+    given = start.geometry
+    if given.dimension != grid.dimension or given.axis is not None:
+        raise ValueError(f"start lies on {given!r}, but the study is made on {grid!r}")
+    if given == grid:
+        return start, ""
+    if grid.spacing < given.spacing:
+        return start.interpolated(grid), ""
+    # The least bandwidth holds a point; a density may need less.
+    for width in least_bandwidth(grid) * np.array([0.0, 0.5, 0.7, 1.0]):
+        values = _values_on(grid, start, width)
+        lost = -(np.minimum(values, 0.0) * grid.areas).sum() / grid.areas.sum()
+        if lost <= NEGATIVE_MASS * start.total_mass:
+            break
+    note = (
+        f"the start on {given!r} is too rough for {grid!r}, and smoothed there by a heat "
+        f"kernel of standard deviation {width:.2g}"
+    )
+    positive = Density(grid, np.maximum(values, 0.0)).normalized()
+    return positive, note if width > 0 else ""
+
+
+def _values_on(grid: Geometry, start: Density, width: float) -> FloatArray:
+    """Return values of the start's moments on a coarser grid, after heat of this ``width``."""
+    degree = grid.max_degree
+    moments = start.geometry.moments(np.array(start.masses), degree)
+    l = np.arange(degree + 1)
+    heat = np.exp(-(width**2) / 2 * l * (l + grid.dimension - 2.0))
+    return grid.synthesis(heat[grid.degrees(degree)] * moments)

@@ -1,0 +1,130 @@
+r"""What is compared between grids: the atoms of a run at its end, and its merges.
+
+The centre of an atom is defined alike for grids, exact atoms and particles.  The centre x of
+a core solves  sum_i m_i w(d(x, x_i)) log_x(x_i) = 0  with the window
+
+    w(d) = cos^2(pi d / 2R)  for d < R,   0 beyond,   R = 2 ball_radius
+
+(or half the distance to the next atom, if that is less), found by mean shift from the
+position in the report.  The window is smooth, so that no cell enters or leaves it abruptly:
+the quadrature error of cells is that of a smooth integrand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.detection import ball_radius, concentration
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import angles_between
+from mfpde.measures.clouds import moments_about
+from mfpde.measures.measure import AnyMeasure
+from mfpde.measures.weighted_points import as_atoms
+from mfpde.runs.run import Run
+from mfpde.tracking.matching import MassesOfSaves, assign_pairs
+from mfpde.tracking.paths import join_atoms
+
+SHIFTS = 100
+REST = 1e-13
+"""A mean shift, in radians, that is rounding alone."""
+ROUNDING_OF_ANGLES = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """Atoms, heaviest basin first, or merges in their order, of one run.
+
+    Attributes
+    ----------
+    name
+        ``"atom"`` or ``"merge"``.
+    points, masses
+        Where they are, (n, d), and what they hold, (n,): by these they are matched.
+    values
+        By its kind each quantity of theirs that is compared, (n,) or (n, d).
+    """
+
+    name: str
+    points: FloatArray
+    masses: FloatArray
+    values: dict[str, FloatArray]
+
+    def __len__(self) -> int:
+        return len(self.masses)
+
+    def align(self, other: Landmarks, reach: float) -> dict[str, FloatArray]:
+        """Return the values of ``other``, each at the index of the same one here, else NaN.
+
+        Two are the same by the assignment of least cost in distance, of at most ``reach``
+        radians, and mass.
+        """
+        apart = angles_between(self.points, other.points)
+        masses = MassesOfSaves(self.masses, other.masses)
+        # Distances by arc cosine are rounded.
+        partners = assign_pairs(apart, masses, reach=reach + ROUNDING_OF_ANGLES)
+        found = {}
+        for kind, own in self.values.items():
+            found[kind] = np.full(own.shape, np.nan)
+            found[kind][[*partners]] = other.values[kind][[*partners.values()]]
+        return found
+
+
+def find_final_atoms(
+    measure: AnyMeasure, equation: MeanFieldEquation, smallest_mass: float
+) -> Landmarks:
+    """Return the atoms of a measure, and those forming, that are heavy enough."""
+    found = [
+        region
+        for region in concentration(measure, equation).clusters
+        if region.mass >= smallest_mass
+    ]
+    places = [region.position for region in found]
+    seen = np.reshape(places, (len(found), measure.dimension))
+    # Windows are small enough to hold one atom each.
+    apart = angles_between(seen, seen) + np.diag(np.full(len(found), np.inf))
+    radii = np.minimum(2 * ball_radius(equation), apart.min(axis=1, initial=np.inf) / 2)
+    cells = as_atoms(measure)
+    for k, radius in enumerate(radii):
+        seen[k] = find_centre(seen[k], cells.points, cells.masses, radius=radius)
+    masses = np.array([region.mass for region in found])
+    core_masses = np.array([region.core_mass for region in found])
+    values = {"position": seen, "mass": masses, "core mass": core_masses}
+    return Landmarks("atom", seen, masses, values)
+
+
+def find_merges(run: Run, smallest_mass: float) -> Landmarks:
+    """Return the merges of a run between atoms that are heavy enough.
+
+    For particles and grids they are those of the track, for exact atoms the solver's own.
+    """
+    found = [
+        event
+        for event in run.events
+        if event.kind == "merge" and np.sort(event.masses)[-2] >= smallest_mass
+    ]
+    joined = [join_atoms(event.points, event.masses) for event in found]
+    points = np.reshape([point for point, _ in joined], (-1, run.final.dimension))
+    masses = np.array([mass for _, mass in joined])
+    times = np.array([event.time for event in found])
+    return Landmarks("merge", points, masses, {"merge time": times})
+
+
+def find_centre(
+    start: FloatArray, points: FloatArray, masses: FloatArray, *, radius: float
+) -> FloatArray:
+    """Return the centre (d,) of the core at ``start``, with a window of ``radius``."""
+    centre = np.array(start)
+    for _ in range(SHIFTS):
+        chords = np.linalg.norm(points - centre, axis=1)
+        near = chords < 2 * np.sin(radius / 2)
+        angles = 2 * np.arcsin(chords[near] / 2)
+        weights = masses[near] * np.cos(np.pi * angles / (2 * radius)) ** 2
+        moved = moments_about(centre, np.ascontiguousarray(points[near]), weights)[1]
+        shift = np.linalg.norm(moved - centre)
+        centre = moved
+        if shift < REST:
+            break
+    return centre
