@@ -14,9 +14,9 @@ bands depend on how wide the bands are.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, singledispatch
+from functools import cached_property, lru_cache, singledispatch
 
 import numpy as np
 from scipy.special import roots_legendre
@@ -32,7 +32,7 @@ LARGEST_TABLE = 200_000
 
 
 @dataclass(frozen=True, eq=False)
-class Harmonics(ABC):
+class Harmonics:
     """Functions B_k, k = 1..n, at the nodes of a quadrature.
 
     Attributes
@@ -43,96 +43,58 @@ class Harmonics(ABC):
         The nodes, unit vectors (nodes, d); those of one cell follow one another.
     shares
         Weights (nodes,) of the quadrature for the uniform probability.
+    synthesis
+        The values (nodes,) of sum_k a_k B_k, from the coefficients a (n,).
+    integrals
+        The integrals (n,) of B_k against masses (nodes,) at the nodes.
     """
 
     degrees: IntArray
     points: FloatArray
     shares: FloatArray
+    synthesis: Callable[[FloatArray], FloatArray]
+    integrals: Callable[[FloatArray], FloatArray]
 
-    @abstractmethod
-    def synthesis(self, coefficients: FloatArray) -> FloatArray:
-        """Values (nodes,) of sum_k a_k B_k."""
-
-    @abstractmethod
-    def integrals(self, masses: FloatArray) -> FloatArray:
-        """Integrals (n,) of B_k against the masses (nodes,) at the nodes."""
-
-    @abstractmethod
-    def products(self, masses: FloatArray) -> FloatArray:
-        """Integrals (n, n) of B_j B_k against the masses (nodes,) at the nodes."""
-
-
-@dataclass(frozen=True, eq=False)
-class TabulatedHarmonics(Harmonics):
-    """Harmonics with a table of ``values`` (nodes, n): sums are matrix products."""
-
-    values: FloatArray
-
-    def synthesis(self, coefficients: FloatArray) -> FloatArray:
-        """Values (nodes,) of sum_k a_k B_k."""
-        return np.asarray(self.values @ coefficients)
-
-    def integrals(self, masses: FloatArray) -> FloatArray:
-        """Integrals (n,) of B_k against the masses (nodes,) at the nodes."""
-        return np.asarray(self.values.T @ masses)
+    @cached_property
+    def table(self) -> FloatArray:
+        """The functions at the nodes, (nodes, n)."""
+        return np.stack([self.synthesis(row) for row in np.eye(len(self.degrees))], 1)
 
     def products(self, masses: FloatArray) -> FloatArray:
         """Integrals (n, n) of B_j B_k against the masses (nodes,) at the nodes."""
         # A matrix times its own transpose takes half the work of two matrices.
-        weighted = self.values * np.sqrt(masses)[:, np.newaxis]
+        weighted = self.table * np.sqrt(masses)[:, np.newaxis]
         return np.asarray(weighted.T @ weighted)
 
 
-@dataclass(frozen=True, eq=False)
-class TransformedHarmonics(Harmonics):
-    """Harmonics up to ``degree`` by the transforms of a ``geometry`` with nodes at its cells.
-
-    All that are ``packed`` in the geometry's coefficients, but the constant.
-    """
-
-    geometry: Geometry
-    degree: int
-    packed: RealHarmonics
-
-    def synthesis(self, coefficients: FloatArray) -> FloatArray:
-        """Values (nodes,) of sum_k a_k B_k."""
-        field = self.packed.pack(np.insert(coefficients, 0, 0.0))
-        return self.geometry.synthesis(field).ravel()
-
-    def integrals(self, masses: FloatArray) -> FloatArray:
-        """Integrals (n,) of B_k against the masses (nodes,) at the nodes."""
-        cells = masses.reshape(self.geometry.shape)
-        moments = self.geometry.moments(cells, self.degree)
-        return self.packed.read(moments)[1:]
-
-    def products(self, masses: FloatArray) -> FloatArray:
-        """Integrals (n, n) of B_j B_k against the masses, a pair of transforms for each k."""
-        unit = np.eye(len(self.degrees))
-        rows = [self.integrals(masses * self.synthesis(row)) for row in unit]
-        return np.stack(rows)
-
-    def tabulated(self) -> TabulatedHarmonics:
-        """The same functions with a table of their values."""
-        unit = np.eye(len(self.degrees))
-        values = np.stack([self.synthesis(row) for row in unit], axis=1)
-        return TabulatedHarmonics(
-            self.degrees, self.points, self.shares, read_only(values)
-        )
+def _tabulate(
+    degrees: IntArray, points: FloatArray, shares: FloatArray, table: FloatArray
+) -> Harmonics:
+    """Harmonics whose sums are products with a ``table`` (nodes, n) of their values."""
+    return Harmonics(
+        degrees, points, read_only(shares), table.__matmul__, table.T.__matmul__
+    )
 
 
 @singledispatch
 def _harmonics(geometry: Geometry, degree: int) -> Harmonics:
     packed = RealHarmonics.of(geometry, degree)
-    found = TransformedHarmonics(
-        degrees=packed.degrees[1:],
-        points=geometry.points.reshape(-1, geometry.dimension),
-        shares=read_only((geometry.areas / geometry.areas.sum()).ravel()),
-        geometry=geometry,
-        degree=degree,
-        packed=packed,
+
+    def synthesis(coefficients: FloatArray) -> FloatArray:
+        field = packed.pack(np.insert(coefficients, 0, 0.0))
+        return geometry.synthesis(field).ravel()
+
+    def integrals(masses: FloatArray) -> FloatArray:
+        return packed.read(geometry.moments(masses.reshape(geometry.shape), degree))[1:]
+
+    degrees, points = (
+        packed.degrees[1:],
+        geometry.points.reshape(-1, geometry.dimension),
     )
-    is_small = len(found.shares) * len(found.degrees) <= LARGEST_TABLE
-    return found.tabulated() if is_small else found
+    shares = read_only((geometry.areas / geometry.areas.sum()).ravel())
+    found = Harmonics(degrees, points, shares, synthesis, integrals)
+    is_small = len(shares) * len(degrees) <= LARGEST_TABLE
+    return _tabulate(degrees, points, shares, found.table) if is_small else found
 
 
 @_harmonics.register
@@ -144,11 +106,9 @@ def _(geometry: Zonal, degree: int) -> Harmonics:
     shares = np.exp(logarithms - logarithms.max())
     shares *= np.tile(weights, len(geometry.angles))
     values = zonal_harmonics(geometry.dimension, degree, np.cos(angles))[1:]
-    return TabulatedHarmonics(
-        degrees=np.arange(1, degree + 1),
-        points=geometry.points_at(angles),
-        shares=read_only(shares / shares.sum()),
-        values=read_only(np.ascontiguousarray(values.T)),
+    points, shares = geometry.points_at(angles), shares / shares.sum()
+    return _tabulate(
+        np.arange(1, degree + 1), points, shares, np.ascontiguousarray(values.T)
     )
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, read_only
+from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Density
 from mfpde.notebook import Printed
@@ -32,12 +31,6 @@ class StationaryDensity(Printed):
         The stationary density.
     residual
         Largest difference between s F and kappa log rho, up to a constant.
-    hessian_eigenvalues
-        Eigenvalues of the second derivative of kappa int rho log rho - s E, divided by
-        kappa, in L^2(1 / rho), increasing: those of the directions that interact; it is 1 in
-        all others.  Zero for rotations; negative: unstable.  On a zonal grid those of the
-        directions that are zonal too.  They are computed when they are asked for, from a
-        matrix; stability is known without it.
     symmetry_dimension
         Number of independent rotations of the equation that change the state.
     gap
@@ -47,8 +40,10 @@ class StationaryDensity(Printed):
         Iterations of Newton's method from the start of :func:`mfpde.stationary_density`; 0 on
         a branch.
     leading
-        Largest eigenvalues of 1 less that second derivative, those of rotations left out: all
-        above 1/2 and the next one, others from below; 0 in their place in descent.
+        Largest eigenvalues mu of the interaction, those of rotations left out: all above 1/2 and
+        the next one; 0 in their place in descent.  The second derivative of
+        kappa int rho log rho - s E, divided by kappa, is 1 - mu in L^2(1 / rho): a direction
+        is unstable if mu > 1.  On a zonal grid those of the directions that are zonal too.
     state
         The field's coefficients, from which the rest follows.
     """
@@ -61,29 +56,6 @@ class StationaryDensity(Printed):
     iterations: int
     leading: FloatArray
     state: GibbsState
-
-    @property
-    def _anew(self) -> GibbsState:
-        """The state, to which what is computed from it does not cling."""
-        return self.state.problem.state(self.state.coefficients)
-
-    @cached_property
-    def hessian_eigenvalues(self) -> FloatArray:
-        """Eigenvalues of the second derivative of the free energy, increasing."""
-        state = self._anew
-        rotations = np.zeros(self.symmetry_dimension)
-        return read_only(np.sort(np.append(state.eigenvalues, rotations)))
-
-    @cached_property
-    def rotation_error(self) -> float:
-        """Largest size of the second derivative along rotations, where it is 0.
-
-        More than 1e-10 says that the cells do not resolve the state; 0 without rotations.
-        """
-        state = self._anew
-        products = [state.product(mode) for mode in state.modes.T]
-        sizes = [float(np.linalg.norm(product)) for product in products]
-        return max(sizes, default=0.0)
 
     @property
     def converged(self) -> bool:
