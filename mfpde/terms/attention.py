@@ -245,17 +245,14 @@ class Attention(InteractionTerm):
         probes, values = points, np.eye(points.shape[-1])
         if self.bilinear is not None:
             probes, values = points @ self.bilinear / self.size, self.values_matrix
-        found = self.zonal_kernel.scaled_sums(probes, atoms)
-        drift = tangential(found.vectors @ values.T, points)
+        peaks, sums, vectors = self.zonal_kernel.scaled_sums(probes, atoms)
+        drift = tangential(vectors @ values.T, points)
         if self.needs_values:
-            log_mean = np.log(found.sums) + found.peaks
-            drift /= found.sums[:, np.newaxis]
-            return FieldValues(self.softmax_potential(log_mean), drift)
-        scales = self.amplitude * np.exp(found.peaks)
-        if self.beta == 0:
-            means = self.size * (probes * found.vectors).sum(axis=-1)
-        else:
-            means = found.sums / self.beta
+            potential = self.softmax_potential(np.log(sums) + peaks)
+            return FieldValues(potential, drift / sums[:, np.newaxis])
+        scales = self.amplitude * np.exp(peaks)
+        linear = self.size * (probes * vectors).sum(axis=-1)
+        means = sums / self.beta if self.beta else linear
         potential = (self.multiple or 0.0) * scales * means
         return FieldValues(potential, drift * scales[:, np.newaxis])
 

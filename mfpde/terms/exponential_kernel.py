@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,19 +23,6 @@ ANGLES = 20_001
 """At which third derivatives are looked at."""
 MOST_PAIRS = 2**16
 """Of points and atoms, whose shares stay in the processor's cache."""
-
-
-class ScaledSums(NamedTuple):
-    """Sums over atoms of K with the largest exponent taken out: int K dmu = e^peak sum.
-
-    ``peaks`` (n,) hold p = max_j (beta (x.y_j - 1) + log m_j), ``sums`` (n,) sum_j m_j
-    e^{beta (x.y_j - 1) - p}, ``vectors`` (n, d) the same with m_j y_j: neither the logarithm
-    of the mean nor a quotient underflows, for any masses.  Atoms without mass do not count.
-    """
-
-    peaks: FloatArray
-    sums: FloatArray
-    vectors: FloatArray
 
 
 @dataclass(frozen=True)
@@ -94,8 +80,19 @@ class Exponential(Kernel):
         counted = log_series(self.beta, dimension)[1]
         return max(1, int(np.flatnonzero(counted > np.log(tolerance))[-1]))
 
-    def scaled_sums(self, points: FloatArray, atoms: PointMasses) -> ScaledSums:
-        """Sums over ``atoms`` of K at ``points`` (n, d), the largest exponents taken out."""
+    def tail(self, dimension: int, degree: int, *, size: int) -> float:
+        """The part of W beyond ``degree``, up to ``size``, in which nothing is rounded off."""
+        counted = self.spectrum(dimension, size, counted=True)
+        return float(counted[degree + 1 :].sum())
+
+    def scaled_sums(
+        self, points: FloatArray, atoms: PointMasses
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Peaks p = max_j (beta (x.y_j - 1) + log m_j) (n,) and sums over ``atoms`` beside them.
+
+        With sum_j m_j e^{beta (x.y_j - 1) - p} (n,) and the same with m_j y_j (n, d) neither the
+        logarithm of int K dmu nor a quotient underflows, for any masses.
+        """
         with np.errstate(divide="ignore"):
             log_masses = np.log(atoms.masses)
         peaks, sums = np.empty((2, len(points)))
@@ -107,7 +104,7 @@ class Exponential(Kernel):
             shares = np.exp(logits - largest[:, np.newaxis])
             peaks[block], sums[block] = largest - self.beta, shares.sum(axis=1)
             vectors[block] = shares @ atoms.points
-        return ScaledSums(peaks, sums, vectors)
+        return peaks, sums, vectors
 
 
 @lru_cache(maxsize=64)
