@@ -26,12 +26,8 @@ from mfpde import (
 from mfpde.storage import load, save
 from mfpde.transport import State, scheme_for
 from mfpde.transport.lagrangian import KEPT_DEGREE, LagrangianSphere
-from mfpde.transport.sphere_patches import deposit_masses, ground_of
+from mfpde.transport.push_forward import deposit_masses
 from validation.sphere_cases import AXES, l1_distance, moebius, von_mises
-
-
-def ground(sphere):
-    return ground_of(sphere.colatitudes, sphere.points)
 
 
 def after_turn(sphere, function, seed):
@@ -39,7 +35,7 @@ def after_turn(sphere, function, seed):
     turn = Rotation.random(random_state=seed).as_matrix()
     start = Density.from_function(sphere, function).normalized()
     labels = np.ascontiguousarray(sphere.points @ turn.T)
-    found = deposit_masses(labels, start.masses, ground(sphere))
+    found = deposit_masses(labels, start.masses, sphere).masses
     exact = Density.from_function(sphere, lambda x: function(x @ turn)).normalized()
     return found, exact
 
@@ -58,7 +54,7 @@ def test_any_labels_keep_mass_and_sign(seed, together, spread):
     centre = generator.standard_normal(3)
     labels = together * sphere.points + spread * (1 - together) * wild + centre
     labels /= np.linalg.norm(labels, axis=-1, keepdims=True)
-    found = deposit_masses(labels, masses, ground(sphere))
+    found = deposit_masses(labels, masses, sphere).masses
     assert found.min() >= 0
     assert found.sum() == pytest.approx(1, abs=1e-13)
 
@@ -67,7 +63,7 @@ def test_labels_in_one_place_are_an_atom_of_that_mean():
     sphere = Sphere(32)
     place = np.array([0.48, -0.6, 0.64])
     labels = np.broadcast_to(place, (*sphere.shape, 3)).copy()
-    found = deposit_masses(labels, uniform(sphere).masses, ground(sphere))
+    found = deposit_masses(labels, uniform(sphere).masses, sphere).masses
     assert np.count_nonzero(found) <= 4
     mean = np.einsum("ij,ijk->k", found, sphere.points)
     apart = np.arccos(mean @ place / np.linalg.norm(mean))
@@ -112,7 +108,7 @@ def test_labels_on_both_sides_of_a_gap_fill_none_of_it():
     sides = np.sign(points[..., 0] + 1e-9)[..., np.newaxis]
     labels = 0.05 * points + sides * np.array([1.0, 0.0, 0.0])
     labels /= np.linalg.norm(labels, axis=-1, keepdims=True)
-    found = deposit_masses(labels, uniform(sphere).masses, ground(sphere))
+    found = deposit_masses(labels, uniform(sphere).masses, sphere).masses
     between = np.abs(points[..., 0]) < 0.9
     assert found[between].sum() <= 1e-12
     assert found.sum() == pytest.approx(1, abs=1e-13)
@@ -125,7 +121,7 @@ def test_what_rests_keeps_its_density():
     turn = Rotation.from_rotvec([0, 0, 0.37]).as_matrix()
     labels = sphere.points.copy()
     labels[:16] = labels[:16] @ turn.T
-    found = deposit_masses(labels, start.masses, ground(sphere))
+    found = deposit_masses(labels, start.masses, sphere).masses
     # Corners of patches feel labels two rings off, and reach one ring further.
     kept = np.abs(found[19:] / start.masses[19:] - 1)
     assert kept.max() <= 1e-12
@@ -211,7 +207,7 @@ def test_the_saved_density_has_the_moments_of_the_labels():
         state = transport.step(state, 0.25).state
     wanted = sphere.atom_moments(state.points, state.atom_masses, KEPT_DEGREE)
     labels = state.points.reshape(*sphere.shape, 3)
-    plain = deposit_masses(labels, start, ground(sphere))
+    plain = deposit_masses(labels, start, sphere).masses
     saved = transport.measured(state).masses
     misses = [
         np.abs(sphere.moments(masses, KEPT_DEGREE) - wanted).max()

@@ -9,7 +9,7 @@ are Gauss quadratures as long as the flow map is resolved.  A step is that of th
 Runge-Kutta method of order 4.
 
 A density on the grid is needed where a state is saved.  There it is the push-forward, spread over
-the images of the cells (:mod:`mfpde.transport.sphere_patches`).  What has moved is multiplied by a
+the images of the cells (:mod:`mfpde.transport.push_forward`).  What has moved is multiplied by a
 smooth factor, so that the density has the labels' moments up to degree 8 as far as a positive one
 on the grid can (:mod:`mfpde.transport.moment_fit`).
 """
@@ -17,7 +17,6 @@ on the grid can (:mod:`mfpde.transport.moment_fit`).
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -31,9 +30,8 @@ from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
 from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.kernels import PointMasses
 from mfpde.transport.base import DEFAULT_RTOL, Step, Transport, geometry_of
-from mfpde.transport.moment_fit import KEPT_DEGREE, with_moments
-from mfpde.transport.sphere_patches import deposit_masses, ground_of, resting_masses
-from mfpde.transport.sphere_pieces import Ground
+from mfpde.transport.moment_fit import KEPT_DEGREE, fit_moments
+from mfpde.transport.push_forward import deposit_masses
 from mfpde.transport.state import Flow, State
 
 LARGEST_DEGREE = 64
@@ -83,11 +81,9 @@ class LagrangianSphere(Transport):
         labels = normalised(state.points)
         wanted = self.sphere.atom_moments(labels, state.atom_masses, KEPT_DEGREE)
         places = labels.reshape(*self.sphere.shape, 3)
-        spread = deposit_masses(places, masses, _ground_of(self.sphere))
+        spread, resting = deposit_masses(places, masses, self.sphere)
         # What rests is in its own cell to the last digit: the factor corrects what has moved.
-        resting = resting_masses(places, masses, self.sphere.points)
-        kept = np.minimum(resting, spread)
-        return with_moments(spread, wanted, self.sphere, kept=kept)
+        return fit_moments(spread, wanted, self.sphere, kept=resting)
 
     def find_flow(self, state: State) -> Flow:
         """Find moments and velocities of the labels, which stand on the sphere."""
@@ -183,12 +179,6 @@ def largest_speed(velocities: FloatArray) -> float:
         x, y, z = velocities[p, 0], velocities[p, 1], velocities[p, 2]
         largest = max(largest, x * x + y * y + z * z)
     return float(np.sqrt(largest))
-
-
-@lru_cache(maxsize=4)
-def _ground_of(sphere: Sphere) -> Ground:
-    """The cells of a grid, which all layers of a run share."""
-    return ground_of(sphere.colatitudes, sphere.points)
 
 
 def _negligible(grid: GridEquation) -> float:
