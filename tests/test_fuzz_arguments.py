@@ -389,13 +389,6 @@ CALLS: dict[str, Call] = {
     "theory.eigenvalues": Call(
         theory.eigenvalues, {"beta": 1.0, "dimension": 3, "degrees": [0, 1, 2]}
     ),
-    "theory.equiangular_rate": Call(
-        theory.equiangular_rate, {"beta": 1.0, "count": 3, "angle": 0.5}
-    ),
-    "theory.equiangular_time": Call(
-        theory.equiangular_time,
-        {"beta": 1.0, "count": 3, "start_angle": 1.0, "end_angle": 0.5},
-    ),
     "theory.equispaced_lifetime": Call(
         theory.equispaced_lifetime, {"beta": 1.0, "count": 3}
     ),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.integrate import quad, solve_ivp
+from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from scipy.special import comb, exp1, expi, gamma, iv, roots_legendre
 
@@ -25,7 +25,6 @@ from validation.circle_cases import (
 )
 from validation.growth import measured_growth
 from validation.ordered_states import ordered_state
-from validation.sphere_cases import equiangular_points
 
 BETAS = st.floats(0.05, 60.0)
 
@@ -624,48 +623,6 @@ def test_merge_times_beyond_all_numbers_are_infinite_and_none_is_negative() -> N
 
 
 @pytest.mark.parametrize("normalized", [False, True])
-@pytest.mark.parametrize(("count", "angle"), [(2, 1.0), (3, 1.9), (3, 0.3), (5, 1.7)])
-def test_equiangular_atoms_approach_at_their_rate(
-    count: int, angle: float, normalized: bool
-) -> None:
-    points = equiangular_points(count, angle)
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(3.0, normalized, "unshifted"), direction="ascent"
-    )
-    velocity = equation.velocity(mfpde.Atoms(points))
-    changes = points @ velocity.T
-    expected = -(changes + changes.T)[0, 1:] / np.sin(angle)
-    rate = theory.equiangular_rate(
-        3.0, count, angle=angle, normalized=normalized, kernel="unshifted"
-    )
-    np.testing.assert_allclose(expected, rate, rtol=1e-12)
-    end = angle / 3
-
-    def pace(x: float) -> float:
-        return -1 / theory.equiangular_rate(
-            3.0, count, angle=x, normalized=normalized, kernel="unshifted"
-        )
-
-    time = theory.equiangular_time(
-        3.0,
-        count,
-        start_angle=angle,
-        end_angle=end,
-        normalized=normalized,
-        kernel="unshifted",
-    )
-    assert time == pytest.approx(quad(pace, end, angle, epsrel=1e-11)[0], rel=1e-9)
-
-
-def test_the_widest_equiangular_atoms_rest() -> None:
-    for count in (2, 3, 4):
-        widest = float(np.arccos(-1 / (count - 1)))
-        assert theory.equiangular_rate(2.0, count, angle=widest) == pytest.approx(
-            0, abs=1e-14
-        )
-
-
-@pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("direction", ["ascent", "descent"])
 @pytest.mark.parametrize(("beta", "count"), [(0.0, 4), (5.0, 7), (25.0, 4), (5.0, 2)])
 def test_equispaced_rates_are_eigenvalues_of_the_particles_jacobian(
@@ -822,7 +779,6 @@ def test_the_inverse_says_which_condition_fails() -> None:
             lambda: theory.merge_time(1.0, start_angle=1, end_angle=0.5, share=0.7),
             "share",
         ),
-        (lambda: theory.equiangular_rate(1.0, 3, angle=2.2), "angle"),
         (lambda: theory.equispaced_rates(1.0, 0, direction="ascent"), "count"),
         (
             lambda: theory.density_with_potential(

@@ -10,8 +10,7 @@ package are marked so.  All are in the shifted convention, K = exp(beta (x.y - 1
 * Noise: :func:`phase_diagram`, the threshold, coexistence and fold of ordered states.
 * Stable states of descent: :func:`concavity_angle`, :func:`anti_concentration_bound`,
   :func:`cluster_count_bound`, :func:`strict_stability`; softmax: :func:`non_degeneracy`.
-* Atoms: :func:`merge_time`, :func:`equiangular_rate`, :func:`equiangular_time`,
-  :func:`equispaced_rates`, :func:`equispaced_lifetime`.
+* Atoms: :func:`merge_time`, :func:`equispaced_rates`, :func:`equispaced_lifetime`.
 * The inverse of the interaction: :func:`density_with_potential`.
 """
 
@@ -20,7 +19,7 @@ from mfpde.theory.anti_concentration import (
     anti_concentration_bound,
     cluster_count_bound,
 )
-from mfpde.theory.approach import equiangular_rate, equiangular_time, merge_time
+from mfpde.theory.approach import merge_time
 from mfpde.theory.conditions import (
     NonDegeneracy,
     StrictStability,
@@ -63,8 +62,6 @@ __all__ = [
     "density_with_potential",
     "early_clusters",
     "eigenvalues",
-    "equiangular_rate",
-    "equiangular_time",
     "equispaced_lifetime",
     "equispaced_rates",
     "fastest_mode",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import quad, solve_ivp
+from scipy.integrate import solve_ivp
 
 import mfpde
 from mfpde import theory
@@ -149,7 +149,6 @@ def main(quick: bool = False) -> dict[str, Any]:
         quantities += [
             Quantity(f"{name}error of g", error, 0.0, 1e-7),
             Quantity(f"{name}distance of an atom from its place", away, 0.0, 1e-7),
-            *approach_times(softmax=softmax),
         ]
         left.plot(
             times,
@@ -182,25 +181,6 @@ def main(quick: bool = False) -> dict[str, Any]:
     return {"quantities": quantities, "figures": {"atoms": figure}}
 
 
-def approach_times(*, softmax: bool) -> list[Quantity]:
-    """Times of the package's formula against quadrature."""
-    kind, end, found = "softmax" if softmax else "unnormalised", np.arccos(0.9), []
-    for count in (3, 5):
-        exact = time_to(0.9, BETA, count, softmax=softmax)
-        time = theory.equiangular_time(
-            BETA,
-            count,
-            start_angle=np.pi / 2,
-            end_angle=float(end),
-            normalized=softmax,
-        )
-        name = f"theory.equiangular_time, n = {count}, {kind}"
-        found.append(
-            Quantity(name, time, exact, 1e-8, relative=True, subject="formula")
-        )
-    return found
-
-
 def on_ring(beta: float, count: int) -> list[Quantity]:
     """Rates of equispaced atoms: of the package's formula, by differences, of a run."""
     exact = formula_rates(beta, count)
@@ -222,14 +202,3 @@ def on_ring(beta: float, count: int) -> list[Quantity]:
             relative=True,
         ),
     ]
-
-
-def time_to(end: float, beta: float, count: int, *, softmax: bool) -> float:
-    """Time at which the cosine has come from 0 to ``end``, by quadrature."""
-
-    def pace(g: float) -> float:
-        pull = np.exp(beta * (g - 1))
-        scale = count if not softmax else 1 + (count - 1) * pull
-        return scale / (2 * pull * (1 - g) * (1 + (count - 1) * g))
-
-    return float(quad(pace, 0.0, end, epsrel=1e-12)[0])
