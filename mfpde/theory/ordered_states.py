@@ -1,6 +1,17 @@
-r"""Ordered states of attention with diffusion, as one branch down to the uniform state.
+r"""Ordered states of attention with diffusion, as a curve in their height.
 
-States are zonal about an axis; formulas are those of :mod:`mfpde.theory.transitions`.
+In ascent with diffusion kappa a stationary density that depends on u = x.e alone is
+
+    rho = e^(sum_l a_l P_l(u)) / Z,   a_l = w_l M_l / kappa,   M_l = int P_l dmu,   l >= 1,
+    w_l = D_l lambda_l / beta                                                      (Funk-Hecke)
+
+against the uniform probability.  Its height h = sum_l a_l is log rho at the pole over its mean.
+(At large beta neither the first moment nor the energy grows all along the branch; h does.)  At
+fixed h the a_l are the zero of
+
+    G(a) = kappa a - w M(a),   kappa = w . M(a) / h,   dM / da = Cov(P),
+
+by Newton's method, and da / dh follows from the same matrix.  (Derived here.)
 """
 
 from __future__ import annotations
@@ -16,55 +27,35 @@ from mfpde.arrays import FloatArray
 from mfpde.geometry.zonal_fields import zonal_harmonics
 from mfpde.terms import Exponential
 
-SMALLEST_MOMENT = 1e-3
-"""A fold below this first moment is at kappa_# to 1e-12 of itself."""
+HIGHEST = 20.0
+"""The branch is followed from this height times d, where order has the lower free energy."""
+LOWEST = 1e-3
+"""A fold below this height times d is at kappa_# to 1e-12 of itself."""
 STEP = 1.06
-COOLING, SWEEPS = 1.3, 200
-MOST_HALVINGS = 8
-MOST_ITERATIONS = 50
-CONVERGED, SMALL = 1e-14, 1e-9
+"""Ratio of neighbouring heights: Newton's method converges from one to the next."""
+SWEEPS = 50
+MOST_ITERATIONS = 30
+QUADRATIC = 1e-9
+"""Steps this small shrink quadratically until rounding stops them."""
 
 
 class OrderedState(NamedTuple):
-    """An ordered state: its height h, (kappa, M_1, ...) with d/dh, and Phi - Phi(uniform)."""
+    """The ordered state of a height h: a (n,) with da/dh, and what follows from them."""
 
     height: float
-    unknowns: FloatArray
+    logits: FloatArray
     derivative: FloatArray
+    kappa: float
+    slope: float
+    """d kappa / dh."""
+    moment: float
+    """The first moment M_1: the length of int x dmu."""
     excess: float
-
-    @property
-    def kappa(self) -> float:
-        """The diffusion at which the state is stationary."""
-        return float(self.unknowns[0])
-
-    @property
-    def slope(self) -> float:
-        """The derivative d kappa / dh along the branch."""
-        return float(self.derivative[0])
-
-    @property
-    def moment(self) -> float:
-        """The first moment M_1, the length of int x dmu."""
-        return float(self.unknowns[1])
-
-    def toward(self, height: float) -> FloatArray:
-        """A guess of the unknowns at another height."""
-        found = self.unknowns + (height - self.height) * self.derivative
-        found[0] = max(found[0], 0.5 * self.unknowns[0])
-        return np.asarray(found)
+    """Free energy Phi = kappa int rho log rho - E, less that of the uniform state."""
 
 
-class _Equations(NamedTuple):
-    """Residuals of M(rho) = M and of the height, their Jacobian, and Phi - Phi(uniform)."""
-
-    residual: FloatArray
-    jacobian: FloatArray
-    excess: float
-
-
-class OrderedBranch:
-    """The ordered states of one beta by their height.
+class OrderedStates:
+    """The ordered states of one beta, down to the uniform state.
 
     States of l-fold symmetry on the circle are those of a circle l times as short, whose
     eigenvalue k is lambda_kl; ``mode`` is l.
@@ -81,133 +72,86 @@ class OrderedBranch:
         count = len(self.weights)
         self.harmonics = zonal_harmonics(dimension, count, np.cos(theta))[1:]
         logs = np.log(shares) + (dimension - 2) * np.log(np.sin(theta))
-        peak = logs.max()
-        self.log_shares = logs - peak - np.log(np.exp(logs - peak).sum())
+        self.shares = np.exp(logs - logs.max())
+        self.shares /= self.shares.sum()
+        self.lowest = LOWEST * dimension
+        self.first = self._find_first(HIGHEST * dimension)
+        self.known = [self.first]
 
-    def ordered(self, threshold: float) -> OrderedState:
-        """An ordered state of less free energy than the uniform one, at kappa_# or above.
+    def find_below(
+        self, above: OrderedState, function: Callable[[OrderedState], float]
+    ) -> OrderedState | None:
+        """Return the first state below another at which ``function`` grows through zero.
 
-        Raises
-        ------
-        FloatingPointError
-            If none is found.
+        None if there is none down to the lowest height that counts.
         """
-        kappa = float(self.weights.sum()) / 2
-        while True:
-            kappa = max(kappa / COOLING, threshold)
-            moments = np.ones(len(self.weights))
-            for _ in range(SWEEPS):
-                density = self._density(kappa, moments)[0]
-                moments = self.harmonics @ density
-            height = float(self.weights @ moments) / kappa
-            if moments[0] > SMALLEST_MOMENT:
-                found = self.at(height, np.append(kappa, moments))
-                if found.excess < 0:
-                    return found
-            if kappa == threshold:
-                raise FloatingPointError("no ordered state was found at the threshold")
+        here = above
+        while function(here) <= 0:
+            if here.height < self.lowest:
+                return None
+            before, here = here, self.at(here.height / STEP)
+        height = brentq(
+            lambda h: function(self.at(h)),
+            before.height,
+            here.height,
+            xtol=1e-13,
+            rtol=4 * np.finfo(float).eps,
+        )
+        return self.at(float(height))
 
-    def _density(self, kappa: float, moments: FloatArray) -> tuple[FloatArray, float]:
-        """The masses e^(F / kappa) / Z at the nodes, and log Z."""
-        logits = (self.weights * moments) @ self.harmonics / kappa + self.log_shares
-        peak = float(logits.max())
-        density = np.exp(logits - peak)
-        total = float(density.sum())
-        return density / total, peak + float(np.log(total))
-
-    def at(self, height: float, unknowns: FloatArray) -> OrderedState:
-        """The state of this height, by Newton's method from ``unknowns``.
+    def at(self, height: float) -> OrderedState:
+        """Return the state of a height, by Newton's method from the nearest known one.
 
         Raises
         ------
         FloatingPointError
             If the iteration does not converge.
         """
+        near = min(self.known, key=lambda state: abs(state.height - height))
+        guess = near.logits + (height - near.height) * near.derivative
+        self.known.append(self._find(height, guess))
+        return self.known[-1]
+
+    def _find_first(self, height: float) -> OrderedState:
+        """Return the state of a height to which a point mass goes by a <- w M(a) / kappa."""
+        pull = self.weights
+        for _ in range(SWEEPS):
+            logits = height * pull / pull.sum()
+            pull = self.weights * (self.harmonics @ self._density(logits)[0])
+        return self._find(height, logits)
+
+    def _find(self, height: float, logits: FloatArray) -> OrderedState:
         last = np.inf
         for _ in range(MOST_ITERATIONS):
-            found = self._equations(height, unknowns)
-            step = np.linalg.solve(found.jacobian, found.residual)
-            length = min(1.0, 0.5 * unknowns[0] / max(abs(step[0]), 1e-300))
-            unknowns = unknowns - length * step
-            sizes = np.abs(step) / np.append(
-                unknowns[:1], np.full(len(step) - 1, abs(unknowns[1]))
-            )
-            before, last = last, float(sizes.max())
-            # Quadratic convergence, until rounding takes over.
-            if length == 1.0 and (last < CONVERGED or before / 2 <= last < SMALL):
-                found = self._equations(height, unknowns)
-                forced = np.zeros(len(unknowns))
-                forced[-1] = unknowns[0]
-                derivative = np.asarray(np.linalg.solve(found.jacobian, forced))
-                return OrderedState(height, unknowns, derivative, found.excess)
+            density, log_total = self._density(logits)
+            means = self.harmonics @ density
+            covariance = (self.harmonics * density) @ self.harmonics.T
+            covariance -= np.outer(means, means)
+            pull = self.weights * means
+            kappa = float(pull.sum()) / height
+            by_logits = self.weights @ covariance / height
+            jacobian = np.outer(logits, by_logits) + kappa * np.eye(len(logits))
+            jacobian -= self.weights[:, np.newaxis] * covariance
+            sides = np.stack([kappa * logits - pull, kappa * logits / height], axis=1)
+            step, derivative = np.linalg.solve(jacobian, sides).T
+            before, last = last, float(np.abs(step).max() / np.abs(logits).max())
+            if before / 2 <= last < QUADRATIC:
+                return OrderedState(
+                    height,
+                    logits,
+                    derivative,
+                    kappa,
+                    slope=float(by_logits @ derivative) - kappa / height,
+                    moment=float(means[0]),
+                    excess=float(pull @ means) / 2 - kappa * log_total,
+                )
+            logits = logits - step
         raise FloatingPointError(f"no ordered state of height {height:g} was found")
 
-    def _equations(self, height: float, unknowns: FloatArray) -> _Equations:
-        kappa, moments = unknowns[0], unknowns[1:]
-        density, log_total = self._density(kappa, moments)
-        means = self.harmonics @ density
-        covariance = (self.harmonics * density) @ self.harmonics.T
-        covariance -= np.outer(means, means)
-        jacobian = np.empty((len(unknowns), len(unknowns)))
-        jacobian[:-1, 0] = covariance @ (self.weights * moments) / kappa**2
-        jacobian[:-1, 1:] = np.eye(len(moments)) - covariance * self.weights / kappa
-        jacobian[-1, 0] = -height
-        jacobian[-1, 1:] = self.weights
-        rise = float(self.weights @ moments)
-        residual = np.append(moments - means, rise - kappa * height)
-        excess = float(self.weights @ moments**2) / 2
-        excess -= kappa * log_total
-        return _Equations(residual, jacobian, excess)
-
-    def down(
-        self, state: OrderedState, is_past: Callable[[OrderedState], bool], least: float
-    ) -> tuple[OrderedState, OrderedState | None]:
-        """Neighbouring states before and after ``is_past`` first holds, down from ``state``.
-
-        The second is None if it does not hold above the height ``least``.
-        """
-        if is_past(state):
-            return state, state
-        while state.height > least:
-            ahead = self._next(state)
-            if is_past(ahead):
-                return state, ahead
-            state = ahead
-        return state, None
-
-    def _next(self, state: OrderedState) -> OrderedState:
-        height = state.height / STEP
-        for _ in range(MOST_HALVINGS):
-            try:
-                return self.at(height, state.toward(height))
-            except FloatingPointError:
-                height = 0.5 * (height + state.height)
-        raise FloatingPointError(
-            f"the branch of ordered states is lost at height {state.height:g}"
-        )
-
-    def where(
-        self,
-        function: Callable[[OrderedState], float],
-        first: OrderedState,
-        last: OrderedState,
-    ) -> OrderedState:
-        """The state between two others at which ``function`` vanishes."""
-        if first is last:
-            return first
-        known = [first, last]
-
-        def reached(height: float) -> OrderedState:
-            nearest = min(known, key=lambda state: abs(state.height - height))
-            found = self.at(height, nearest.toward(height))
-            known.append(found)
-            return found
-
-        root = brentq(
-            lambda height: function(reached(height)),
-            first.height,
-            last.height,
-            xtol=1e-13,
-            rtol=4 * np.finfo(float).eps,
-        )
-        return reached(float(root))
+    def _density(self, logits: FloatArray) -> tuple[FloatArray, float]:
+        """The masses e^(sum a_l P_l) / Z at the nodes, and log Z."""
+        values = logits @ self.harmonics
+        peak = float(values.max())
+        masses = self.shares * np.exp(values - peak)
+        total = float(masses.sum())
+        return masses / total, peak + float(np.log(total))

@@ -1,31 +1,16 @@
 r"""The phase diagram of noisy attention: where order begins, and where it wins.
 
-In ascent with diffusion kappa a stationary density that depends on u = x.e alone is
+In ascent with diffusion kappa the uniform state loses its stability below kappa_# =
+lambda_1 / beta.  For beta above beta_* (the cusp, :func:`mfpde.theory.largest_continuous_beta`)
+ordered states (``ordered_states.py``) live on to a fold at a larger kappa, and the transition is
+discontinuous: at the coexistence kappa_c both states have the same free energy
+Phi = kappa int rho log rho - E, and between them lies a barrier, the free energy of the unstable
+ordered state.
 
-    rho = e^(F / kappa) / Z,   F = sum_(l >= 1) w_l M_l P_l(u),   M_l = int P_l dmu,
-    w_l = D_l lambda_l / beta                                                      (Funk-Hecke)
-
-against the uniform probability.  The uniform state loses its stability at kappa_# = lambda_1 /
-beta.  For beta above beta_* (the cusp, :func:`mfpde.theory.largest_continuous_beta`) ordered
-states live on to a fold at a larger kappa, and the transition is discontinuous: at the
-coexistence kappa_c both states have the same free energy Phi = kappa int rho log rho - E, and
-between them lies a barrier, the free energy of the unstable ordered state.
-
-The ordered states are one smooth branch in the height of log rho at the pole over its mean,
-
-    h = F(u = 1) / kappa = sum_(l >= 1) w_l M_l / kappa,
-
-at fixed h of which Newton's method finds kappa and all moments.  (At large beta neither the first
-moment nor the energy grows all along the branch.)  It is followed from a state of less free
-energy than the uniform one, which rho <- e^(F / kappa) / Z finds from a point mass, down to the
-uniform state.  On the way coexistence is where
-
-    Phi - Phi(uniform) = (1/2) sum_(l >= 1) w_l M_l^2 - kappa log Z
-
-vanishes, the fold where d kappa / dh = 0, and the unstable state where kappa is kappa_c again.
-No kappa is ever bracketed, so that the smallest windows are found.  On the circle the states of
-l-fold symmetry, which begin at lambda_l / beta, are those of a circle l times as short.
-(Derived here; the method is that of any mean-field theory of a phase transition.)
+On the branch of ordered states, from the most concentrated down, coexistence is where
+Phi - Phi(uniform) vanishes, the fold where d kappa / dh = 0, and the unstable state where kappa
+is kappa_c again.  No kappa is ever bracketed, so that the smallest windows are found.  On the
+circle the states of l-fold symmetry begin at lambda_l / beta.
 """
 
 from __future__ import annotations
@@ -43,7 +28,7 @@ from mfpde.terms import Attention, Exponential, Kernel
 from mfpde.terms.attention_arguments import LARGEST_UNSHIFTED_BETA
 from mfpde.terms.funk_hecke import log_eigenvalues
 from mfpde.theory.curvature import checked_dimension
-from mfpde.theory.ordered_states import SMALLEST_MOMENT, OrderedBranch
+from mfpde.theory.ordered_states import OrderedStates
 
 LARGEST_DIMENSION = 64
 LARGEST_BETA = 100.0
@@ -288,33 +273,15 @@ class Transition(NamedTuple):
 
 def _transition(beta: float, dimension: int, cusp: float, mode: int) -> Transition:
     threshold = float(Exponential(beta).spectrum(dimension, mode)[mode])
-    continuous = Transition(threshold, threshold, np.nan, np.nan, 0.0, np.nan)
     if beta <= cusp:
-        return continuous
-    branch = OrderedBranch(beta, dimension, mode)
-    ordered = branch.ordered(threshold)
-    least = SMALLEST_MOMENT * dimension
-    above, below = branch.down(ordered, lambda state: state.excess > 0, least)
-    if below is None:
-        return continuous._replace(
-            coexistence=threshold, barrier=0.0, moment_at_coexistence=0.0
-        )
-    met = branch.where(lambda state: state.excess, above, below)
-    above, below = branch.down(below, lambda state: state.slope > 0, least)
-    if below is None:
-        return continuous._replace(
-            coexistence=threshold, barrier=0.0, moment_at_coexistence=0.0
-        )
-    fold = branch.where(lambda state: state.slope, above, below)
-    above, below = branch.down(below, lambda state: state.kappa < met.kappa, 0.0)
-    if below is None:
-        raise FloatingPointError(f"beta = {beta:g}: no unstable state at coexistence")
-    unstable = branch.where(lambda state: state.kappa - met.kappa, above, below)
+        return Transition(threshold, threshold, np.nan, np.nan, 0.0, np.nan)
+    states = OrderedStates(beta, dimension, mode)
+    met = states.find_below(states.first, lambda state: state.excess)
+    fold = met and states.find_below(met, lambda state: state.slope)
+    unstable = fold and states.find_below(fold, lambda state: met.kappa - state.kappa)
+    if unstable is None:
+        # The window is narrower than rounding.
+        return Transition(threshold, threshold, threshold, 0.0, 0.0, 0.0)
     return Transition(
-        threshold,
-        fold.kappa,
-        met.kappa,
-        max(unstable.excess, 0.0),
-        fold.moment,
-        met.moment,
+        threshold, fold.kappa, met.kappa, unstable.excess, fold.moment, met.moment
     )
