@@ -13,24 +13,19 @@ along (e, -e).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import newton
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.branches.arclength import (
-    Growth,
-    Problem,
-    StateAt,
-    at_value,
-    unit,
-)
-from mfpde.branches.linearised import DenseLinearised, Direction, Linearised
+from mfpde.branches.arclength import Growth, LostBranchError, Problem, StateAt
+from mfpde.branches.linear_systems import Direction, Linearised
+from mfpde.branches.result import BranchPoint
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.stationary import PolishedAtoms, polish
@@ -38,12 +33,11 @@ from mfpde.stationary.derivatives import FieldDerivatives, field_derivatives
 from mfpde.stationary.rates import linear_rates
 from mfpde.stationary.symmetry import rotation_modes
 
-LONGEST_STEP = 0.2
-LONGEST_POLISH = 0.05
-MOST_SECANTS = 40
-SHORT_OF_MEETING = 0.9
-LEAST_STEP = 1e-6
-ROOT = 1e-15
+LONGEST_STEP, LONGEST_POLISH = 0.2, 0.05
+"""An atom moves at most so much: of the kernel's width in a step, in radians when polished."""
+RATE_ROUNDING = 1e-11
+LEAST_STEP, FARTHEST, ROOT = 1e-6, 1e-2, 1e-15
+"""Smallest first step, largest way and accuracy of a meeting, in units of the span."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,15 +53,19 @@ class AtomicProblem(Problem):
         return np.repeat(self.masses, self.dimension)
 
     def points(self, state: FloatArray) -> FloatArray:
-        """Positions (n, d) of the atoms in a state."""
+        """Return the positions (n, d) of the atoms in a state."""
         return state.reshape(-1, self.dimension)
 
+    def atoms(self, place: StateAt) -> Atoms:
+        """Return the atoms at a place."""
+        return Atoms(self.points(place.state), self.masses)
+
     def field(self, place: StateAt) -> FieldDerivatives:
-        """The gradient of F at the atoms, with its derivatives."""
+        """Return the gradient of F at the atoms, with its derivatives."""
         return _field(self, place)
 
-    def linearised(self, place: StateAt) -> Linearised:
-        """G and its derivative G_x at a place."""
+    def linearise(self, place: StateAt) -> Linearised:
+        """Return G and its derivative G_x at a place."""
         points = self.points(place.state)
         frames = tangent_frames(points)
         field = self.field(place)
@@ -78,34 +76,32 @@ class AtomicProblem(Problem):
         tangential[index, :, index, :] = frames
         across = tangential.reshape(count * size, count * d)
         matrix = field.jacobian.reshape(count * size, count * size) @ across
-        matrix /= scales[:, np.newaxis]
         radial = np.zeros((count, count, d))
         radial[index, index] = points
         modes = rotation_modes(self.at(place.value), points, frames)
-        rows = [matrix, radial.reshape(count, count * d), modes.T @ across]
-        residual = np.zeros(count * size + count + modes.shape[1])
-        residual[: count * size] = field.gradient.ravel() / scales
-        return DenseLinearised(residual, np.concatenate(rows))
+        constraints = [radial.reshape(count, count * d), modes.T @ across]
+        rows = np.concatenate([matrix / scales[:, np.newaxis], *constraints])
+        return Linearised(field.gradient.ravel() / scales, rows)
 
     def residual(self, place: StateAt) -> FloatArray:
-        """The first rows of G, without the constraints."""
+        """Return the tangent components of grad F over the size of their contributions."""
         field = self.field(place)
         scales = field.positive_scales[:, np.newaxis]
         return np.asarray((field.gradient / scales).ravel())
 
-    def moved(self, state: FloatArray, step: FloatArray) -> FloatArray:
-        """State after a step, its points put back on the sphere."""
+    def move(self, state: FloatArray, step: FloatArray) -> FloatArray:
+        """Return the state after a step, its points put back on the sphere."""
         ends = self.points(state + step)
         return np.asarray((ends / np.linalg.norm(ends, axis=1, keepdims=True)).ravel())
 
     def longest(self, place: StateAt, direction: Direction) -> float:
-        """Largest distance along a direction: no atom moves over 0.2 of the kernel's width."""
+        """Return the distance at which an atom has moved .2 of the kernel's width."""
         fastest = np.linalg.norm(self.points(direction.state), axis=1).max()
-        sharpness = self.at(place.value).sharpness
-        return float(LONGEST_STEP / np.sqrt(max(sharpness, 1.0)) / max(fastest, 1e-12))
+        width = 1 / np.sqrt(max(self.at(place.value).sharpness, 1.0))
+        return float(LONGEST_STEP * width / max(fastest, 1e-12))
 
     def rates(self, place: StateAt) -> Growth:
-        """Rates of motions and of splits."""
+        """Return the rates of motions and of splits."""
         points = self.points(place.state)
         equation, field = self.at(place.value), self.field(place)
         modes = rotation_modes(equation, points, tangent_frames(points))
@@ -113,30 +109,26 @@ class AtomicProblem(Problem):
         return Growth(np.sort(found.shifts.real)[::-1], found.splits)
 
     def rounding(self, place: StateAt) -> float:
-        """Size below which the sign of a rate is rounding."""
-        return 1e-11 * float(self.field(place).scales.max())
+        """Return the size below which the sign of a rate is rounding."""
+        return RATE_ROUNDING * float(self.field(place).scales.max())
 
-    def polished(self, place: StateAt) -> PolishedAtoms:
+    def polish(self, place: StateAt) -> PolishedAtoms:
         """Return the state polished by Newton's method, with its stability."""
-        atoms = Atoms(self.points(place.state), self.masses)
-        return polish(
-            self.at(place.value), atoms, max_move=LONGEST_POLISH, merge_within=0.0
+        equation, atoms = self.at(place.value), self.atoms(place)
+        return polish(equation, atoms, max_move=LONGEST_POLISH, merge_within=0.0)
+
+    def describe(self, place: StateAt) -> BranchPoint:
+        """Return the atoms with their energy and largest rates."""
+        rates = self.rates(place)
+        energy = self.at(place.value).energy(self.atoms(place))
+        return BranchPoint(
+            place.value,
+            self.points(place.state),
+            energy=np.nan if energy is None else energy,
+            rate=float(rates.motions.max(initial=-np.inf)),
+            split_rate=float(rates.splits.max()),
+            unstable=self.count_unstable(place),
         )
-
-    def energy(self, place: StateAt) -> float:
-        """Energy E of the atoms; NaN where there is none."""
-        atoms = Atoms(self.points(place.state), self.masses)
-        found = self.at(place.value).energy(atoms)
-        return np.nan if found is None else found
-
-    def passing_pairs(self, start: StateAt, end: StateAt) -> IntArray:
-        """Pairs (k, 2) of atoms that pass one another between two places."""
-        first, last = self.points(start.state), self.points(end.state)
-        i, j = np.triu_indices(len(first), k=1)
-        before, after = first[i] - first[j], last[i] - last[j]
-        turned = np.einsum("pd,pd->p", before, after) < 0
-        near = np.linalg.norm(before, axis=1) < 1.0
-        return np.asarray(np.stack([i, j], axis=1)[turned & near])
 
 
 @lru_cache(maxsize=8)
@@ -145,16 +137,10 @@ def _field(problem: AtomicProblem, place: StateAt) -> FieldDerivatives:
     return field_derivatives(problem.at(place.value), points, problem.masses)
 
 
-class Parting(NamedTuple):
-    """The branch of the halves of atoms: their problem, its start, the direction it takes."""
-
-    problem: AtomicProblem
-    place: StateAt
-    direction: Direction
-
-
-def parting(problem: AtomicProblem, place: StateAt, atoms: list[int]) -> Parting:
-    """Place where the halves of ``atoms`` coincide, and the direction in which they part."""
+def split_atoms(
+    problem: AtomicProblem, place: StateAt, atoms: list[int]
+) -> tuple[AtomicProblem, StateAt, Direction]:
+    """Return the problem of the halves of ``atoms``, where they coincide, and how they part."""
     points = problem.points(place.state)
     frames, own = tangent_frames(points), problem.field(place).own_gradients
     change = np.zeros((len(points) + len(atoms), problem.dimension))
@@ -166,91 +152,70 @@ def parting(problem: AtomicProblem, place: StateAt, atoms: list[int]) -> Parting
     masses = problem.masses.copy()
     masses[atoms] /= 2
     parted = replace(problem, masses=np.concatenate([masses, masses[atoms]]))
-    direction = unit(parted, Direction(change.ravel(), 0.0))
-    return Parting(parted, StateAt(state, place.value), direction)
+    direction = parted.unit(Direction(change.ravel(), 0.0))
+    return parted, StateAt(state, place.value), direction
 
 
 class Meeting(NamedTuple):
-    """A meeting of atoms: the problem with these united, its place, the united atoms (k,).
+    """A meeting of atoms: the problem with these united, its place, and the ``united`` (k,).
 
-    ``number`` counts the atoms that meet.
+    ``number`` counts the atoms that meet; a little before they do they are at the share
+    ``before`` of the step on which they pass one another.
     """
 
     problem: AtomicProblem
     place: StateAt
     united: IntArray
     number: int
+    before: float
 
 
-def meeting(
-    problem: AtomicProblem, pairs: IntArray, *, start: StateAt, end: StateAt
+def find_meeting(
+    problem: AtomicProblem, start: StateAt, end: StateAt
 ) -> Meeting | None:
-    """The meeting of the atoms of ``pairs`` between two places; None if it is not found."""
+    """Return the meeting of the atoms that pass one another between two places.
+
+    None if there are no such atoms.
+
+    Raises
+    ------
+    LostBranchError
+        If Newton's method does not find the meeting.
+    """
+    first, last = problem.points(start.state), problem.points(end.state)
+    i, j = np.triu_indices(len(first), k=1)
+    before, after = first[i] - first[j], last[i] - last[j]
+    widths = np.linalg.norm(before, axis=1)
+    passed = (np.einsum("pd,pd->p", before, after) < 0) & (widths < 1.0)
+    if not passed.any():
+        return None
+    shares = widths / (widths + np.linalg.norm(after, axis=1))
     count = len(problem.masses)
-    links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (count, count))
-    number, labels = connected_components(links, directed=False)
-    masses: FloatArray = np.zeros(number)
-    np.add.at(masses, labels, problem.masses)
-    united = replace(problem, masses=masses)
+    links = coo_array((passed[passed], (i[passed], j[passed])), (count, count))
+    labels = connected_components(links, directed=False)[1]
     sizes = np.bincount(labels)
     merged = np.flatnonzero(sizes > 1)
+    masses = np.zeros(len(sizes))
+    np.add.at(masses, labels, problem.masses)
+    united = replace(problem, masses=masses)
+    sums = np.zeros((len(sizes), problem.dimension))
+    np.add.at(sums, labels, problem.masses[:, np.newaxis] * first)
+    place = StateAt(united.move(sums.ravel(), np.zeros(sums.size)), start.value)
+    change = end.value - start.value
+    change = max(change, LEAST_STEP * problem.span, key=abs)
+    farthest = 1e3 * abs(change) + FARTHEST * problem.span
 
-    def place_of(place: StateAt) -> StateAt:
-        means = np.zeros((number, problem.dimension))
-        points: FloatArray = problem.points(place.state)
-        np.add.at(means, labels, problem.masses[:, np.newaxis] * points)
-        means /= np.linalg.norm(means, axis=1, keepdims=True)
-        return StateAt(means.ravel(), place.value)
-
-    def rate(place: StateAt) -> float:
+    def rate(value: float) -> float:
+        nonlocal place
+        found = united.find_zero(StateAt(place.state, value))
+        if found is None or not abs(value - start.value) <= farthest:
+            raise LostBranchError
+        place = found
         rates = united.rates(place).splits[merged].ravel()
         return float(rates[np.argmin(np.abs(rates))])
 
-    first = place_of(start)
-    found = _secant(united, first, end.value - first.value, rate=rate)
-    if found is None:
-        return None
-    return Meeting(united, found, merged, int(sizes[merged].sum()))
-
-
-def share_before_meeting(
-    problem: AtomicProblem, pairs: IntArray, *, start: StateAt, end: StateAt
-) -> float:
-    """Share of the way between two places that ends a little before atoms pass one another."""
-    first, last = problem.points(start.state), problem.points(end.state)
-    i, j = pairs.T
-    before = np.linalg.norm(first[i] - first[j], axis=1)
-    after = np.linalg.norm(last[i] - last[j], axis=1)
-    return SHORT_OF_MEETING * float((before / (before + after)).min())
-
-
-def _secant(
-    problem: AtomicProblem,
-    start: StateAt,
-    step: float,
-    *,
-    rate: Callable[[StateAt], float],
-) -> StateAt | None:
-    """Zero of ``rate`` on the branch through ``start``, by the secant method."""
-    if abs(step) < LEAST_STEP * problem.span:
-        step = LEAST_STEP * problem.span
-    longest = 1e3 * abs(step) + 1e-2 * problem.span
-
-    def moved_on(place: StateAt, change: float) -> StateAt | None:
-        return at_value(problem, StateAt(place.state, place.value + change))
-
-    here = at_value(problem, start)
-    there = None if here is None else moved_on(here, step)
-    for _ in range(MOST_SECANTS):
-        if here is None or there is None:
-            return None
-        first, second = rate(here), rate(there)
-        if second == first:
-            return there
-        change = -second * (there.value - here.value) / (second - first)
-        if not abs(there.value + change - start.value) <= longest:
-            return None
-        here, there = there, moved_on(there, change)
-        if abs(change) <= ROOT * max(abs(here.value), problem.span):
-            return there
-    return there
+    end_value, least = start.value + change, ROOT * problem.span
+    value = newton(rate, start.value, x1=end_value, tol=least, rtol=ROOT, disp=False)
+    rate(float(value))
+    share = float(shares[passed].min())
+    return Meeting(united, place, merged, int(sizes[merged].sum()), share)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
 from mfpde.branches.arclength import Problem, StateAt
 from mfpde.branches.atomic import Meeting
+from mfpde.branches.events import Crossing
 from mfpde.branches.result import BranchEvent, BranchPoint, StationaryState
-from mfpde.branches.segment import Crossing
 
 
 @dataclass(eq=False)
@@ -28,90 +27,63 @@ class BranchRecord:
     def add_state(self, problem: Problem, place: StateAt) -> None:
         """Keep the state at a value asked for, polished."""
         self.values.append(place.value)
-        self.states.append(problem.polished(place))
-        self.add_point(problem, place)
+        self.states.append(problem.polish(place))
+        self.add_point(problem.describe(place))
 
     def add_crossing(
         self, problem: Problem, crossing: Crossing, *, is_switch: bool = False
     ) -> None:
         """Keep an event at which the atoms stay the same."""
-        place, kind = crossing.place, crossing.kind
-        points = problem.drawn(place).points
-        self.events.append(
-            BranchEvent(
-                kind=kind,
-                value=place.value,
-                points=points if crossing.atom is None else points[[crossing.atom]],
-                unstable_before=crossing.before,
-                unstable_after=crossing.after,
-                index=len(self.states),
-                is_switch=is_switch,
-                dimension=crossing.dimension(problem),
-            )
+        point = problem.describe(crossing.place)
+        if crossing.kind != "split":
+            # A split changes no motion of whole atoms.
+            point = point._replace(unstable=crossing.after)
+        atom = slice(None) if crossing.atom is None else [crossing.atom]
+        event = BranchEvent(
+            kind=crossing.kind,
+            value=point.value,
+            points=point.points[atom],
+            unstable_before=crossing.before,
+            unstable_after=crossing.after,
+            is_switch=is_switch,
+            dimension=crossing.dimension(problem),
         )
-        # A split changes no motion of whole atoms.
-        unstable = None if kind == "split" else crossing.after
-        number = len(self.events) - 1
-        self.add_point(problem, place, unstable=unstable, event=number)
-
-    def unite(self, found: Meeting) -> None:
-        """Begin a part with the united atoms, at the end of the part of the atoms that meet.
-
-        That part ends where they meet, with the number of atoms before they do.
-        """
-        last = self.path[-1]
-        if len(last.points) <= len(found.problem.masses):
-            return
-        united: FloatArray = found.problem.points(found.place.state)
-        nearest = np.argmax(last.points @ united.T, axis=1)
-        self.path.append(
-            last._replace(
-                value=found.place.value,
-                points=united[nearest],
-                rate=np.nan,
-                split_rate=np.nan,
-                event=None,
-            )
-        )
-        self.part += 1
+        self._add_event(point, event)
 
     def add_meeting(self, found: Meeting) -> None:
-        """Keep the event at which atoms meet."""
-        self.unite(found)
-        points = found.problem.points(found.place.state)[found.united]
-        self.events.append(
-            BranchEvent(
-                kind="merge",
-                value=found.place.value,
-                points=points,
-                unstable_before=found.number,
-                unstable_after=len(found.united),
-                index=len(self.states),
-            )
+        """Keep the event at which atoms meet, and begin a part with the united ones.
+
+        The part before it ends where they meet, with the number of atoms before they do.
+        """
+        point, last = found.problem.describe(found.place), self.path[-1]
+        nearest = np.argmax(last.points @ point.points.T, axis=1)
+        end = last._replace(value=point.value, points=point.points[nearest], event=None)
+        self.path.append(end._replace(rate=np.nan, split_rate=np.nan))
+        self.part += 1
+        event = BranchEvent(
+            kind="merge",
+            value=point.value,
+            points=point.points[found.united],
+            unstable_before=found.number,
+            unstable_after=len(found.united),
         )
-        self.add_point(found.problem, found.place, event=len(self.events) - 1)
+        self._add_event(point, event)
         self.is_beginning = True
 
     def begin_part(self, problem: Problem, place: StateAt) -> None:
         """Begin a part with the branch to which the walk switches."""
         self.part += 1
-        self.add_point(problem, place)
+        self.add_point(problem.describe(place))
         self.is_beginning = True
 
-    def add_point(
-        self,
-        problem: Problem,
-        place: StateAt,
-        *,
-        unstable: int | None = None,
-        event: int | None = None,
-    ) -> None:
-        """Keep a point of the walk; ``unstable`` is the count of directions if it is known."""
-        point = problem.drawn(place)._replace(part=self.part, event=event)
-        if unstable is not None:
-            point = point._replace(unstable=unstable)
+    def add_point(self, point: BranchPoint) -> None:
+        """Keep a point of the walk."""
         if self.is_beginning:
             # Where a branch begins rates are zero: what is unstable shows a step later.
             self.path[-1] = self.path[-1]._replace(unstable=point.unstable)
             self.is_beginning = False
-        self.path.append(point)
+        self.path.append(point._replace(part=self.part))
+
+    def _add_event(self, point: BranchPoint, event: BranchEvent) -> None:
+        self.events.append(replace(event, index=len(self.states)))
+        self.add_point(point._replace(event=len(self.events) - 1))

@@ -60,7 +60,7 @@ class BranchEvent:
     points: FloatArray
     unstable_before: int
     unstable_after: int
-    index: int
+    index: int = 0
     is_switch: bool = False
     dimension: int = 1
 
@@ -118,13 +118,13 @@ class BranchPoint(NamedTuple):
 
     value: float
     points: FloatArray
-    order: float
-    energy: float
     rate: float
-    split_rate: float
     unstable: int
-    part: int
-    event: int | None
+    order: float = np.nan
+    energy: float = np.nan
+    split_rate: float = np.nan
+    part: int = 0
+    event: int | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

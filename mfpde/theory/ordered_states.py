@@ -11,7 +11,10 @@ fixed h the a_l are the zero of
 
     G(a) = kappa a - w M(a),   kappa = w . M(a) / h,   dM / da = Cov(P),
 
-by Newton's method, and da / dh follows from the same matrix.  (Derived here.)
+by Newton's method, and da / dh follows from the same matrix.  From the most concentrated state
+down coexistence is where Phi - Phi(uniform) vanishes, the fold where d kappa / dh = 0, and the
+unstable state where kappa is that of coexistence again.  No kappa is ever bracketed, so that the
+smallest windows are found.  (Derived here.)
 """
 
 from __future__ import annotations
@@ -77,6 +80,20 @@ class OrderedStates:
         self.lowest = LOWEST * dimension
         self.first = self._find_first(HIGHEST * dimension)
         self.known = [self.first]
+
+    def find_window(self) -> tuple[OrderedState, OrderedState, OrderedState] | None:
+        """Return the states at coexistence and at the fold, and the unstable one at coexistence.
+
+        None if the three are closer to the uniform state than rounding can tell.
+        """
+        met = self.find_below(self.first, lambda state: state.excess)
+        if met is None:
+            return None
+        fold = self.find_below(met, lambda state: state.slope)
+        if fold is None:
+            return None
+        unstable = self.find_below(fold, lambda state: met.kappa - state.kappa)
+        return None if unstable is None else (met, fold, unstable)
 
     def find_below(
         self, above: OrderedState, function: Callable[[OrderedState], float]

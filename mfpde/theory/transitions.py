@@ -7,10 +7,7 @@ discontinuous: at the coexistence kappa_c both states have the same free energy
 Phi = kappa int rho log rho - E, and between them lies a barrier, the free energy of the unstable
 ordered state.
 
-On the branch of ordered states, from the most concentrated down, coexistence is where
-Phi - Phi(uniform) vanishes, the fold where d kappa / dh = 0, and the unstable state where kappa
-is kappa_c again.  No kappa is ever bracketed, so that the smallest windows are found.  On the
-circle the states of l-fold symmetry begin at lambda_l / beta.
+On the circle the states of l-fold symmetry begin at lambda_l / beta.
 """
 
 from __future__ import annotations
@@ -276,12 +273,10 @@ def _transition(beta: float, dimension: int, cusp: float, mode: int) -> Transiti
     if beta <= cusp:
         return Transition(threshold, threshold, np.nan, np.nan, 0.0, np.nan)
     states = OrderedStates(beta, dimension, mode)
-    met = states.find_below(states.first, lambda state: state.excess)
-    fold = met and states.find_below(met, lambda state: state.slope)
-    unstable = fold and states.find_below(fold, lambda state: met.kappa - state.kappa)
-    if unstable is None:
-        # The window is narrower than rounding.
+    window = states.find_window()
+    if window is None:
         return Transition(threshold, threshold, threshold, 0.0, 0.0, 0.0)
+    met, fold, unstable = window
     return Transition(
         threshold, fold.kappa, met.kappa, unstable.excess, fold.moment, met.moment
     )
