@@ -10,7 +10,7 @@ from random_points import random_points
 from scipy.special import expit, spence
 
 import mfpde
-from mfpde.stationary.external_bounds import external_bounds
+from mfpde.stationary.convex_energy import convex_energy
 from mfpde.terms.activations import Activation, ActivationBounds, Strip
 
 SHIFTED = Activation(
@@ -106,7 +106,7 @@ def test_second_derivatives_stay_within_the_constant(activation):
                 mfpde.Perceptron(direction, [weight], activation, biases=[bias]),
                 direction="descent",
             )
-            bounds = external_bounds(equation, 2)
+            bounds = convex_energy(equation, 2, "a test").external
             second = np.diff(bounds.values(circle), 2) / angles[1] ** 2
             assert second.min() >= -bounds.curvature * (1 + 1e-5) - 1e-5
 

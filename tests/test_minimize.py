@@ -12,11 +12,11 @@ from scipy.special import ive
 
 import mfpde
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
-from mfpde.stationary.bounded_fields import AtomicField
-from mfpde.stationary.branch_and_bound import floor_of
-from mfpde.stationary.external_bounds import polynomial_error
-from mfpde.stationary.meridian_field import flat_floor
-from mfpde.stationary.taylor_bounds import largest_fall
+from mfpde.stationary.branch_and_bound import floor_of, largest_fall
+from mfpde.stationary.convex_energy import convex_energy
+from mfpde.stationary.flat_fields import flat_bounds, polynomial_error
+from mfpde.stationary.ridge_fields import NeuronRidges
+from mfpde.terms import PointMasses
 from mfpde.theory import eigenvalues
 from validation.references.ring import ring_angle
 
@@ -34,6 +34,12 @@ def random_equation(beta, dimension, scale, *, seed=0, activation="relu"):
         2 * dimension, dimension, seed=seed, scale=scale, activation=activation
     )
     return descent(beta, perceptron)
+
+
+def field_of(equation, points, masses):
+    """The first variation F of atoms."""
+    energy = convex_energy(equation, points.shape[1], "a test")
+    return energy.first_variation(PointMasses(points, masses))
 
 
 def one_neuron(weight, dimension=2, beta=LADDER_BETA):
@@ -139,7 +145,7 @@ def test_a_third_atom_appears_where_the_middle_comes_down_to_the_level(beta):
         assert len(found.atoms) == 2
         middle = found.atoms.points.mean(axis=0, keepdims=True)
         middle /= np.linalg.norm(middle)
-        values = AtomicField(equation, found.atoms.points, found.atoms.masses).values
+        values = field_of(equation, found.atoms.points, found.atoms.masses).values
         return float(values(middle)[0] - values(found.atoms.points).mean())
 
     exact = np.exp(-beta * brentq(excess_of, 0.3 / beta, 3 / beta, xtol=1e-15))
@@ -300,7 +306,7 @@ def test_the_floor_agrees_with_brute_force(seed, beta, *, activation, dimension)
     )
     equation = descent(beta, neurons)
     masses = generator.random(5)
-    field = AtomicField(
+    field = field_of(
         equation, random_points(5, dimension, seed + 1), masses / masses.sum()
     )
     tried = field.values(random_points(30_000, dimension, seed + 2))
@@ -347,7 +353,7 @@ def test_what_is_beyond_the_second_order_is_within_its_bound(
     )
     equation = descent(beta, neurons)
     masses = generator.random(5)
-    field = AtomicField(
+    field = field_of(
         equation, random_points(5, dimension, seed + 1), masses / masses.sum()
     )
     points = random_points(40, dimension, seed + 2)
@@ -362,22 +368,19 @@ def test_what_is_beyond_the_second_order_is_within_its_bound(
         ends = field.values(geodesic_moves(points, frames, t * headings))
         beyond = ends - found.values - slopes * t - bends * t**2 / 2
         assert (beyond >= -field.bend * t**3 / 6 - 1e-13).all()
-        fall = largest_fall(found, radii, curvature=field.curvature, bend=field.bend)
+        fall = largest_fall(field, found, radii)
         assert (ends >= found.values - fall - 1e-13).all()
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
 @pytest.mark.parametrize("activation", ["gelu", "tanh", "silu"])
 def test_no_value_is_below_the_floor_of_a_grid(activation, dimension):
-    """The finer grid's is closer: a tenth of the range of F, where the coarse one's is all."""
     neurons = mfpde.Perceptron.random(3, dimension, seed=4, activation=activation)
     masses = np.full(5, 0.2)
-    field = AtomicField(descent(3.0, neurons), random_points(5, dimension, 1), masses)
+    field = field_of(descent(3.0, neurons), random_points(5, dimension, 1), masses)
     values = field.values(random_points(40_000, dimension, 2))
     level = float(values.mean())
-    coarse, fine = flat_floor(field, level), flat_floor(field, level, is_fine=True)
-    assert coarse <= fine <= values.min()
-    assert values.min() - fine < 0.1 * np.ptp(values)
+    assert level - 3 * np.ptp(values) <= flat_bounds(field, level).floor <= values.min()
 
 
 @pytest.mark.parametrize("activation", ["gelu", "tanh"])
@@ -392,7 +395,7 @@ def test_polynomials_are_as_close_as_claimed(activation):
             nodes, at_nodes, degree, domain=[-1, 1]
         )
         error = np.abs(fitted(x) - values).max()
-        assert error <= polynomial_error(neuron, degree) + 1e-14
+        assert error <= polynomial_error(NeuronRidges(neuron), degree) + 1e-14
 
 
 @pytest.mark.parametrize("geometry", [CIRCLE, SPHERE])
@@ -403,7 +406,7 @@ def test_a_density_has_the_certificate_of_its_point_masses(geometry):
     points = geometry.points.reshape(-1, geometry.dimension)
     held = mfpde.Atoms(points, density.masses.ravel())
     assert spectral.energy == pytest.approx(equation.energy(held), abs=1e-13)
-    field = AtomicField(equation, held.points, held.masses)
+    field = field_of(equation, held.points, held.masses)
     tried = field.values(random_points(1000, geometry.dimension, 0))
     assert spectral.floor <= tried.min() + 1e-12
     assert spectral.floor >= tried.min() - 2e-2 * spectral.gap - 2e-2

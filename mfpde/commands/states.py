@@ -37,13 +37,14 @@ def minimize(
 
     Example: mfpde minimize run.toml --figure minimum.pdf
     """
-    from mfpde.stationary.certification import energy_scale
+    from mfpde.stationary.convex_energy import convex_energy
 
     settings = mfpde.settings.read_settings(config, changes)
     equation, grid = settings.single_equation(), settings.geometry
     found = mfpde.minimize(equation, grid, tolerance=tolerance)  # type: ignore[arg-type]
     answer(found, figure, "plot_certificate")
-    is_reached = found.gap <= tolerance * energy_scale(equation)
+    scale = convex_energy(equation, grid.dimension, "minimize").scale
+    is_reached = found.gap <= tolerance * scale
     return DONE if is_reached else NUMERICAL_FAILURE
 
 

@@ -1,14 +1,17 @@
 r"""A certified bound of how far a measure's energy is above the smallest one possible.
 
-E[mu] = (1/2 beta) iint K dmu dmu + int V dmu is convex in mu (all eigenvalues of K are
-positive; those of another kernel are checked), so that for every nu of the same mass m
+E is convex in mu (``convex_energy.py``), so that for every nu of the same mass m
 
     E[nu] >= E[mu] + int F d(nu - mu) >= E[mu] - gap,   gap = int F dmu - m min F,
 
 with F = A[mu] + V.  min F is bounded below over the whole sphere: ``branch_and_bound.py``
-and, for nearly constant F, ``meridian_field.py``.  Rounding of values, gradients, Hessians and
+and, for nearly constant F, ``flat_fields.py``.  Rounding of values, gradients, Hessians and
 energies is bounded a priori, to first order in the unit roundoff, and added
-(``bounded_fields.py``); there is no interval arithmetic.
+(``ridge_fields.py``); there is no interval arithmetic.
+
+A density stands for the point masses of its cells.  For A[mu] these are replaced by fewer
+points of any sign, with the same moments up to the degree L that the kernel has: the rest of
+the kernel, a part r of it, changes A[mu] by at most r (m + the sum of the new |masses|).
 """
 
 from __future__ import annotations
@@ -22,17 +25,16 @@ from mfpde.arrays import FloatArray, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
 from mfpde.notebook import Printed
-from mfpde.stationary.bounded_fields import AtomicField, BandLimitedField
-from mfpde.stationary.branch_and_bound import Floor, floor_of
-from mfpde.stationary.external_bounds import activation_bounds
-from mfpde.stationary.meridian_field import MeridianField, flat_floor
-from mfpde.terms import Attention, PointMasses
+from mfpde.stationary.branch_and_bound import BUDGET, floor_of
+from mfpde.stationary.convex_energy import ConvexEnergy, check_descent, convex_energy
+from mfpde.stationary.flat_fields import flat_bounds
+from mfpde.stationary.ridge_fields import ROUNDOFF, RidgeField
+from mfpde.terms import PointMasses
 
 TOLERANCE = 1e-12
-NO_EIGENVALUE = 1e-13
-"""Eigenvalues this small, in units of the largest, have no sign."""
-AnyField = AtomicField | BandLimitedField | MeridianField
 SLACK_SHARE = 0.2
+ALLOWED_SHARE = 0.9
+HOPELESS = 1e6
 LARGEST_DIMENSION = 4
 
 
@@ -59,8 +61,8 @@ class Certificate(Printed):
     evaluations
         Cells that the search looked at.
     is_tight
-        Whether the bound of F is as close to its minimum as was wanted; if not, the gap
-        holds but is larger than it need be.
+        Whether the bound of F is as close to its minimum, or to its mean, as was wanted; if
+        not, the gap holds but is larger than it need be.
     """
 
     energy: float
@@ -84,11 +86,23 @@ class Certificate(Printed):
         return f"energy {self.energy:.12g}, at most {self.gap:.2e} above the minimum{loose}"
 
 
-class Levels(NamedTuple):
-    """The energy of a measure, and the mean of F over it."""
+class CertifiedState(NamedTuple):
+    """A measure of ``mass`` as a certificate needs it.
 
+    Its first variation F is the ``field``; ``energy`` and ``mean`` are E and int F dmu / mass,
+    sums that are rounded ``roundings`` times.
+    """
+
+    field: RidgeField
     energy: float
-    mean_field: float
+    mean: float
+    mass: float
+    roundings: float
+
+    @property
+    def mean_rounding(self) -> float:
+        """Bound of the rounding of the mean of F, beside that of its values."""
+        return 2 * ROUNDOFF * self.roundings * self.field.size
 
 
 def certificate(
@@ -96,15 +110,14 @@ def certificate(
 ) -> Certificate:
     """Bound E[mu] - E*, with a proof, for any measure on S^1, S^2 (atoms: S^3 too).
 
-    A density stands for its cells' masses at their centres: its energy and its F are
-    those of these point masses, evaluated as a band-limited field (exact but for the
-    degrees of K that are left out, which are bounded and counted as rounding).  The widths
-    of atoms count as they act: by their clouds.
+    A density stands for its cells' masses at their centres.  The widths of atoms count as they
+    act: by their clouds.
 
     Parameters
     ----------
     equation
-        Descent with unnormalised attention, or any kernel with ``bounds`` and no negative
+        Descent with unnormalised attention, its heads with a symmetric positive
+        semidefinite D and V = a D, a >= 0, or any kernel with ``bounds`` and no negative
         eigenvalue, perceptrons with scalar weights and activations with bounds, no
         diffusion.
     measure
@@ -118,194 +131,102 @@ def certificate(
     ------
     ValueError
         For ascent, softmax, diffusion, vector weights, a :class:`Potential`, a kernel or
-        an activation without bounds, a kernel with a negative eigenvalue (E is not convex
-        then), no attention, a zonal grid or a dimension above 4.
+        an activation without bounds, a kernel with a negative eigenvalue or a head with an
+        indefinite D (E is not convex then), no attention, a zonal grid or a dimension above 4.
     """
     check_descent(equation, "certificate")
-    check_convex(equation, measure.dimension, "certificate")
+    energy = convex_energy(equation, measure.dimension, "certificate")
     tolerance = real_number("tolerance", tolerance, above=0.0)
-    field, energy, mean = _parts(equation, measure)
-    return bounded_gap(field, Levels(energy, mean), tolerance * energy_scale(equation))
-
-
-def bounded_gap(field: AnyField, known: Levels, tolerance: float) -> Certificate:
-    """Certificate from the field F, the ``known`` levels and the tolerance of F."""
-    return _of_floor(field, known, _floor(field, known.mean_field, tolerance))
-
-
-def hasty_gap(
-    field: AtomicField | MeridianField, known: Levels, tolerance: float
-) -> tuple[Certificate, FloatArray]:
-    """Certificate of a search that stops once the gap is above the tolerance, and low points.
-
-    At the low points (k, d) F is below its mean by more than half the tolerance.
-    """
-    floor = _floor(field, known.mean_field, tolerance, enough=tolerance / 2)
-    return _of_floor(field, known, floor), floor.low
-
-
-def _of_floor(field: AnyField, known: Levels, floor: Floor) -> Certificate:
-    energy, mean = known
-    mass = (
-        field.mass if isinstance(field, BandLimitedField) else float(field.masses.sum())
-    )
-    gap = mass * (mean - floor.bound + 2 * field.rounding + field.mean_rounding)
-    return Certificate(
-        energy=energy,
-        gap=float(gap),
-        mean_field=mean,
-        floor=floor.bound,
-        smallest=floor.smallest,
-        point=floor.point,
-        rounding=field.rounding,
-        energy_rounding=mass * (field.rounding + field.mean_rounding),
-        evaluations=floor.evaluations,
-        is_tight=floor.is_tight,
-    )
-
-
-def flat_gap(field: BandLimitedField, known: Levels, *, most: float) -> Certificate:
-    """Certificate of a measure whose F is nearly constant, without a search.
-
-    The gap is inf if F is further than ``most`` from its mean anywhere.
-    """
-    bound = flat_floor(field, known.mean_field, most=most)
-    point = np.eye(1, field.dimension)
-    floor = Floor(bound, known.mean_field, point[0], True, 0, point[:0])
-    return _of_floor(field, known, floor)
-
-
-def energy_scale(equation: MeanFieldEquation) -> float:
-    """Scale that energies are compared with.
-
-    The largest of 1, max |W'| of the kernels (e^beta if unshifted), and a hundredth of
-    sum |w_j| (|a_j| + |b_j|)^2, where rounding of V alone comes near 1e-12.
-    """
-    amplitude = sum(term.strength for term in equation.zonal_terms)
-    strength = 0.0
-    for layer in equation.perceptron_parts:
-        reach = np.linalg.norm(layer.directions, axis=1) + np.abs(layer.biases)
-        strength += float(np.abs(layer.weights) @ reach**2)
-    return max(1.0, amplitude, strength / 100)
-
-
-def check_descent(equation: MeanFieldEquation, name: str) -> None:
-    """Raise ``ValueError`` unless E is convex and the flow descends it."""
-    reason = ""
-    if equation.direction != "descent":
-        reason = "direction = 'ascent': E is convex, which bounds its minimum only"
-    elif equation.has_softmax:
-        reason = "softmax attention is no gradient of E beside other terms"
-    elif not equation.interactions:
-        reason = "without attention E is not strictly convex; see maximize"
-    elif equation.diffusion > 0:
-        reason = f"diffusion = {equation.diffusion:g}: E alone is not what decreases"
-    if reason:
-        raise ValueError(f"{name} is for unnormalised descent; {reason}")
-    check_bounded(equation, name)
-
-
-def check_convex(equation: MeanFieldEquation, dimension: int, name: str) -> None:
-    """Raise ``ValueError`` unless E is convex: no eigenvalue from degree 1 on is negative.
-
-    Those of attention are positive; those of other kernels are computed, to rounding.
-    """
-    terms = equation.zonal_terms
-    if all(isinstance(term, Attention) for term in terms):
-        return
-    degree = max(term.zonal_kernel.band_limit(dimension) for term in terms)
-    spectrum = sum(
-        (t.amplitude * t.zonal_kernel.spectrum(dimension, degree) for t in terms),
-        np.zeros(degree + 1),
-    )
-    lowest = 1 + int(np.argmin(spectrum[1:]))
-    if spectrum[lowest] < -NO_EIGENVALUE * np.abs(spectrum).max():
-        raise ValueError(
-            f"{name} needs a convex energy: the kernel's eigenvalue of degree {lowest} on "
-            f"S^{dimension - 1} is {spectrum[lowest]:.4g}, below 0, and a local minimum of E "
-            "need not be the global one; polish finds stationary atoms"
-        )
-
-
-def check_bounded(equation: MeanFieldEquation, name: str) -> None:
-    """Raise ``ValueError`` unless all terms have bounded second derivatives."""
-    for interaction in equation.interactions:
-        if not interaction.has_energy:
-            raise ValueError(
-                f"{name} needs an energy, and {interaction!r} has none: value is no "
-                "multiple of bilinear, or bilinear is not symmetric"
-            )
-        if interaction.bounds is None:
-            raise ValueError(
-                f"{name} needs bounds of the kernel's derivatives, which "
-                f"{interaction!r} does not give"
-            )
-    for term in equation.externals:
-        if term.layer is None:
-            raise ValueError(
-                f"{name} needs bounds of V's second derivatives, which a Potential does "
-                "not give; use perceptrons"
-            )
-        if not term.is_gradient:
-            raise ValueError(f"{name} needs an energy: vector weights have none")
-        activation_bounds(term.layer)
-
-
-def _floor(
-    field: AnyField, mean: float, tolerance: float, enough: float = np.inf
-) -> Floor:
-    """The floor of F from a search, which ends ``enough`` below the mean, or as F is flat."""
-    bound = -np.inf
-    if isinstance(field, BandLimitedField):
-        bound = flat_floor(field, mean)
-        if mean - bound <= tolerance:
-            point = np.eye(1, field.dimension)
-            return Floor(bound, mean, point[0], True, 0, point[:0])
-    found = floor_of(field, SLACK_SHARE * tolerance, level=mean, enough=enough)
-    if isinstance(field, AtomicField) and not found.is_tight and not len(found.low):
-        bound = flat_floor(field, mean, is_fine=True)
-    return found if found.bound > bound else replace(found, bound=bound)
-
-
-def _parts(
-    equation: MeanFieldEquation, measure: AnyMeasure
-) -> tuple[AtomicField | BandLimitedField, float, float]:
-    """Field, energy and mean of F of a measure."""
-    energy = equation.energy(measure)
-    assert energy is not None
     if isinstance(measure, Atoms):
         if len(measure) == 0 or measure.dimension > LARGEST_DIMENSION:
             raise ValueError(
                 f"measure: {len(measure)} atoms in dimension {measure.dimension}; a "
                 f"certificate is for at least one atom in dimension 2 to {LARGEST_DIMENSION}"
             )
-        for term in equation.externals:
-            term.check_dimension(measure.dimension)
         acting = measure.as_clouds()
-        atoms = AtomicField(equation, acting.points, acting.masses)
-        mean = float(acting.masses @ atoms.values(acting.points)) / acting.total_mass
-        return atoms, energy, mean
-    whole = as_measure(measure)
-    if whole.geometry.axis is not None:
+        state = state_of_atoms(energy, PointMasses(acting.points, acting.masses))
+    else:
+        state = state_on_grid(equation, energy, as_measure(measure))
+    return certify(state, tolerance * energy.scale)[0]
+
+
+def state_of_atoms(energy: ConvexEnergy, atoms: PointMasses) -> CertifiedState:
+    """The state of point masses, by direct sums."""
+    field = energy.first_variation(atoms)
+    total = float(atoms.masses @ field.values(atoms.points))
+    pairs = float(
+        atoms.masses @ energy.matrix(atoms.points, atoms.points) @ atoms.masses
+    )
+    mass = float(atoms.masses.sum())
+    return CertifiedState(
+        field, total - pairs / 2, total / mass, mass, len(atoms.masses) + 2
+    )
+
+
+def state_on_grid(
+    equation: MeanFieldEquation, energy: ConvexEnergy, whole: Measure
+) -> CertifiedState:
+    """The state of a density with atoms on a circle or a sphere."""
+    geometry, mass = whole.geometry, whole.total_mass
+    if geometry.axis is not None:
         raise ValueError(
-            f"measure: a density on {whole.geometry!r}; a certificate is for densities on a "
+            f"measure: a density on {geometry!r}; a certificate is for densities on a "
             "Circle or a Sphere, or for Atoms"
         )
-    return spectral_parts(equation, whole)
-
-
-def spectral_parts(
-    equation: MeanFieldEquation, whole: Measure
-) -> tuple[BandLimitedField, float, float]:
-    """Field, energy and mean of F of a density with atoms on a circle or a sphere."""
-    grid = equation.on(whole.geometry)
-    acting = whole.atoms.as_clouds()
-    masses = whole.density.masses
+    grid, acting = equation.on(geometry), whole.atoms.as_clouds()
     atoms = PointMasses(acting.points, acting.masses)
-    moments = grid.moments(masses, atoms)
-    field = BandLimitedField(equation, whole.geometry, moments, whole.total_mass)
-    mean = float((masses * grid.first_variation(moments)).sum())
-    if len(acting):
-        mean += float(acting.masses @ field.values(acting.points))
-    energy = grid.energy(masses, atoms, moments)
-    return field, energy, mean / whole.total_mass
+    small = geometry.with_degree(grid.degree)
+    moments = grid.moments(whole.density.masses, atoms)
+    masses = (small.synthesis(moments) * small.areas / small.areas.sum()).ravel()
+    rest = (mass + float(np.abs(masses).sum())) * energy.kernel_remainder(grid.degree)
+    fewer = PointMasses(small.points.reshape(len(masses), -1), masses)
+    field = energy.first_variation(fewer, mass=mass, rest=rest)
+    cells = geometry.points.reshape(-1, geometry.dimension)
+    outside = float(whole.density.masses.ravel() @ energy.external.values(cells))
+    outside += float(acting.masses @ energy.external.values(acting.points))
+    found = grid.energy(whole.density.masses, atoms, moments)
+    mean = (2 * found - outside) / mass
+    # Sums over cells are pairwise.
+    roundings = 26 + np.log2(len(cells)) + len(acting)
+    return CertifiedState(field, found, mean, mass, roundings)
+
+
+def certify(
+    state: CertifiedState,
+    tolerance: float,
+    *,
+    enough: float = np.inf,
+    budget: int = BUDGET,
+) -> tuple[Certificate, FloatArray]:
+    """Certificate of a measure with a gap of ``tolerance``, if possible; low points of F.
+
+    The search stops once a value of F is met that is ``enough`` below the mean: those are the
+    low points (k, d).  Its ``budget`` may be 0: then the gap is small only where F is flat.
+    """
+    field, mean = state.field, state.mean
+    rounding = 2 * field.rounding + state.mean_rounding
+    allowed = max(0.0, ALLOWED_SHARE * tolerance - rounding)
+    flat = flat_bounds(field, mean, most=HOPELESS * tolerance)
+    is_flat = mean - flat.floor <= allowed
+    floor = floor_of(
+        replace(field, known=flat[1:]),
+        SLACK_SHARE * tolerance,
+        level=mean,
+        allowed=allowed,
+        enough=enough,
+        budget=0 if is_flat else budget,
+    )
+    bound = max(floor.bound, flat.floor)
+    found = Certificate(
+        energy=state.energy,
+        gap=float(state.mass * (mean - bound + rounding)),
+        mean_field=mean,
+        floor=bound,
+        smallest=floor.smallest,
+        point=floor.point,
+        rounding=field.rounding,
+        energy_rounding=state.mass * (field.rounding + state.mean_rounding),
+        evaluations=floor.evaluations,
+        is_tight=floor.is_tight or is_flat,
+    )
+    return found, floor.low

@@ -28,9 +28,9 @@ from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.notebook import Printed
 from mfpde.stationary.arrangement import cells_of
-from mfpde.stationary.certification import check_bounded
-from mfpde.stationary.external_bounds import external_bounds
+from mfpde.stationary.convex_energy import check_bounded
 from mfpde.stationary.potential_search import potential_of, search_maximum
+from mfpde.stationary.ridge_fields import neuron_field
 from mfpde.terms import Perceptron
 
 TOLERANCE = 1e-12
@@ -116,13 +116,13 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
     """
     terms = _checked(equation)
     tolerance = real_number("tolerance", tolerance, above=0.0)
-    external = external_bounds(equation, terms[0].dimension)
+    dimension = terms[0].dimension
     if all(t.activation.name == "relu" and not t.biases.any() for t in terms):
         points, sizes = _maximise_in_cells(terms)
         potential = float(potential_of(terms, points).max())
-        gap, method = 2 * external.rounding, "cells"
+        gap, method = 2 * neuron_field(terms, dimension).rounding, "cells"
     else:
-        points, sizes, potential, gap = search_maximum(external, tolerance)
+        points, sizes, potential, gap = search_maximum(terms, dimension, tolerance)
         method = "search"
     peak = sum(a.energy_amplitude / (2 * a.beta or 2.0) for a in equation.attentions)
     return Maximum(equation, points, sizes, potential, peak + potential, gap, method)

@@ -1,17 +1,8 @@
 r"""The measure of least energy in descent, with a certified duality gap.
 
 E[mu] = (1/2 beta) iint K dmu dmu + int V dmu is strictly convex for beta > 0, so that the
-minimiser over all probability measures is unique (paper, Proposition 3.7).
-
-The minimiser of E where it is a smooth density.
-
-F is constant iff rho = 1 - sum_{l >= 1} V_l / kappa_l (times the uniform probability), V_l the
-harmonics of V and kappa_l the eigenvalues of K / beta (paper, Lemma 5.1, eq. 5.1): the
-minimiser, if this is a density.  The kappa_l fall faster than any power, so that the sum is
-cut at the last degree to which it can be taken with rho >= 0.  The part of V beyond that degree
-is left in F, and the certificate bounds its effect.
-
-The result of ``minimize``: the minimiser, its kind, and its certificate.
+minimiser over all probability measures is unique (paper, Proposition 3.7); with a head whose D is
+singular it is convex, and one of the minimisers is found.
 """
 
 from __future__ import annotations
@@ -20,71 +11,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, real_number
+from mfpde.arrays import real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Atoms, Density, as_measure
 from mfpde.notebook import Printed
-from mfpde.stationary.atomic_minimizer import atomic_minimum
+from mfpde.stationary.atomic_minimizer import AtomicPieces
 from mfpde.stationary.certification import (
     TOLERANCE,
     Certificate,
-    Levels,
-    check_convex,
-    check_descent,
-    energy_scale,
-    flat_gap,
-    spectral_parts,
+    certify,
+    state_on_grid,
 )
-from mfpde.stationary.external_bounds import external_bounds, polynomial_error
+from mfpde.stationary.convex_energy import ConvexEnergy, check_descent, convex_energy
 from mfpde.stationary.ring_minimizer import (
     AxialRings,
+    RingPieces,
     common_axis,
-    ring_counts,
-    ring_minimum,
+    energy_of_rings,
+    ring_count,
 )
-from mfpde.stationary.sliding import LARGEST_CONDITION
-from mfpde.terms import Attention
-
-LARGEST_REMAINDER = 1e-9
-CHECKED_DEGREE = 80
-LEAST_EIGENVALUE = 1e-15
-ROUNDING = 2e-15
-
-
-def smooth_candidate(equation: MeanFieldEquation, geometry: Geometry) -> Density | None:
-    """Density of mass 1 whose F is as nearly constant as possible; None if V has kinks."""
-    external = external_bounds(equation, geometry.dimension)
-    rests = [polynomial_error(term, CHECKED_DEGREE) for term in external.terms]
-    if sum(rests) > LARGEST_REMAINDER:
-        return None
-    grid = equation.on(geometry)
-    degree = grid.degree
-    degrees = geometry.degrees(degree)
-    kappa = np.zeros(degree + 1)
-    for term in equation.zonal_terms:
-        spectrum = term.zonal_kernel.spectrum(geometry.dimension, degree)
-        kappa += term.amplitude * spectrum
-    shares = geometry.areas / geometry.areas.sum()
-    moments = geometry.moments(grid.external_potential * shares, degree)
-    # Rounding errors of V must not be divided by small eigenvalues.
-    noise = ROUNDING * float(np.abs(grid.external_potential).max())
-    moments = np.where(np.abs(moments) > noise, moments, 0.0)
-    usable = kappa > LEAST_EIGENVALUE * kappa.max()
-    safe = np.where(usable, kappa, 1.0)
-    coefficients = np.where(usable[degrees], -moments / safe[degrees], 0.0)
-    coefficients[degrees == 0] = 1.0
-    last = int(np.flatnonzero(usable)[-1]) if usable.any() else 0
-    for cut in range(last, -1, -1):
-        relative = geometry.synthesis(np.where(degrees <= cut, coefficients, 0.0))
-        if relative.min() >= 0:
-            return _of_relative(geometry, relative)
-    return None
-
-
-def _of_relative(geometry: Geometry, relative: FloatArray) -> Density:
-    return Density(geometry, relative).normalized()
-
+from mfpde.stationary.sliding import LARGEST_CONDITION, sliding_minimum
+from mfpde.stationary.smooth_minimizer import smooth_candidate
 
 KINDS = ("atoms", "density", "ring", "spread")
 MOST_ROWS = 24
@@ -202,9 +150,6 @@ def _atom_rows(atoms: Atoms) -> list[str]:
     return rows
 
 
-HOPELESS = 1e4
-
-
 def minimize(
     equation: MeanFieldEquation,
     geometry: Circle | Sphere,
@@ -239,13 +184,11 @@ def minimize(
     check_descent(equation, "minimize")
     if not isinstance(geometry, Geometry) or geometry.axis is not None:
         raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
-    for term in equation.externals:
-        term.check_dimension(geometry.dimension)
-    check_convex(equation, geometry.dimension, "minimize")
-    tolerance = real_number("tolerance", tolerance, above=0.0) * energy_scale(equation)
+    energy = convex_energy(equation, geometry.dimension, "minimize")
+    tolerance = real_number("tolerance", tolerance, above=0.0) * energy.scale
     found = []
     for attempt in (_smooth, _ringed, _atomic):
-        candidate = attempt(equation, geometry, tolerance)
+        candidate = attempt(equation, energy, geometry, tolerance)
         if candidate is not None:
             found.append(candidate)
             if candidate.gap <= tolerance:
@@ -254,27 +197,32 @@ def minimize(
 
 
 def _smooth(
-    equation: MeanFieldEquation, geometry: Circle | Sphere, tolerance: float
+    equation: MeanFieldEquation,
+    energy: ConvexEnergy,
+    geometry: Circle | Sphere,
+    tolerance: float,
 ) -> Minimum | None:
-    density = smooth_candidate(equation, geometry)
+    density = smooth_candidate(equation, energy, geometry)
     if density is None:
         return None
-    field, energy, mean = spectral_parts(equation, as_measure(density))
-    found = flat_gap(field, Levels(energy, mean), most=HOPELESS * tolerance)
+    state = state_on_grid(equation, energy, as_measure(density))
+    found, _ = certify(state, tolerance, budget=0)
     return Minimum(equation, density, "density", found, None)
 
 
 def _ringed(
-    equation: MeanFieldEquation, geometry: Circle | Sphere, tolerance: float
+    equation: MeanFieldEquation,
+    energy: ConvexEnergy,
+    geometry: Circle | Sphere,
+    tolerance: float,
 ) -> Minimum | None:
-    # The averages of rings are known for attention alone.
-    is_attention = all(isinstance(t, Attention) for t in equation.interactions)
-    axis = common_axis(equation) if geometry.dimension == 3 and is_attention else None
+    del geometry
+    axis = common_axis(energy)
     if axis is None:
         return None
-    rings, end = ring_minimum(equation, axis, tolerance)
-    counts = ring_counts(equation, rings.angles)
-    atoms = Atoms(*rings.atoms(counts))
+    end = sliding_minimum(RingPieces(energy_of_rings(energy, axis)), tolerance)
+    rings = AxialRings.of(axis, end.positions, end.masses)
+    atoms = Atoms(*rings.atoms(ring_count(energy)))
     kind = "atoms" if len(atoms) == len(rings.angles) else "ring"
     if not end.condition < LARGEST_CONDITION:
         kind = "spread"
@@ -283,14 +231,16 @@ def _ringed(
 
 
 def _atomic(
-    equation: MeanFieldEquation, geometry: Circle | Sphere, tolerance: float
-) -> Minimum | None:
-    end = atomic_minimum(equation, geometry.dimension, tolerance)
+    equation: MeanFieldEquation,
+    energy: ConvexEnergy,
+    geometry: Circle | Sphere,
+    tolerance: float,
+) -> Minimum:
+    end = sliding_minimum(AtomicPieces(energy), tolerance)
     order = np.argsort(-end.masses, kind="stable")
     if geometry.dimension == 2:
-        order = np.argsort(
-            np.mod(np.arctan2(end.positions[:, 1], end.positions[:, 0]), 2 * np.pi)
-        )
+        turns = np.arctan2(end.positions[:, 1], end.positions[:, 0])
+        order = np.argsort(np.mod(turns, 2 * np.pi))
     atoms = Atoms(end.positions[order], end.masses[order])
     kind = "atoms" if end.condition < LARGEST_CONDITION else "spread"
     return Minimum(equation, atoms, kind, end.certificate, end.condition)

@@ -14,11 +14,11 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
-from mfpde.stationary.bounded_fields import AtomicField
-from mfpde.stationary.branch_and_bound import BoundedField, Floor, SphereCells, floor_of
-from mfpde.stationary.external_bounds import ExternalBounds
-from mfpde.stationary.taylor_bounds import ArcForms, Expansion, axes_of
-from mfpde.terms import Perceptron
+from mfpde.stationary.branch_and_bound import Floor, axes_of, floor_of
+from mfpde.stationary.convex_energy import ConvexEnergy
+from mfpde.stationary.ridge_fields import Expansion, RidgeField, neuron_field
+from mfpde.stationary.sphere_cells import SphereCells
+from mfpde.terms import Perceptron, PointMasses
 
 MOST_CHOSEN = 24
 LONGEST_MOVE = 0.3
@@ -66,18 +66,17 @@ def _first_apart(points: FloatArray, apart: float, most: int) -> IntArray:
 
 
 def polished(
-    field: BoundedField, points: FloatArray, *, steps: int = POLISHING_STEPS
+    field: RidgeField, points: FloatArray, *, steps: int = POLISHING_STEPS
 ) -> FloatArray:
     """Points (n, d) moved towards local minima of ``field`` by damped Newton steps.
 
     Where a step does not lower the field (across a kink, say) the next one is shorter.
     """
-    longest = 2 * LONGEST_MOVE * field.width
+    longest = LONGEST_MOVE * field.width
     values = field.values(points)
     shares = np.ones((len(points), 1))
     for _ in range(steps):
         found = field.expansion(points, np.zeros(len(points)))
-        assert found.hessian is not None
         change, _ = newton_moves(found.gradient, found.hessian, longest)
         moved = geodesic_moves(points, tangent_frames(points), shares * change)
         there = field.values(moved)
@@ -117,46 +116,47 @@ SCAN_POLISHING_STEPS = 5
 
 @dataclass(frozen=True, eq=False)
 class PotentialScan:
-    """Points (n, d) with tangent frames, and V there with its derivatives."""
+    """Points (n, d) at most ``spacing`` apart all over the sphere, and V ``outside`` there."""
 
+    energy: ConvexEnergy
     points: FloatArray
-    frames: FloatArray
-    values: FloatArray
-    forms: ArcForms
+    outside: Expansion
     spacing: float
 
     @classmethod
-    def of(cls, external: ExternalBounds, spacing: float) -> PotentialScan:
-        """Scan S^(d-1) with points at most ``spacing`` apart along the axes of a cell."""
-        points = SphereCells.covering(external.dimension, spacing / 2).balls()[0]
-        frames = tangent_frames(points)
-        forms = external.forms((points, frames, np.zeros(len(points))))
-        return cls(points, frames, external.values(points), forms, spacing)
+    def of(cls, energy: ConvexEnergy, spacing: float) -> PotentialScan:
+        """Scan the sphere with points at most ``spacing`` apart along the axes of a cell."""
+        points = SphereCells.covering(energy.dimension, spacing / 2).balls()[0]
+        outside = energy.external.expansion(points, np.zeros(len(points)))
+        return cls(energy, points, outside, spacing)
 
-    def minima(self, field: AtomicField, level: float, *, width: float) -> FloatArray:
-        """Local minima of ``field`` below ``level``, a thousandth of ``width`` apart.
+    def minima(self, atoms: PointMasses, level: float) -> FloatArray:
+        """Local minima of F of ``atoms`` below ``level``, a thousandth of a kernel's width apart.
 
         One step of Newton's method is made from every point, since where F is flat minima lie in
         valleys of which no point of the scan is the lowest.  The lowest ends are chosen by F
         itself, since the quadratic model's values may be far off.
         """
-        values, forms = field.attraction(self.points, self.frames)
-        gradient, hessian = map(np.add, forms, self.forms)
-        steps, change = newton_moves(gradient, hessian, self.spacing)
-        reached = self.values + values + change
-        low = np.flatnonzero(reached < level)
-        ends = geodesic_moves(self.points[low], self.frames[low], steps[low])
+        field, width = self.energy.first_variation(atoms), self.energy.kernel_width
+        inside = self.energy.attraction(atoms).expansion(
+            self.points, np.zeros(len(self.points))
+        )
+        found = Expansion(*map(np.add, inside, self.outside))
+        steps, change = newton_moves(found.gradient, found.hessian, self.spacing)
+        low = np.flatnonzero(found.values + change < level)
+        starts = self.points[low]
+        ends = geodesic_moves(starts, tangent_frames(starts), steps[low])
         values = field.values(ends)
         chosen = lowest_apart(ends, values, apart=APART * width, most=MOST_STARTS)
-        found = polished(field, ends[chosen], steps=SCAN_POLISHING_STEPS)
+        reached = polished(field, ends[chosen], steps=SCAN_POLISHING_STEPS)
         kept = lowest_apart(
-            found,
-            field.values(found),
+            reached,
+            field.values(reached),
             apart=DISTINCT * width,
             below=level,
             most=MOST_STARTS,
         )
-        return np.asarray(found[kept])
+        return np.asarray(reached[kept])
 
 
 TIE = 1e-9
@@ -174,51 +174,16 @@ def potential_of(terms: tuple[Perceptron, ...], points: FloatArray) -> FloatArra
     return total
 
 
-@dataclass(frozen=True, eq=False)
-class _Downward:
-    """The field -V with its bounds: its minima are the maxima of V."""
-
-    external: ExternalBounds
-
-    @property
-    def dimension(self) -> int:
-        return self.external.dimension
-
-    @property
-    def curvature(self) -> float:
-        return self.external.curvature
-
-    @property
-    def bend(self) -> float:
-        return self.external.bend
-
-    @property
-    def width(self) -> float:
-        return self.external.width / 2
-
-    def values(self, points: FloatArray) -> FloatArray:
-        return self.external.values(points)
-
-    def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
-        forms = self.external.forms((points, tangent_frames(points), radii))
-        return Expansion(
-            self.values(points),
-            forms.gradient,
-            forms.hessian,
-            noise=self.external.noise,
-        )
-
-
 def search_maximum(
-    external: ExternalBounds, tolerance: float
+    external: tuple[Perceptron, ...], dimension: int, tolerance: float
 ) -> tuple[FloatArray, IntArray, float, float]:
     """Maximisers, their dimensions, max V and the certified gap, by search.
 
     V depends on the part of x in the span of the neurons alone, of dimension r: S^r is
     searched, one direction across standing for all.
     """
-    d = external.dimension
-    rows = np.concatenate([t.directions[t.weights != 0] for t in external.terms])
+    d = dimension
+    rows = np.concatenate([t.directions[t.weights != 0] for t in external])
     _, sizes, axes = np.linalg.svd(rows.reshape(-1, d))
     rank = int((sizes > EQUAL * max(1.0, *sizes)).sum()) if len(rows) else 0
     frame = axes[: min(max(rank + 1, 2), d)].T
@@ -229,13 +194,14 @@ def search_maximum(
         )
     terms = tuple(
         Perceptron(t.directions @ frame, -t.weights, t.activation, biases=t.biases)
-        for t in external.terms
+        for t in external
         if t.weights.any()
     )
-    field = _Downward(ExternalBounds(terms, frame.shape[1]))
+    # Its minima are the maxima of V.
+    field = neuron_field(terms, frame.shape[1])
     points, dimensions, floor = _lowest_points(field, tolerance)
     smallest = min(float(field.values(points).min()), floor.smallest)
-    gap = smallest - floor.bound + 2 * external.rounding
+    gap = smallest - floor.bound + 2 * field.rounding
     spare = d - frame.shape[1]
     if spare:
         across = np.abs(points[:, -1]) > 1e-6
@@ -247,11 +213,13 @@ def search_maximum(
 
 
 def _lowest_points(
-    field: _Downward, tolerance: float
+    field: RidgeField, tolerance: float
 ) -> tuple[FloatArray, IntArray, Floor]:
     """Global minima of a field, the dimensions of their sets, and its lower bound."""
-    scan = SphereCells.covering(field.dimension, SCAN_SPACING * field.width).balls()[0]
-    start = scan[lowest_apart(scan, field.values(scan), apart=field.width / 2)]
+    scan = SphereCells.covering(
+        field.dimension, SCAN_SPACING * field.width / 2
+    ).balls()[0]
+    start = scan[lowest_apart(scan, field.values(scan), apart=field.width / 4)]
     points = polished(field, polished(field, start))
     values = field.values(points)
     scale = max(float(np.abs(values).max()), 1e-300)
@@ -260,7 +228,6 @@ def _lowest_points(
     points = points[lowest_apart(points, values, apart=1e-4)]
     floor = floor_of(field, tolerance / 4, level=float(values.min()))
     hessians = field.expansion(points, np.zeros(len(points))).hessian
-    assert hessians is not None
     bends = np.abs(np.linalg.eigvalsh(hessians))
     dimensions = (bends <= FLAT * max(field.curvature, 1e-300)).sum(axis=1)
     return points, dimensions, floor

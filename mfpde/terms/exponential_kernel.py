@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.special import ive
 
-from mfpde.arrays import FloatArray, blocks_of_rows, real_number
+from mfpde.arrays import FloatArray, blocks_of_rows, read_only, real_number
 from mfpde.terms.funk_hecke import NEGLIGIBLE, KernelSeries, log_series
 from mfpde.terms.kernels import Kernel, KernelBounds, PointMasses
 
@@ -65,7 +66,7 @@ class Exponential(Kernel):
     @property
     def bounds(self) -> KernelBounds:
         """Bounds of derivatives along great arcs: second ones are at least -1."""
-        return KernelBounds(1.0, _bound_third_derivatives(self.beta))
+        return _find_bounds(self.beta)
 
     def expand(self, dimension: int) -> KernelSeries:
         """Eigenvalues lambda_l / beta by Bessel's ratios (paper, Lemma 5.1); of u at beta = 0."""
@@ -80,10 +81,15 @@ class Exponential(Kernel):
         counted = log_series(self.beta, dimension)[1]
         return max(1, int(np.flatnonzero(counted > np.log(tolerance))[-1]))
 
-    def tail(self, dimension: int, degree: int, *, size: int) -> float:
-        """The part of W beyond ``degree``, up to ``size``, in which nothing is rounded off."""
-        counted = self.spectrum(dimension, size, counted=True)
-        return float(counted[degree + 1 :].sum())
+    def tail(self, degree: int) -> float:
+        """Bound of the distance of W from the polynomials of ``degree``, in which nothing cancels.
+
+        W = (e^-beta / beta) (I_0 + 2 sum_k I_k T_k(u)) with the Bessel functions I_k(beta).
+        """
+        if self.beta == 0:
+            return 0.0
+        orders = degree + 1 + np.arange(100 + int(12 * np.sqrt(self.beta)))
+        return float(2 * ive(orders, self.beta).sum() / self.beta)
 
     def scaled_sums(
         self, points: FloatArray, atoms: PointMasses
@@ -108,8 +114,8 @@ class Exponential(Kernel):
 
 
 @lru_cache(maxsize=64)
-def _bound_third_derivatives(beta: float) -> float:
-    """Bound of |d^3/ds^3 W| along great arcs: the largest |K r (beta^2 r^2 - 3 beta u - 1)|.
+def _find_bounds(beta: float) -> KernelBounds:
+    """Bounds of |d^3/ds^3 W| along great arcs: the largest |K r (beta^2 r^2 - 3 beta u - 1)|.
 
     There r = u' is anything within sqrt(1 - u^2): the largest is at its end, or where the
     derivative by r vanishes.  Between the angles that are tried a share of 1e-5 is missed.
@@ -120,4 +126,5 @@ def _bound_third_derivatives(beta: float) -> float:
     turning = np.sqrt(np.maximum(slopes, 0) / max(3 * beta**2, 1e-300))
     r = np.stack([ends, np.minimum(turning, ends)])
     sizes = np.exp(beta * (u - 1)) * np.abs(beta**2 * r**3 - slopes * r)
-    return 1.0001 * float(sizes.max())
+    third = 1.0001 * sizes.max(axis=0)
+    return KernelBounds(1.0, float(third.max()), read_only(third))

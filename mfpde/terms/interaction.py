@@ -75,8 +75,8 @@ class InteractionTerm(ABC):
 
     @property
     def bounds(self) -> KernelBounds | None:
-        """Bounds of the kernel's derivatives along great arcs, None if none are known."""
-        return self.zonal_kernel.bounds if self.is_zonal else None
+        """Bounds of :attr:`zonal_kernel` along great arcs, None if none are known."""
+        return self.zonal_kernel.bounds
 
     @property
     def sharpness(self) -> float:

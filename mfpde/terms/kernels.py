@@ -21,6 +21,7 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.chebyshev import poly2cheb
 from numpy.polynomial.polynomial import polyder, polyval
+from scipy.ndimage import maximum_filter1d
 
 from mfpde.arrays import FloatArray, blocks_of_rows, named, real_array
 from mfpde.terms.funk_hecke import (
@@ -63,12 +64,23 @@ class KernelBounds(NamedTuple):
     eigenvalues from degree 1 on must not be negative, which is checked.
 
     ``curvature`` is a constant L >= 0 with d^2/ds^2 W(gamma(s).y) >= -L along every great arc
-    gamma; ``third`` bounds |d^3/ds^3 W(gamma(s).y)|.  With u = gamma.y, u'' = -u and
-    |u'| <= sqrt(1 - u^2).
+    gamma; ``third`` bounds |d^3/ds^3 W(gamma(s).y)|, and so may ``at_angles`` (k,) at equal
+    steps of the angle arccos u from 0 to pi, which makes certificates faster.  With u = gamma.y,
+    u'' = -u and |u'| <= sqrt(1 - u^2).
     """
 
     curvature: float
     third: float
+    at_angles: FloatArray | None = None
+
+    def third_within(self, cosines: FloatArray, reach: float) -> FloatArray:
+        """Bounds of third derivatives at angles up to ``reach`` from those of u = ``cosines``."""
+        if self.at_angles is None:
+            return np.full(cosines.shape, self.third)
+        step = np.pi / (len(self.at_angles) - 1)
+        largest = maximum_filter1d(self.at_angles, 2 * int(reach / step + 2) + 1)
+        angles = np.arccos(np.clip(cosines, -1.0, 1.0))
+        return np.asarray(largest[(angles / step).astype(np.int64)])
 
 
 class Kernel(ABC):
@@ -161,9 +173,9 @@ class Kernel(ABC):
         """The Funk-Hecke series on S^(dimension-1), by default that of the polynomial."""
         return kernel_series(self.chebyshev, dimension)
 
-    def tail(self, dimension: int, degree: int, *, size: int) -> float:
-        """Bound of the part of W beyond ``degree``: its series' sizes there, up to ``size``."""
-        sizes = np.abs(self.spectrum(dimension, size, counted=True))
+    def tail(self, degree: int) -> float:
+        """Bound of the distance of W on [-1, 1] from the polynomials of ``degree``."""
+        sizes = np.abs(self.chebyshev)
         return float(sizes[degree + 1 :].sum() + ROUNDING * sizes.sum())
 
     def sums(self, points: FloatArray, atoms: PointMasses) -> KernelSums:

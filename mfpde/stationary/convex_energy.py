@@ -1,0 +1,249 @@
+r"""The energy E[mu] = (1/2) iint K dmu dmu + int V dmu that descent minimises, where it is convex.
+
+K is a sum of kernels A W(x.By) with symmetric matrices |B|_2 <= 1: of x.y, B = 1; of a head of
+attention with a symmetric D and V = a D, in the shifted form with c = beta |D|_2,
+
+    (a / beta) e^{beta x.Dy - c} = a |D|_2 e^{c (x.By - 1)} / c,    B = D / |D|_2,
+
+the kernel W of inverse temperature c, A = a |D|_2.  Along a great arc x.By = b.gamma with b = By,
+|b| <= 1, so that what holds for W along great arcs bounds it (``ridge_fields.py``).  For W
+itself, |W'| <= 1, and |W''| s^2 + |W'| |b.gamma| <= c + 1: for a unit of mass
+
+    |grad F| <= a |D|_2,    -a |D|_2 <= Hess F <= a (beta |D|_2^2 + |D|_2).
+
+E is convex if K is positive semidefinite on measures of mass 0.  With D = R^2, R symmetric,
+e^{beta x.Dy} is e^{beta u.v} at u = Rx and v = Ry, a series of powers of u.v with positive
+coefficients: positive semidefinite, for every D >= 0 and a >= 0.  An eigenvalue of D below 0
+makes sinh(beta x.Dy), the odd part, negative on some measures.  Kernels of x.y together must have
+no negative eigenvalue from degree 1 on (Funk-Hecke).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.equation import MeanFieldEquation
+from mfpde.stationary.ridge_fields import (
+    KernelRidges,
+    RidgeField,
+    activation_bounds,
+    neuron_field,
+)
+from mfpde.terms import Attention, InteractionTerm, Perceptron, PointMasses
+from mfpde.terms.kernels import Kernel
+
+NO_EIGENVALUE = 1e-13
+"""Eigenvalues this small, in units of the largest, have no sign."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairKernel:
+    """The kernel ``amplitude`` times the mean over i of W(x.B_i y), W = ``profile``.
+
+    ``matrices`` (k, d, d) are the B_i, symmetric and |B_i|_2 <= 1.
+    """
+
+    profile: Kernel
+    amplitude: float
+    matrices: FloatArray
+
+    def vectors(self, points: FloatArray) -> FloatArray:
+        """The vectors B_i y (n, k, d) of ``points`` y (n, d)."""
+        return np.asarray(np.einsum("kij,nj->nki", self.matrices, points))
+
+    def matrix(self, points: FloatArray, others: FloatArray) -> FloatArray:
+        """The kernel (n, m) between ``points`` (n, d) and ``others`` (m, d)."""
+        cosines = np.einsum("ni,mki->nmk", points, self.vectors(others), optimize=True)
+        values = self.profile.value(cosines)
+        return np.asarray(self.amplitude * values.mean(axis=2))
+
+    def ridges(self, atoms: PointMasses, mass: float) -> KernelRidges:
+        """The field of ``atoms``, which stand for a measure of mass ``mass``."""
+        vectors, count = self.vectors(atoms.points), len(self.matrices)
+        weights = np.repeat(self.amplitude / count * atoms.masses, count)
+        flat = vectors.reshape(-1, vectors.shape[2])
+        return KernelRidges(self.profile, flat, weights, self.amplitude * mass)
+
+    def slopes(
+        self, points: FloatArray, frames: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Derivatives by x, (n, k, n), and by x and y, (n, k, n, k), between ``points`` (n, d).
+
+        They are in the tangent ``frames`` (n, k, d).
+        """
+        vectors = self.vectors(points)
+        cosines = np.einsum("ni,mqi->nmq", points, vectors, optimize=True)
+        weight = self.amplitude / len(self.matrices)
+        first = weight * self.profile.slope(cosines)
+        second = weight * self.profile.bend(cosines)
+        inward = np.einsum("nai,mqi->namq", frames, vectors, optimize=True)
+        turned = np.einsum("qij,mbj->qimb", self.matrices, frames)
+        by_x = np.einsum("nmq,namq->nam", first, inward)
+        # y.B x = x.B y: the slope by y is that by x with the points exchanged.
+        by_both = np.einsum("nmq,namq,mbnq->namb", second, inward, inward)
+        by_both += np.einsum("nmq,nai,qimb->namb", first, frames, turned, optimize=True)
+        return by_x, by_both
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexEnergy:
+    """E on S^(d-1), d = ``dimension``, of ``kernels`` and of neurons with scalar weights."""
+
+    kernels: tuple[PairKernel, ...]
+    neurons: tuple[Perceptron, ...]
+    dimension: int
+
+    @cached_property
+    def external(self) -> RidgeField:
+        """The potential V."""
+        return neuron_field(self.neurons, self.dimension)
+
+    @cached_property
+    def kernel_width(self) -> float:
+        """1 / sqrt(beta), the width of the narrowest kernel in radians, at most 1."""
+        sharpest = max(kernel.profile.sharpness for kernel in self.kernels)
+        return float(1 / np.sqrt(max(1.0, sharpest)))
+
+    @cached_property
+    def scale(self) -> float:
+        """Scale that energies are compared with.
+
+        The largest of 1, max |W'| of the kernels (e^beta if unshifted), and a hundredth of
+        sum |w_j| (|a_j| + |b_j|)^2, where rounding of V alone comes near 1e-12.
+        """
+        pull = sum(k.amplitude * k.profile.strength for k in self.kernels)
+        strength = 0.0
+        for layer in self.neurons:
+            reach = np.linalg.norm(layer.directions, axis=1) + np.abs(layer.biases)
+            strength += float(np.abs(layer.weights) @ reach**2)
+        return max(1.0, pull, strength / 100)
+
+    def matrix(self, points: FloatArray, others: FloatArray) -> FloatArray:
+        """The kernel K (n, m) between ``points`` (n, d) and ``others`` (m, d)."""
+        parts = [kernel.matrix(points, others) for kernel in self.kernels]
+        return np.asarray(np.sum(parts, axis=0))
+
+    def attraction(
+        self, atoms: PointMasses, *, mass: float | None = None, rest: float = 0.0
+    ) -> RidgeField:
+        """A[mu] of ``atoms``, up to ``rest`` that of a measure of ``mass`` in their place."""
+        mass = float(atoms.masses.sum()) if mass is None else mass
+        parts = tuple(kernel.ridges(atoms, mass) for kernel in self.kernels)
+        return RidgeField(parts, self.dimension, rest)
+
+    def first_variation(
+        self, atoms: PointMasses, *, mass: float | None = None, rest: float = 0.0
+    ) -> RidgeField:
+        """F = A[mu] + V, with A[mu] as :meth:`attraction` gives it."""
+        field = self.attraction(atoms, mass=mass, rest=rest)
+        return RidgeField(field.parts + self.external.parts, self.dimension, rest)
+
+    def kernel_remainder(self, degree: int) -> float:
+        """Bound of the distance of K, in x or y, from the polynomials of ``degree``."""
+        return sum(k.amplitude * k.profile.tail(degree) for k in self.kernels)
+
+
+def convex_energy(
+    equation: MeanFieldEquation, dimension: int, name: str
+) -> ConvexEnergy:
+    """The energy of an equation on S^(dimension-1), for the function ``name``.
+
+    Raises
+    ------
+    ValueError
+        Where E is not convex or has no bounds, or for terms of another dimension.
+    """
+    for term in equation.terms:
+        if not isinstance(term, InteractionTerm) or isinstance(term, Attention):
+            term.check_dimension(dimension)
+    for head in equation.heads:
+        _check_head(head, name)
+    _check_spectrum(equation, dimension, name)
+    kernels = tuple(_pair_kernel(t, dimension) for t in equation.interactions)
+    return ConvexEnergy(kernels, equation.perceptron_parts, dimension)
+
+
+def _pair_kernel(term: InteractionTerm, dimension: int) -> PairKernel:
+    matrix, amplitude = np.eye(dimension), term.amplitude
+    if isinstance(term, Attention) and not term.is_zonal:
+        # Symmetric to the last bit: so is the matrix between points.
+        matrix = (term.keys_matrix + term.keys_matrix.T) / (2 * term.size)
+        amplitude *= (term.multiple or 0.0) * term.size
+    return PairKernel(term.zonal_kernel, amplitude, matrix[np.newaxis])
+
+
+def check_descent(equation: MeanFieldEquation, name: str) -> None:
+    """Raise ``ValueError`` unless the flow descends E and all its terms have bounds."""
+    reason = ""
+    if equation.direction != "descent":
+        reason = "direction = 'ascent': E is convex, which bounds its minimum only"
+    elif equation.has_softmax:
+        reason = "softmax attention is no gradient of E beside other terms"
+    elif not equation.interactions:
+        reason = "without attention E is not strictly convex; see maximize"
+    elif equation.diffusion > 0:
+        reason = f"diffusion = {equation.diffusion:g}: E alone is not what decreases"
+    if reason:
+        raise ValueError(f"{name} is for unnormalised descent; {reason}")
+    check_bounded(equation, name)
+
+
+def check_bounded(equation: MeanFieldEquation, name: str) -> None:
+    """Raise ``ValueError`` unless all terms have an energy and bounds of their derivatives."""
+    for interaction in equation.interactions:
+        if not interaction.has_energy:
+            raise ValueError(
+                f"{name} needs an energy, and {interaction!r} has none: value is no "
+                "multiple of bilinear, or bilinear is not symmetric"
+            )
+        if interaction.bounds is None:
+            raise ValueError(
+                f"{name} needs bounds of the kernel's derivatives, which "
+                f"{interaction!r} does not give (mfpde.terms.kernels.KernelBounds)"
+            )
+    for term in equation.externals:
+        if term.layer is None:
+            raise ValueError(
+                f"{name} needs bounds of V's second derivatives, which a Potential does "
+                "not give; use perceptrons"
+            )
+        if not term.is_gradient:
+            raise ValueError(f"{name} needs an energy: vector weights have none")
+        activation_bounds(term.layer)
+
+
+def _check_head(head: Attention, name: str) -> None:
+    lowest = float(np.linalg.eigvalsh(head.keys_matrix).min())
+    reason = ""
+    if lowest < -NO_EIGENVALUE * head.size:
+        reason = f"bilinear has the eigenvalue {lowest:.4g}, below 0"
+    elif (head.multiple or 0.0) < 0:
+        reason = f"value is {head.multiple:.4g} times bilinear, below 0"
+    if reason:
+        raise ValueError(
+            f"{name} needs a convex energy: {reason}, and a local minimum of E need not be "
+            "the global one; polish and continuation take such a head"
+        )
+
+
+def _check_spectrum(equation: MeanFieldEquation, dimension: int, name: str) -> None:
+    """Those of attention are positive; those of other kernels are computed, to rounding."""
+    terms = [term for term in equation.interactions if term.is_zonal]
+    if all(isinstance(term, Attention) for term in terms):
+        return
+    degree = max(term.zonal_kernel.band_limit(dimension) for term in terms)
+    spectrum = sum(
+        (t.amplitude * t.zonal_kernel.spectrum(dimension, degree) for t in terms),
+        np.zeros(degree + 1),
+    )
+    lowest = 1 + int(np.argmin(spectrum[1:]))
+    if spectrum[lowest] < -NO_EIGENVALUE * np.abs(spectrum).max():
+        raise ValueError(
+            f"{name} needs a convex energy: the kernel's eigenvalue of degree {lowest} on "
+            f"S^{dimension - 1} is {spectrum[lowest]:.4g}, below 0, and a local minimum of E "
+            "need not be the global one; polish finds stationary atoms"
+        )

@@ -1,0 +1,89 @@
+r"""The matrix of the interaction in real harmonics of the uniform probability.
+
+    A_kl = iint K(x, y) B_k(x) B_l(y),    A[mu] = sum_kl A_kl m_l B_k,    m_l = int B_l dmu
+
+For kernels of x.y it is diagonal (Funk-Hecke).  For a head, with z = beta D x and r = |z|,
+
+    int e^{z.y} B_l(y) dsigma(y) = Gamma(d/2) (2/r)^nu I_{l + nu}(r) B_l(z / r),  nu = d/2 - 1,
+
+for l of this degree.  The integral against B_k(x) is a quadrature, with the rounding of the
+largest entry of column l, which falls with the degree as the eigenvalues do: of A_kl and A_lk
+the one in the column of the higher degree is taken.
+"""
+
+from __future__ import annotations
+
+from math import gamma
+
+import numpy as np
+from scipy.special import ive
+
+from mfpde.arrays import FloatArray, IntArray
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.geometry.real_harmonics import RealHarmonics
+from mfpde.terms import Attention
+
+NO_LENGTH = 1e-100
+
+
+def kernel_matrix(
+    equation: MeanFieldEquation, geometry: Geometry, degree: int
+) -> FloatArray:
+    """The matrix A (n, n) in the harmonics from degree 0 to ``degree``, or its diagonal (n,).
+
+    On a zonal grid it is multiplied by the numbers of harmonics of a degree.
+    """
+    packed = RealHarmonics.of(geometry, degree)
+    spectrum = np.zeros(degree + 1)
+    for term in equation.interactions:
+        if term.is_zonal:
+            spectrum += term.amplitude * term.zonal_kernel.spectrum(
+                geometry.dimension, degree, counted=geometry.axis is not None
+            )
+    diagonal = spectrum[packed.degrees]
+    if not equation.heads:
+        return np.asarray(diagonal)
+    parts = [_head_matrix(head, geometry, packed, degree) for head in equation.heads]
+    return np.asarray(np.diag(diagonal) + np.sum(parts, axis=0))
+
+
+def _head_matrix(
+    head: Attention, geometry: Geometry, packed: RealHarmonics, degree: int
+) -> FloatArray:
+    nodes = geometry.with_degree(degree)
+    points = nodes.points.reshape(-1, geometry.dimension)
+    vectors = points @ head.keys_matrix
+    lengths = np.maximum(np.linalg.norm(vectors, axis=1), NO_LENGTH)
+    one = np.ones(1)
+    rows = np.stack(
+        [
+            packed.read(geometry.atom_moments(row[np.newaxis], one, degree))
+            for row in vectors / lengths[:, np.newaxis]
+        ]
+    )
+    rows *= _factors(head, lengths, packed.degrees, geometry.dimension)
+    shares = nodes.areas / nodes.areas.sum()
+    columns = [
+        packed.read(nodes.moments(column.reshape(nodes.shape) * shares, degree))
+        for column in rows.T
+    ]
+    found = np.stack(columns, axis=1)
+    is_higher = packed.degrees > packed.degrees[:, np.newaxis]
+    return np.where(is_higher, found, found.T)
+
+
+def _factors(
+    head: Attention, lengths: FloatArray, degrees: IntArray, dimension: int
+) -> FloatArray:
+    """The eigenvalues (n, k) of a e^{beta r u - c} / beta for ``lengths`` r = |Dx|, (n,)."""
+    scale = head.amplitude * (head.multiple or 0.0)
+    if head.beta == 0:
+        linear = np.where(degrees == 1, lengths[:, np.newaxis] / dimension, 0.0)
+        return np.asarray(scale * linear)
+    nu, r = dimension / 2 - 1, head.beta * lengths
+    scales = scale / head.beta * gamma(dimension / 2) * (2 / r) ** nu
+    scales *= np.exp(r - head.shift)
+    orders = np.arange(degrees.max() + 1) + nu
+    bessel = ive(orders, r[:, np.newaxis])
+    return np.asarray(scales[:, np.newaxis] * bessel[:, degrees])

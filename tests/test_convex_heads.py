@@ -1,0 +1,174 @@
+"""Heads of attention with symmetric D: minima where D is positive semidefinite, refused elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_points import random_points
+
+import mfpde
+from mfpde.geometry.arcs import exponential_map, tangent_frames
+
+CIRCLE, SPHERE = mfpde.Circle(256), mfpde.Sphere(48)
+
+
+def positive_matrix(dimension: int, seed: int) -> np.ndarray:
+    factor = np.random.default_rng(seed).standard_normal((dimension, dimension))
+    return factor @ factor.T / dimension
+
+
+def descent(*terms: object) -> mfpde.MeanFieldEquation:
+    return mfpde.MeanFieldEquation(*terms, direction="descent")
+
+
+def head(beta: float, matrix: object, **options: object) -> mfpde.Attention:
+    return mfpde.Attention(beta, bilinear=matrix, **options)
+
+
+@pytest.mark.parametrize(
+    ("stretch", "integral", "coefficients"),
+    [
+        (
+            1.3,
+            1.33933398557,
+            [0.53817215, 0.07754581, 0.01066962, 0.001429524, 0.00018951614],
+        ),
+        (
+            0.9,
+            1.23656262402,
+            [-0.21758519, 0.012218838, -0.00066866045, 3.5866634e-5],
+        ),
+        (1.1, 1.29303727519, []),
+    ],
+)
+def test_two_eigenvalues_have_the_density_of_sixty_digits(
+    stretch, integral, coefficients
+):
+    """I = iint e^(x.Dy) dmu dmu, D = diag(1, stretch), is least at 1 + sum c_k cos 2k theta."""
+    equation = descent(head(1.0, np.diag([1.0, stretch]), kernel="unshifted"))
+    found = mfpde.minimize(equation, CIRCLE)
+    assert found.kind == "density"
+    assert 2 * found.energy == pytest.approx(integral, abs=6e-12)
+    assert found.gap <= 1e-12
+    relative = found.measure.values * CIRCLE.areas.sum()
+    angles = np.arctan2(CIRCLE.points[:, 1], CIRCLE.points[:, 0])
+    for order, exact in enumerate(coefficients, start=1):
+        computed = 2 * np.mean(relative * np.cos(2 * order * angles))
+        # The last digit given is the eighth significant one, or the eighth decimal.
+        assert computed == pytest.approx(exact, rel=2e-7, abs=5e-9 if order < 4 else 0)
+
+
+@pytest.mark.parametrize("grid", [CIRCLE, SPHERE], ids=str)
+def test_the_identity_is_attention_without_matrices(grid):
+    dimension = grid.dimension
+    neurons = mfpde.Perceptron.random(4, dimension, seed=1, scale=0.4)
+    plain = mfpde.minimize(descent(mfpde.Attention(6.0), neurons), grid)
+    half = head(12.0, np.eye(dimension) / 2, value=np.eye(dimension))
+    equation = descent(half, neurons)
+    found = mfpde.minimize(equation, grid)
+    assert found.energy == pytest.approx(plain.energy, abs=2e-12)
+    assert found.gap <= 1e-12
+    other = mfpde.uniform(grid)
+    for measure in (plain.measure, other):
+        one = mfpde.certificate(equation, measure)
+        two = mfpde.certificate(descent(mfpde.Attention(6.0), neurons), measure)
+        assert one.energy == pytest.approx(two.energy, abs=1e-13)
+        assert one.gap == pytest.approx(two.gap, rel=2e-2, abs=1e-12)
+
+
+@pytest.mark.parametrize("grid", [CIRCLE, SPHERE], ids=str)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_no_measure_is_below_the_minimum_of_several_heads(grid, seed):
+    generator, dimension = np.random.default_rng(seed), grid.dimension
+    equation = descent(
+        head(4.0, positive_matrix(dimension, seed)),
+        head(2.0, positive_matrix(dimension, seed + 7), kernel="unshifted"),
+        mfpde.Attention(3.0),
+        mfpde.Perceptron.random(4, dimension, seed=seed, scale=0.5),
+    )
+    found = mfpde.minimize(equation, grid)
+    # Energies have the size of e^(beta |D|) of an unshifted head.
+    scale = sum(term.strength for term in equation.interactions)
+    assert 0 <= found.gap <= 1e-12 * scale
+    everywhere = random_points(20_000, dimension, seed)
+    values = equation.first_variation(found.measure, everywhere)
+    assert values.min() >= found.certificate.floor - 1e-12 * scale
+    for count in (1, 2, 5):
+        points = random_points(count, dimension, seed + count)
+        rival = mfpde.Atoms(points, generator.dirichlet(np.ones(count)))
+        assert equation.energy(rival) >= found.lower_bound
+        bound = mfpde.certificate(equation, rival)
+        assert bound.lower_bound <= found.energy + 1e-12 * scale
+        assert bound.gap >= equation.energy(rival) - found.energy - 1e-12 * scale
+    assert equation.energy(mfpde.uniform(grid)) >= found.lower_bound
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=st.integers(0, 1000),
+    beta=st.floats(0.1, 20),
+    dimension=st.sampled_from([2, 3]),
+)
+def test_gradients_and_hessians_of_a_head_are_bounded(seed, beta, dimension):
+    """|grad F| <= |D| and -|D| <= Hess F <= beta |D|^2 + |D| for a unit of mass."""
+    matrix = positive_matrix(dimension, seed)
+    size = np.linalg.norm(matrix, 2)
+    equation = descent(head(beta, matrix))
+    atoms = mfpde.Atoms(random_points(3, dimension, seed))
+    points = random_points(200, dimension, seed + 1)
+    steps = 1e-4 * tangent_frames(points)[:, 0]
+    ahead, here, behind = (
+        equation.first_variation(atoms, exponential_map(points, sign * steps))
+        for sign in (1, 0, -1)
+    )
+    slopes, bends = (ahead - behind) / 2e-4, (ahead - 2 * here + behind) / 1e-8
+    assert np.abs(slopes).max() <= size * (1 + 1e-6) + 1e-6
+    assert bends.min() >= -size * (1 + 1e-4) - 1e-4
+    assert bends.max() <= (beta * size**2 + size) * (1 + 1e-4) + 1e-4
+
+
+@pytest.mark.parametrize("beta", [0.0, 2.0])
+def test_a_singular_matrix_has_one_of_its_minimisers(beta):
+    """Of K = W(x_1 y_1) all measures with the same law of x_1 have the same energy."""
+    neuron = mfpde.Perceptron([[1.0, 0.0]], [-0.7], activation="linear")
+    equation = descent(head(beta, np.diag([1.0, 0.0])), neuron)
+    found = mfpde.minimize(equation, CIRCLE)
+    assert found.gap <= 1e-12
+    angles = np.linspace(0, np.pi, 400)
+    for share in (0.0, 0.3, 0.5):
+        ends = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        for end in ends:
+            rival = mfpde.Atoms([end, -end], [share + 1e-9, 1 - share - 1e-9])
+            assert equation.energy(rival) >= found.lower_bound
+
+
+@pytest.mark.parametrize(
+    ("matrix", "value", "message"),
+    [
+        ([[1.0, 0.0], [0.0, -0.5]], None, "eigenvalue -0.5, below 0"),
+        ([[1.0, 0.0], [0.0, 0.5]], [[-2.0, 0.0], [0.0, -1.0]], "-2 times bilinear"),
+        ([[1.0, 0.4], [0.0, 1.0]], None, "bilinear is not symmetric"),
+        ([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 2.0]], "no multiple of bilinear"),
+    ],
+)
+def test_an_energy_that_is_not_convex_is_refused(matrix, value, message):
+    equation = descent(head(2.0, matrix, value=value))
+    with pytest.raises(ValueError, match=message):
+        mfpde.minimize(equation, CIRCLE)
+    with pytest.raises(ValueError, match=message):
+        mfpde.certificate(equation, mfpde.Atoms([[1.0, 0.0]]))
+
+
+def test_polish_and_continuation_take_an_indefinite_matrix():
+    neuron = mfpde.Perceptron([[1.0, 0.0]], [0.3], activation="tanh")
+    equation = mfpde.MeanFieldEquation(
+        head(2.0, np.diag([1.0, -0.5])), neuron, direction="ascent"
+    )
+    found = mfpde.polish(equation, mfpde.Atoms([[np.cos(0.01), np.sin(0.01)]]))
+    assert found.converged
+    branch = mfpde.continuation(
+        equation, found.atoms, parameter="weight_scale", values=[1.0, 1.5]
+    )
+    assert len(branch.points) >= 2
