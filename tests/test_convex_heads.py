@@ -1,4 +1,4 @@
-"""Heads of attention with symmetric D: minima where D is positive semidefinite, refused elsewhere."""
+"""Heads with symmetric D: minima where D is positive semidefinite, refused elsewhere."""
 
 from __future__ import annotations
 
@@ -171,4 +171,4 @@ def test_polish_and_continuation_take_an_indefinite_matrix():
     branch = mfpde.continuation(
         equation, found.atoms, parameter="weight_scale", values=[1.0, 1.5]
     )
-    assert len(branch.points) >= 2
+    assert len(branch.energies) >= 2
