@@ -39,7 +39,7 @@ from mfpde.terms.activations import ACTIVATIONS, Activation
 from mfpde.terms.kernels import Kernel
 from mfpde.tracking import (
     Junction,
-    OpenPath,
+    OpenPaths,
     SeenAtoms,
     Track,
     TrackerMemory,
@@ -246,7 +246,7 @@ def _write_memory(memory: TrackerMemory) -> Any:
 
 
 def _read_memory(record: list[Any], _: object) -> TrackerMemory:
-    kinds: Any = tuple[tuple[Junction, ...], tuple[OpenPath, ...], int]
+    kinds: Any = tuple[tuple[Junction, ...], OpenPaths, int]
     junctions, paths, events_taken = CONVERTER.structure(record, kinds)
     unseen = Track(np.empty(0), (), (), junctions)
     return TrackerMemory(unseen, None, paths, events_taken)

@@ -9,12 +9,12 @@ from mfpde.tracking.paths import Junction, Path, SeenAtoms
 from mfpde.tracking.settings import Concentration
 from mfpde.tracking.track import Track
 from mfpde.tracking.tracker import Tracker, TrackerMemory, follow_atoms
-from mfpde.tracking.tree import OpenPath
+from mfpde.tracking.tree import OpenPaths
 
 __all__ = [
     "Concentration",
     "Junction",
-    "OpenPath",
+    "OpenPaths",
     "Path",
     "SeenAtoms",
     "Track",

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, IntArray
 
 _FORBIDDEN = 1e6
 FARTHEST = 4.0
@@ -51,14 +51,18 @@ class Matching:
         By b, the atoms a that it comes from: the one that goes on, or several that merged.
     splits
         By a, the two or more b that it became, which are not in ``parents``.
-    lost
-        The a that are in no b.
     """
 
     masses: MassesOfSaves
     parents: dict[int, list[int]]
     splits: dict[int, list[int]]
-    lost: list[int]
+
+    @property
+    def lost(self) -> IntArray:
+        """The a that are in no b, (k,)."""
+        is_lost = np.ones(len(self.masses.earlier), dtype=bool)
+        is_lost[[*self.splits, *chain.from_iterable(self.parents.values())]] = False
+        return np.flatnonzero(is_lost)
 
     def add(self, a: int, b: int) -> None:
         """Let a lost atom be in ``b``, if masses are better explained with it than without."""
@@ -66,7 +70,6 @@ class Matching:
         missing = self.masses.later[b] - self.masses.earlier[group].sum()
         if self.masses.earlier[a] < 2 * missing:
             self.parents[b] = sorted([*group, a])
-            self.lost.remove(a)
 
 
 def match_atoms(
@@ -92,15 +95,14 @@ def match_atoms(
     splits = _find_parts(partners, distances, earlier, later, reach=reach)
     # One that splits while others merge into it is too much for two saves to tell.
     splits = {a: parts for a, parts in splits.items() if partners[a] not in merges}
-    parents = {
-        b: sorted([a, *merges.get(b, ())]) for b, a in back.items() if a not in splits
-    }
-    gone = {*splits, *chain.from_iterable(parents.values())}
     return Matching(
         masses,
-        parents,
+        parents={
+            b: sorted([a, *merges.get(b, ())])
+            for b, a in back.items()
+            if a not in splits
+        },
         splits={a: sorted([partners[a], *parts]) for a, parts in splits.items()},
-        lost=[a for a in range(len(earlier)) if a not in gone],
     )
 
 

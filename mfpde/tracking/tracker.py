@@ -16,7 +16,7 @@ from mfpde.tracking.flow import Flow, Rest, TimeSpan
 from mfpde.tracking.paths import SeenAtoms
 from mfpde.tracking.settings import Concentration
 from mfpde.tracking.track import Track
-from mfpde.tracking.tree import OpenPath, Tree
+from mfpde.tracking.tree import NO_PATHS, OpenPaths, Tree
 
 FOLLOWED = ("atom", "forming", "unresolved")
 
@@ -52,7 +52,7 @@ class TrackerMemory(NamedTuple):
 
     track: Track = Track(np.empty(0), (), (), ())
     before: AnyMeasure | None = None
-    paths: tuple[OpenPath, ...] = ()
+    paths: OpenPaths = NO_PATHS
     events_taken: int = 0
 
 
@@ -126,8 +126,7 @@ class Tracker:
             junctions=tree.junctions,
             total_mass=measure.total_mass,
         )
-        paths, taken = tuple(tree.paths), taken + len(told)
-        self.memory = TrackerMemory(seen, measure, paths, taken)
+        self.memory = TrackerMemory(seen, measure, tree.paths, taken + len(told))
 
     def _find_motion(
         self, before: AnyMeasure | None, measure: AnyMeasure, times: TimeSpan

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -27,28 +28,61 @@ STILL_THERE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class OpenPath:
-    """A path that has not ended.
+class OpenPaths:
+    """The paths that have not ended, a row for each.
 
     Attributes
     ----------
-    identity
-        Its number.
-    point, mass, is_forming, seen_at
-        Its atom and the time when it was last seen.
+    identities
+        Their numbers (n,).
+    points, masses, is_forming, seen_at
+        Their atoms, (n, d) and (n,), and the times (n,) when they were last seen.
     expected
-        Where the flow has carried it since.
-    missed_at
-        Times of the saves since at which it was not seen.
+        Where the flow has carried them since, (n, d).
+    misses, missed_since
+        At how many saves since an atom was not seen, (n,), and the first of them, (n,).
     """
 
-    identity: int
-    point: FloatArray
-    mass: float
-    is_forming: bool
-    seen_at: float
+    identities: IntArray
+    points: FloatArray
+    masses: FloatArray
+    is_forming: BoolArray
+    seen_at: FloatArray
     expected: FloatArray
-    missed_at: tuple[float, ...] = ()
+    misses: IntArray
+    missed_since: FloatArray
+
+    @classmethod
+    def of(cls, atoms: SeenAtoms, time: float) -> OpenPaths:
+        """The paths of ``atoms`` that are seen at ``time``."""
+        never, at = np.zeros(len(atoms), dtype=np.int64), np.full(len(atoms), time)
+        return cls(
+            identities=atoms.identities,
+            points=atoms.points,
+            masses=atoms.masses,
+            is_forming=atoms.is_forming,
+            seen_at=at,
+            expected=atoms.points,
+            misses=never,
+            missed_since=at,
+        )
+
+    @property
+    def _columns(self) -> list[Any]:
+        return [getattr(self, column.name) for column in fields(self)]
+
+    def take(self, rows: IntArray | BoolArray) -> OpenPaths:
+        """The paths of these rows."""
+        return OpenPaths(*(column[rows] for column in self._columns))
+
+    def join(self, others: OpenPaths) -> OpenPaths:
+        """These paths and ``others``, by their identities."""
+        pairs = zip(self._columns, others._columns, strict=True)
+        joined = OpenPaths(*(np.concatenate(pair) for pair in pairs))
+        return joined.take(np.argsort(joined.identities))
+
+
+NO_PATHS = OpenPaths(*np.empty((8, 0)))
 
 
 class Tree:
@@ -70,18 +104,17 @@ class Tree:
         *,
         reach: float,
         junctions: Iterable[Junction] = (),
-        paths: Iterable[OpenPath] = (),
+        paths: OpenPaths = NO_PATHS,
     ) -> None:
         self.settings = settings
         self.reach = reach
-        self.paths = [*paths]
+        self.paths = paths
         self._junctions: dict[tuple[EventKind, tuple[int, ...]], Junction] = {}
+        known = [*self.paths.identities]
         for junction in junctions:
             self._record(junction)
-        known = [*_identities(self.paths)]
-        for junction in self.junctions:
             known += [*junction.parents, *junction.children]
-        self._last_identity = max(known, default=0)
+        self._last_identity = int(max(known, default=0))
 
     @property
     def junctions(self) -> tuple[Junction, ...]:
@@ -122,44 +155,39 @@ class Tree:
         """
         may_begin = np.ones(len(atoms), bool) if can_begin is None else can_begin
         told, now = sorted(events, key=lambda event: event.time), times.start
+        if not len(self.paths.identities):
+            self.paths = OpenPaths.of(atoms.named(np.zeros(len(atoms), int)), now)
         for event in told:
             self._carry(motion, now, event.time)
             now = max(now, event.time)
             self._take_event(event)
         self._carry(motion, now, times.end)
         matching, unseen = self._match(atoms, may_begin, motion, total_mass)
-        earlier, self.paths = self.paths, []
-        found = self._go_on(earlier, matching, atoms, times.end)
-        for b in np.flatnonzero(may_begin).tolist():
-            if b not in found:
-                found[b] = self._open(times.end, atoms, b)
-                self._record_origin(found[b], times, told)
-        for a in matching.lost:
-            self._miss(earlier[a], times.end, may_return=a in unseen)
-        self.paths.sort(key=lambda path: path.identity)
-        identities = np.zeros(len(atoms), dtype=np.int64)
-        identities[[*found]] = [path.identity for path in found.values()]
+        identities = self._continue_paths(matching, len(atoms), times.end)
+        for b in np.flatnonzero(may_begin & (identities == 0)):
+            identities[b] = self._name_one()
+            if times.start > -np.inf:
+                born = atoms.named(np.where(np.arange(len(atoms)) == b, identities, 0))
+                self._record_origin(born, times, told)
+        may_return = np.isin(matching.lost, unseen)
+        lost = self._miss(self.paths.take(matching.lost), may_return, times.end)
+        self.paths = lost.join(OpenPaths.of(atoms.named(identities), times.end))
         return identities
 
     def _carry(self, motion: Rest, start: float, end: float) -> None:
         """Let the flow carry all expected places from time ``start`` to ``end``."""
-        if not self.paths or end <= start:
-            return
-        places = motion.carry(np.stack([p.expected for p in self.paths]), start, end)
-        self.paths = [
-            replace(path, expected=place)
-            for path, place in zip(self.paths, places, strict=True)
-        ]
+        places = motion.carry(self.paths.expected, start, end)
+        self.paths = replace(self.paths, expected=places)
 
     def _match(
         self, atoms: SeenAtoms, may_begin: BoolArray, motion: Rest, total_mass: float
-    ) -> tuple[Matching, set[int]]:
-        """Return who is who, and the earlier atoms that may just be unseen.
+    ) -> tuple[Matching, list[int]]:
+        """Return who is who, and the lost atoms that may just be unseen.
 
         What is in no atom has room for lost ones, the heaviest first, to be unseen.  The mass of
         one that has no room is in others: in the atom of its basin, if masses say so.
         """
-        places, masses = _places_of(self.paths, atoms), _masses_of(self.paths)
+        places, masses = self.paths.expected, self.paths.masses
         matching = match_atoms(
             angles_between(places, atoms.points),
             MassesOfSaves(masses, atoms.masses),
@@ -168,11 +196,11 @@ class Tree:
         is_atom = may_begin.copy()
         is_atom[[*matching.parents]] = True
         room = total_mass - float(atoms.masses[is_atom].sum())
-        unseen: set[int] = set()
+        unseen = []
         for a in sorted(matching.lost, key=lambda a: -masses[a]):
             if STILL_THERE * masses[a] <= room:
                 room -= masses[a]
-                unseen.add(a)
+                unseen.append(a)
                 continue
             ends = motion.find_attractors(np.concatenate([places[[a]], atoms.points]))
             away = angles_between(ends[:1], ends[1:])[0]
@@ -180,77 +208,60 @@ class Tree:
                 matching.add(a, int(away.argmin()))
         return matching, unseen
 
-    def _go_on(
-        self,
-        earlier: Sequence[OpenPath],
-        matching: Matching,
-        atoms: SeenAtoms,
-        time: float,
-    ) -> dict[int, OpenPath]:
-        """Let paths go on, merge and split; return those of the atoms by their indices."""
-        found: dict[int, OpenPath] = {}
+    def _continue_paths(self, matching: Matching, count: int, time: float) -> IntArray:
+        """Return the identities (count,) of atoms that go on, merge and split; else 0."""
+        identities = np.zeros(count, dtype=np.int64)
         for b, group in matching.parents.items():
             if len(group) == 1:
-                found[b] = _see(earlier[group[0]].identity, time, atoms, b)
-                self.paths.append(found[b])
+                identities[b] = self.paths.identities[group[0]]
             else:
-                found[b] = self._open(time, atoms, b)
-                parents = [earlier[a] for a in group]
-                self._end("merge", parents, [found[b]], latest=time)
+                identities[b] = self._name_one()
+                parents = self.paths.take(np.array(group))
+                self._end("merge", parents, identities[[b]], latest=time)
         for a, group in matching.splits.items():
-            parts = {b: self._open(time, atoms, b) for b in group}
-            self._end("fission", [earlier[a]], [*parts.values()], latest=time)
-            found |= parts
-        return found
+            identities[group] = [self._name_one() for _ in group]
+            whole = self.paths.take(np.array([a]))
+            self._end("fission", whole, identities[group], latest=time)
+        return identities
 
-    def _open(self, time: float, atoms: SeenAtoms, index: int) -> OpenPath:
-        """Open the path of an atom that is new at ``time``, and return it."""
+    def _name_one(self) -> int:
+        """Return an identity that no atom has had."""
         self._last_identity += 1
-        path = _see(self._last_identity, time, atoms, index)
-        self.paths.append(path)
-        return path
+        return self._last_identity
+
+    def _miss(self, lost: OpenPaths, may_return: BoolArray, time: float) -> OpenPaths:
+        """Return the paths of atoms that may come back; record the deaths of the others."""
+        since = np.where(lost.misses > 0, lost.missed_since, time)
+        lost = replace(lost, misses=lost.misses + 1, missed_since=since)
+        is_dead = ~may_return | (lost.misses > self.settings.longest_gap)
+        for row in np.flatnonzero(is_dead):
+            gone = lost.take(np.array([row]))
+            self._end("death", gone, np.empty(0, int), latest=float(since[row]))
+        return lost.take(~is_dead)
 
     def _end(
-        self,
-        kind: EventKind,
-        parents: Sequence[OpenPath],
-        children: Sequence[OpenPath],
-        *,
-        latest: float,
+        self, kind: EventKind, parents: OpenPaths, children: IntArray, *, latest: float
     ) -> None:
         """Record that ``parents`` ended between their last sighting and ``latest``."""
-        earliest = max(path.seen_at for path in parents)
-        event = _event_between(kind, TimeSpan(earliest, latest), parents)
-        self._record(
-            Junction(
-                event, earliest, latest, _identities(parents), _identities(children)
-            )
-        )
-
-    def _miss(self, path: OpenPath, time: float, *, may_return: bool) -> None:
-        """Keep the path of an atom that is not seen at ``time``, or record its death."""
-        missed = (*path.missed_at, time)
-        if may_return and len(missed) <= self.settings.longest_gap:
-            self.paths.append(replace(path, missed_at=missed))
-        else:
-            self._end("death", [path], [], latest=missed[0])
+        earliest = float(parents.seen_at.max())
+        event = Event(kind, (earliest + latest) / 2, parents.points, parents.masses)
+        ended, begun = parents.identities.tolist(), children.tolist()
+        self._record(Junction(event, earliest, latest, tuple(ended), tuple(begun)))
 
     def _record_origin(
-        self, path: OpenPath, times: TimeSpan, told: Sequence[Event]
+        self, born: SeenAtoms, times: TimeSpan, told: Sequence[Event]
     ) -> None:
         """Record where a new atom comes from: an exact one that spread there, or nowhere."""
-        if times.start == -np.inf:
-            return
+        child = tuple(born.identities.tolist())
         for junction in self.junctions:
             event = junction.event
             if event.kind != "fission" or event.time not in {one.time for one in told}:
                 continue
-            if angles_between(event.points, path.point[np.newaxis]).min() <= self.reach:
-                children = (*junction.children, path.identity)
-                self._record(replace(junction, children=children))
+            if angles_between(event.points, born.points).min() <= self.reach:
+                self._record(replace(junction, children=junction.children + child))
                 return
-        event = _event_between("birth", times, [path])
-        self._record(Junction(event, *times, children=(path.identity,)))
+        event = Event("birth", sum(times) / 2, born.points, born.masses)
+        self._record(Junction(event, *times, children=child))
 
     def _record(self, junction: Junction) -> None:
         """Add a junction in place of what was known of the same one: an atom is born once."""
@@ -263,68 +274,46 @@ class Tree:
         What is born may have been seen forming: then its path goes on, and its birth is dated.
         """
         heavy = event.masses >= self.settings.smallest_mass
-        told = replace(event, points=event.points[heavy], masses=event.masses[heavy])
-        if len(told.masses) < (2 if event.kind == "merge" else 1):
+        event = replace(event, points=event.points[heavy], masses=event.masses[heavy])
+        if len(event.masses) < (2 if event.kind == "merge" else 1):
             return
         time, is_birth = event.time, event.kind == "birth"
-        atoms = _exact_atoms(told.points, told.masses)
-        candidates = [path for path in self.paths if path.is_forming or not is_birth]
+        candidates = self.paths
+        if is_birth:
+            candidates = candidates.take(candidates.is_forming)
         partners = assign_pairs(
-            angles_between(atoms.points, _places_of(candidates, atoms)),
-            MassesOfSaves(atoms.masses, _masses_of(candidates)),
+            angles_between(event.points, candidates.expected),
+            MassesOfSaves(event.masses, candidates.masses),
             reach=self.reach,
         )
-        paths = [
-            candidates[partners[k]] if k in partners else self._open(time, atoms, k)
-            for k in range(len(atoms))
-        ]
-        concerned = _identities(paths)
-        others = [path for path in self.paths if path.identity not in concerned]
+        concerned = np.array(
+            [
+                candidates.identities[partners[k]]
+                if k in partners
+                else self._name_one()
+                for k in range(len(event.masses))
+            ]
+        )
+        self.paths = self.paths.take(~np.isin(self.paths.identities, concerned))
+        known = tuple(concerned.tolist())
         if is_birth:
-            self.paths = [*others, *(replace(p, is_forming=False) for p in paths)]
-            for k, identity in enumerate(concerned):
-                one = replace(told, points=told.points[[k]], masses=told.masses[[k]])
+            for k, identity in enumerate(known):
+                one = replace(event, points=event.points[[k]], masses=event.masses[[k]])
                 self._record(Junction(one, time, time, children=(identity,)))
-            return
-        self.paths = others
-        children: list[OpenPath] = []
-        if event.kind == "merge":
-            centre, mass = join_atoms(told.points, told.masses)
-            whole = _exact_atoms(centre[np.newaxis], np.array([mass]))
-            children = [self._open(time, whole, 0)]
-        self._record(Junction(told, time, time, concerned, _identities(children)))
+            self._open(event.points, event.masses, concerned, time)
+        elif event.kind == "merge":
+            centre, mass = join_atoms(event.points, event.masses)
+            child = self._name_one()
+            self._record(Junction(event, time, time, known, (child,)))
+            self._open(centre[np.newaxis], np.array([mass]), np.array([child]), time)
+        else:
+            self._record(Junction(event, time, time, known))
 
-
-def _see(identity: int, time: float, atoms: SeenAtoms, index: int) -> OpenPath:
-    """Return the open path of an atom that is seen at ``time``."""
-    point, mass = atoms.points[index], float(atoms.masses[index])
-    return OpenPath(identity, point, mass, bool(atoms.is_forming[index]), time, point)
-
-
-def _exact_atoms(points: FloatArray, masses: FloatArray) -> SeenAtoms:
-    """Return atoms of the solver, of which no identity is known yet."""
-    nothing = np.zeros(len(masses), dtype=np.int64)
-    return SeenAtoms(points, masses, nothing > 0, nothing, masses)
-
-
-def _identities(paths: Sequence[OpenPath]) -> tuple[int, ...]:
-    return tuple(path.identity for path in paths)
-
-
-def _masses_of(paths: Sequence[OpenPath]) -> FloatArray:
-    """Masses (n,) of the paths' atoms when last seen."""
-    return np.array([path.mass for path in paths])
-
-
-def _places_of(paths: Sequence[OpenPath], atoms: SeenAtoms) -> FloatArray:
-    """Places (n, d) at which the paths' atoms are expected, in the space of ``atoms``."""
-    places = [path.expected for path in paths]
-    return np.reshape(places, (len(paths), atoms.points.shape[-1]))
-
-
-def _event_between(
-    kind: EventKind, times: TimeSpan, paths: Sequence[OpenPath]
-) -> Event:
-    """Return the event of ``paths`` in the middle of an interval, as they were last seen."""
-    points = np.stack([path.point for path in paths])
-    return Event(kind, (times.start + times.end) / 2, points, _masses_of(paths))
+    def _open(
+        self, points: FloatArray, masses: FloatArray, identities: IntArray, time: float
+    ) -> None:
+        """Open the paths of exact atoms, which are seen at ``time``."""
+        atoms = SeenAtoms(
+            points, masses, np.zeros(len(masses), bool), identities, masses
+        )
+        self.paths = self.paths.join(OpenPaths.of(atoms, time))
