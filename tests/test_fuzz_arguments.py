@@ -262,6 +262,11 @@ CALLS: dict[str, Call] = {
         {"start": PAIR, "t_end": 0.1, "time_step": 0.05},
         needed=("t_end",),
     ),
+    "solve_particles, merging": Call(
+        particles,
+        {"start": PAIR, "t_end": 0.1, "merge_below": 1e-6},
+        needed=("t_end",),
+    ),
     "solve_particles, saving": Call(
         particles,
         {"start": PAIR, "t_end": 0.1, "save_at": [0.05, 0.1]},

@@ -523,6 +523,48 @@ def test_particles_and_labels_differ_by_the_square_of_the_cell_width():
     assert differences[1] < 2e-5
 
 
+# --- metastable clusters ------------------------------------------------------
+
+
+@pytest.mark.parametrize("softmax", [False, True])
+@pytest.mark.parametrize("beta", [5.0, 60.0, 300.0])
+def test_two_particles_merge_at_the_exact_time(beta, softmax):
+    equation = ascent(Attention(beta, normalized=softmax))
+    pair = atoms_at([0.3, 1.1], [0.5, 0.5])
+    run = solve_particles(equation, pair, t_end=1e200, merge_below=1e-6)
+    (merge,) = run.events
+    exact = merge_time(
+        beta, start_angle=0.8, end_angle=2 * np.arcsin(5e-7), softmax=softmax
+    )
+    assert merge.time == pytest.approx(exact, rel=1e-6)
+    assert angles_of(run.final.points) == pytest.approx(0.7, abs=1e-6)
+
+
+@pytest.mark.parametrize("beta", [200.0, 400.0])
+def test_clusters_merge_in_the_order_of_their_gaps_over_a_hundred_decades(beta):
+    # Far apart the others do not count: each merge is that of the nearest two alone, with
+    # the sum of their masses.
+    masses = np.array([0.2, 0.24, 0.16, 0.3, 0.1])
+    start = atoms_at([0.0, 0.5, 1.1, 1.9, 2.8], masses)
+    run = solve_particles(
+        ascent(Attention(beta)),
+        start,
+        t_end=1e200,
+        save_at=np.geomspace(1e-3, 1e200, 400),
+        merge_below=1e-6,
+    )
+    first = merge_time(beta, 0.44, start_angle=0.5, end_angle=2 * np.arcsin(5e-7))
+    assert run.events[0].time == pytest.approx(first, rel=1e-3)
+    partners = [sorted(event.masses) for event in run.events]
+    expected = [[0.2, 0.24], [0.16, 0.3], [0.1, 0.46], [0.44, 0.56]]
+    np.testing.assert_allclose(partners, expected, atol=1e-12)
+    plateaus = np.unique(np.round([(s.masses**2).sum() for s in run.states], 12))
+    heights = [(masses**2).sum()]
+    for one, other in partners:
+        heights.append(heights[-1] + 2 * one * other)
+    np.testing.assert_allclose(plateaus, heights, atol=1e-11)
+
+
 # --- errors, and independence -------------------------------------------------
 
 CIRCLE_ATOMS = random_atoms(12)
@@ -558,6 +600,16 @@ DIFFUSIVE = MeanFieldEquation(Attention(1.0), direction="ascent", diffusion=0.25
             "count = 16 must be a whole number of at least 32",
         ),
         ((PLAIN, uniform(Circle(32))), {"count": 0}, "count = 0"),
+        (
+            (PLAIN, CIRCLE_ATOMS),
+            {"merge_below": 1.0},
+            "merge_below = 1.0 .* at most 0.1",
+        ),
+        (
+            (PLAIN, CIRCLE_ATOMS),
+            {"merge_below": 1e-6, "time_step": 0.1},
+            "time_step = 0.1: particles that merge have .* steps of their own",
+        ),
     ],
 )
 def test_errors_repeat_the_value_and_name_the_way_out(problem, arguments, message):

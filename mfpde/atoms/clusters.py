@@ -88,16 +88,6 @@ class Clusters(NamedTuple):
         return Clusters.of(united, self.positions.shape[1])
 
 
-def nearest_pair(points: FloatArray) -> tuple[float, int, int]:
-    """Smallest distance, straight through the sphere, of two ``points`` (n, d), and which."""
-    if len(points) < 2:
-        return np.inf, 0, 0
-    apart = np.linalg.norm(points[:, np.newaxis] - points, axis=2)
-    np.fill_diagonal(apart, np.inf)
-    first, second = map(int, np.unravel_index(np.argmin(apart), apart.shape))
-    return float(apart[first, second]), first, second
-
-
 def state_of(masses: FloatArray, atoms: Atoms) -> State:
     """State of cell masses and atoms, each atom represented by its cloud."""
     widths = atoms.covariances

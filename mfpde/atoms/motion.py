@@ -1,22 +1,27 @@
-r"""Atoms alone: a stiff differential equation once the density's mass is negligible.
+r"""Atoms alone: a differential equation once the density's mass is negligible.
 
-Clusters approach each other at rates down to e^{-2 beta}: an implicit method crosses ten
-decades of time in some hundred steps.  Forces are sums over pairs in which nothing cancels
-(:meth:`mfpde.terms.kernels.Kernel.sums_between`).
+Clusters approach each other at rates down to e^{-2 beta}: between two meetings nothing moves for
+decades of time.  So the points x_i and the time t are integrated over a variable s in which all
+that approaches does so at a rate of about 1,
+
+    dt/ds = 1/r,   dx_i/ds = v_i/r,   r^2 = sum_{i<j} (|v_i - v_j| / |x_i - x_j|)^2,
+
+up to the end of the motion, which is no more than 1 in s away.  Forces are sums over pairs in
+which nothing cancels (:meth:`mfpde.terms.kernels.Kernel.sums_between`).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
+from scipy.spatial.distance import pdist
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms.clusters import nearest_pair
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import normalised
 from mfpde.measures.events import Event
@@ -26,6 +31,7 @@ RELATIVE_TOLERANCE = 1e-10
 ABSOLUTE_TOLERANCE = 1e-13
 MOST_EVALUATIONS = 30_000
 """Evaluations of the atoms' velocities between two meetings; long runs take some thousands."""
+_ENDLESS = 1e30
 _MET = 1 + 1e-6
 """Factor of the distance at which atoms meet, which the integrator finds to rounding."""
 
@@ -48,7 +54,7 @@ class AtomMotion:
     def advanced(
         self, points: FloatArray, masses: FloatArray, *, start: float, end: float
     ) -> tuple[FloatArray, FloatArray, tuple[Event, ...]]:
-        """Return points (n, d) and masses (n,) at the time ``end``, and merges since ``start``.
+        """Return points (n, d), masses (n,) at the time ``end``, and merges since ``start``.
 
         Raises
         ------
@@ -56,8 +62,8 @@ class AtomMotion:
             If the integrator fails, or takes steps that would never reach the end.
         """
         events: list[Event] = []
-        while start < end and len(masses) > 0:
-            points, start = self._until_meeting(points, masses, start=start, end=end)
+        points, masses = points.copy(), masses.copy()
+        while True:
             while (near := nearest_pair(points))[0] <= self.meeting_distance * _MET:
                 first, second = met = [*near[1:]]
                 events.append(Event("merge", start, points[met], masses[met]))
@@ -65,73 +71,97 @@ class AtomMotion:
                 points = normalised(np.delete(points, second, axis=0))
                 masses = np.delete(masses, second)
                 masses[first] = total
-        return points, masses, tuple(events)
-
-    def _until_meeting(
-        self, points: FloatArray, masses: FloatArray, *, start: float, end: float
-    ) -> tuple[FloatArray, float]:
-        shape = points.shape
-
-        def meeting(_: float, flat: FloatArray) -> float:
-            return (
-                nearest_pair(normalised(flat.reshape(shape)))[0] - self.meeting_distance
+            if start >= end or len(masses) == 0:
+                return points, masses, tuple(events)
+            points, start = self._advance_to_meeting(
+                points, masses, start=start, end=end
             )
 
-        meeting.terminal = True  # type: ignore[attr-defined]
-        rate = self._rate(masses, shape)
-        found = _integrated(
-            rate, points.ravel(), end - start, meeting if len(masses) > 1 else None
-        )
-        last = normalised(found.y[:, -1].reshape(shape))
-        return last, end if found.status == 0 else start + float(found.t[-1])
+    def _advance_to_meeting(
+        self, points: FloatArray, masses: FloatArray, *, start: float, end: float
+    ) -> tuple[FloatArray, float]:
+        shape, duration = points.shape, end - start
 
-    def _rate(
-        self, masses: FloatArray, shape: tuple[int, ...]
-    ) -> Callable[[float, FloatArray], FloatArray]:
-        equation = self.equation
+        def rate(_: float, state: FloatArray) -> FloatArray:
+            points = normalised(state[:-1].reshape(shape))
+            speeds = self._find_speeds(PointMasses(points, masses))
+            per_time = find_approach_rate(points, speeds) + 1 / duration
+            return np.append(speeds.ravel(), 1.0) / per_time
 
-        def rate(_: float, flat: FloatArray) -> FloatArray:
-            points = normalised(flat.reshape(shape))
-            atoms = PointMasses(points, masses)
-            speeds = np.zeros(shape)
-            for interaction in equation.interactions:
-                speeds += interaction.pull_between_atoms(atoms)
-            for term in equation.externals:
-                speeds += term.drift(points)
-            return equation.sign * speeds.ravel()
+        def meeting(_: float, state: FloatArray) -> float:
+            points = normalised(state[:-1].reshape(shape))
+            return nearest_pair(points)[0] / self.meeting_distance - 1
 
-        return rate
+        def ending(_: float, state: FloatArray) -> float:
+            return float(state[-1] / duration - 1)
+
+        first = np.append(points.ravel(), 0.0)
+        events = [ending, meeting] if len(masses) > 1 else [ending]
+        found = _integrate(rate, first, events)
+        last = normalised(found.y[:-1, -1].reshape(shape))
+        is_end = len(found.t_events[0]) > 0
+        return last, end if is_end else start + float(found.y[-1, -1])
+
+    def _find_speeds(self, atoms: PointMasses) -> FloatArray:
+        """Velocities (n, d) of the atoms."""
+        speeds = np.zeros(atoms.points.shape)
+        for interaction in self.equation.interactions:
+            speeds += interaction.pull_between_atoms(atoms)
+        for term in self.equation.externals:
+            speeds += term.drift(atoms.points)
+        return self.equation.sign * speeds
 
 
-def _integrated(
+def nearest_pair(points: FloatArray) -> tuple[float, int, int]:
+    """Smallest distance, straight through the sphere, of two ``points`` (n, d), and which."""
+    if len(points) < 2:
+        return np.inf, 0, 0
+    apart, pairs = pdist(points), np.triu_indices(len(points), 1)
+    nearest = int(apart.argmin())
+    return float(apart[nearest]), int(pairs[0][nearest]), int(pairs[1][nearest])
+
+
+def find_approach_rate(points: FloatArray, speeds: FloatArray) -> float:
+    """Root of the sum of the squared rates |v_i - v_j| / |x_i - x_j| of all pairs; 0 at rest."""
+    largest = float(np.abs(speeds).max())
+    if largest == 0.0:
+        return 0.0
+    # Squares of the speeds themselves would be 0 where they are below 1e-154.
+    return largest * float(np.linalg.norm(pdist(speeds / largest) / pdist(points)))
+
+
+def _integrate(
     rate: Callable[[float, FloatArray], FloatArray],
     first: FloatArray,
-    duration: float,
-    event: Callable[[float, FloatArray], float] | None,
+    events: Sequence[Callable[[float, FloatArray], float]],
 ) -> Any:
-    """Integrate ``rate`` by the first method that gets to the end or the ``event``.
+    """Integrate ``rate`` by the first method that gets to one of the ``events``.
 
     Near rest rounding may keep LSODA from its methods for stiff equations, so that its steps stay
     as short as the fastest rate asks for; BDF is one of these methods alone.
     """
+    for event in events:
+        event.terminal = True  # type: ignore[attr-defined]
+    tolerances = np.full(len(first), ABSOLUTE_TOLERANCE)
+    # Times are as long as the slowest rate: they err by a share of the first ones.
+    tolerances[-1] = RELATIVE_TOLERANCE * rate(0.0, first)[-1]
     for method in ("LSODA", "BDF"):
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
                 # Why LSODA gives up; the next method goes on.
                 warnings.filterwarnings("ignore", message="lsoda: ")
-                # Time counts from the start: late in a long run its digits are few.
                 found = solve_ivp(
                     _within_reason(rate),
-                    (0.0, duration),
+                    (0.0, _ENDLESS),
                     first,
                     method=method,
-                    events=event,
+                    events=events,
                     rtol=RELATIVE_TOLERANCE,
-                    atol=ABSOLUTE_TOLERANCE,
+                    atol=tolerances,
                 )
-            if found.status >= 0:
+            if found.status > 0:
                 return found
-            failure = AtomsTooFastError(float(found.t[-1]) / len(found.t))
+            failure = AtomsTooFastError(float(found.y[-1, -1]) / len(found.t))
         except AtomsTooFastError as error:
             failure = error
     raise failure
@@ -143,11 +173,11 @@ def _within_reason(
     """The same rate, which may be asked for ``MOST_EVALUATIONS`` times."""
     evaluations = 0
 
-    def counted(time: float, flat: FloatArray) -> FloatArray:
+    def counted(s: float, state: FloatArray) -> FloatArray:
         nonlocal evaluations
         evaluations += 1
         if evaluations > MOST_EVALUATIONS:
-            raise AtomsTooFastError(time / evaluations)
-        return rate(time, flat)
+            raise AtomsTooFastError(float(state[-1]) / evaluations)
+        return rate(s, state)
 
     return counted

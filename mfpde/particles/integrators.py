@@ -1,20 +1,25 @@
 """Time integration of particles: Dormand-Prince of order 8 or 5, or classical Runge-Kutta.
 
-Both yield ``(time, state)`` after every accepted step, so that a run can be
-interrupted, and end a step exactly at every requested time.
+All yield ``(time, state)`` after every accepted step, so that a run can be
+interrupted, and end a step exactly at every requested time.  A few particles that meet may
+become one instead: :class:`Merging` yields at the requested times only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.integrate import DOP853, RK45
 
 from mfpde.arrays import FloatArray
+from mfpde.atoms.motion import AtomMotion
+from mfpde.measures.events import Event
+from mfpde.measures.measure import Atoms
+from mfpde.particles.methods import particle_system
 from mfpde.particles.systems import ParticleSystem
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes
 
@@ -58,6 +63,7 @@ class DormandPrince:
     rtol: float
     atol: float
     order: Literal[8, 5] = 8
+    events: ClassVar[tuple[Event, ...]] = ()
 
     def trajectory(
         self, velocity: CountedVelocity, times: FloatArray
@@ -103,6 +109,7 @@ class RungeKutta:
     """
 
     step: float
+    events: ClassVar[tuple[Event, ...]] = ()
 
     def trajectory(
         self, velocity: CountedVelocity, times: FloatArray
@@ -119,7 +126,31 @@ class RungeKutta:
                 yield end if is_last else time + step, state
 
 
-Integrator = DormandPrince | RungeKutta
+@dataclass
+class Merging:
+    """Motion on a rescaled time by direct sums: particles that come within a distance are one."""
+
+    distance: float
+    events: tuple[Event, ...] = field(default=(), repr=False)
+
+    def trajectory(
+        self, velocity: CountedVelocity, times: FloatArray
+    ) -> Iterator[tuple[float, FloatArray]]:
+        """Yield at each of ``times``; the system of ``velocity`` becomes that of what is left."""
+        equation = velocity.system.equation
+        motion = AtomMotion(equation, self.distance)
+        for begin, end in pairwise(times.tolist()):
+            before = velocity.system.atoms(velocity.system.start)
+            points, masses, events = motion.advanced(
+                before.points, before.masses, start=begin, end=end
+            )
+            self.events += events
+            after = Atoms(points, masses)
+            velocity.system = particle_system(equation, after, "direct")
+            yield end, velocity.system.start
+
+
+Integrator = DormandPrince | RungeKutta | Merging
 
 
 def _take_step(velocity: CountedVelocity, state: FloatArray, step: float) -> FloatArray:
