@@ -373,12 +373,6 @@ def test_without_energy_what_needs_one_is_refused(bilinear, value, has_first_var
         mfpde.maximize(MeanFieldEquation(*equation.terms, direction="ascent"))
 
 
-def test_a_certificate_of_a_head_with_an_energy_says_what_it_lacks():
-    equation = head_equation([[1.0, 0.3], [0.3, 0.8]])
-    with pytest.raises(ValueError, match="bounds of the kernel's derivatives"):
-        mfpde.minimize(equation, Circle(128))
-
-
 @pytest.mark.parametrize("normalized", [False, True])
 def test_derivatives_between_atoms_are_those_of_the_velocity(normalized):
     from mfpde.geometry.arcs import geodesic_moves, tangent_frames
