@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -9,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import mfpde
-from mfpde.detection.field import VelocityField
-from mfpde.detection.lattice import InterpolatedField, probing_lattice
+from mfpde.detection.arrivals import find_owners, interpolate_velocity
+from mfpde.detection.basins import find_basins
+from mfpde.detection.cells import flow_of, probing_rings
 from mfpde.detection.paths import linear_flows
-from mfpde.detection.sphere_flow import SphereFlow
 from mfpde.measures.sampling import quantized
 
 TILT = np.array([0.5, 0.4, -0.3])
@@ -88,27 +90,21 @@ def test_basins_are_those_of_paths_followed_in_small_steps() -> None:
     start = mfpde.Atoms(quantized(mfpde.uniform(mfpde.Sphere(32)), 400).points)
     atoms = mfpde.solve_particles(equation, start, t_end=6.0, time_step=0.1).final
     assert isinstance(atoms, mfpde.Atoms)
-    flow = SphereFlow.of(atoms, equation)
-    assert len(flow.attractors) == 2
-    np.testing.assert_array_equal(flow.mass.points, atoms.points)
+    flow = flow_of(atoms, equation)
+    owners = find_owners(flow, find_basins(flow), atoms.points)
 
     def velocity(_, flat):
         points = flat.reshape(-1, 3)
         unit = points / np.linalg.norm(points, axis=1, keepdims=True)
         return equation.velocity(atoms, unit).ravel()
 
-    def nearest(points):
-        apart = np.linalg.norm(points[:, np.newaxis] - flow.attractors, axis=2)
-        return apart.min(axis=1), apart.argmin(axis=1)
-
-    away = np.nonzero(nearest(atoms.points)[0] > 0.1)[0]
-    assert len(away) > 30
     paths = solve_ivp(
-        velocity, (0.0, 1000.0), atoms.points[away].ravel(), rtol=1e-6, atol=1e-8
+        velocity, (0.0, 1000.0), atoms.points.ravel(), rtol=1e-6, atol=1e-8
     )
-    distances, ends = nearest(paths.y[:, -1].reshape(-1, 3))
-    assert distances.max() < 0.1
-    np.testing.assert_array_equal(flow.owners[away], ends)
+    ends = paths.y[:, -1].reshape(-1, 3)
+    attractors = np.stack([ends[owners == owner].mean(axis=0) for owner in (0, 1)])
+    assert np.linalg.norm(ends - attractors[owners], axis=1).max() < 0.1
+    assert np.linalg.norm(attractors[0] - attractors[1]) > 0.5
 
 
 ANGLES = st.floats(0.0, np.pi)
@@ -170,12 +166,13 @@ def test_the_field_between_the_points_of_a_lattice(normalized, rng) -> None:
     points[:100] = [0.0, 0.0, 1.0] + 0.03 * points[:100]
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     measure = mfpde.Atoms(points[::20])
-    field = VelocityField(equation, measure)
     errors = []
     for beta in (8.0, 4 * 64.0):
-        lattice = probing_lattice(beta)
-        spline = InterpolatedField.of(field, lattice, field.at(lattice.points))
-        errors.append(np.abs(spline.at(points) - field.at(points)).max())
+        cells = probing_rings(beta)
+        velocity = equation.velocity(measure, cells.points)
+        flow = replace(flow_of(measure, equation), cells=cells, velocity=velocity)
+        found = interpolate_velocity(flow)(points)
+        errors.append(np.abs(found - equation.velocity(measure, points)).max())
     coarse, fine = errors
     assert coarse < 1e-4
     assert fine < coarse / 50

@@ -130,7 +130,7 @@ def test_a_report_prints_a_table() -> None:
     equation = mfpde.MeanFieldEquation(mfpde.Attention(20.0), direction="ascent")
     text = str(mfpde.concentration(bumps(circle, [1.0], 0.01), equation))
     assert "mass" in text
-    assert "contracts" in text
+    assert "shrinks" in text
     assert "1 atom," in text
 
 
@@ -179,7 +179,7 @@ def test_masses_are_masses_whatever_the_total(
     one, report = scaled(1.0), scaled(total)
     assert report.total_mass == pytest.approx(total)
     assert report.verdict == one.verdict == "atoms"
-    for name in ("mass", "core_mass", "arrived_mass", "coarse_mass", "ball_masses"):
+    for name in ("mass", "core_mass", "arrived_mass", "ball_masses"):
         np.testing.assert_allclose(
             [getattr(region, name) for region in report.regions],
             [total * getattr(region, name) for region in one.regions],

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.detection.sphere_basins import united
 from validation import verdict_shapes as shapes
 
 
@@ -53,12 +52,3 @@ def test_a_light_cluster_on_its_way_is_told_from_the_core() -> None:
     assert region.core_mass == pytest.approx(0.9, abs=1e-3)
     assert region.second_peak == pytest.approx(0.1, abs=1e-3)
     assert "0.1000" in report.summary
-
-
-def test_basins_are_united_in_turn_but_for_those_known_to_be_apart() -> None:
-    pairs = np.array([[0, 1], [1, 2], [2, 3], [3, 4]])
-    np.testing.assert_array_equal(united(6, pairs, np.array([], int)), [0] * 5 + [1])
-    np.testing.assert_array_equal(
-        united(6, pairs, np.array([0, 3])), [0, 0, 0, 1, 1, 2]
-    )
-    assert len(united(0, np.empty((0, 2), int), np.array([], int))) == 0

@@ -16,7 +16,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
-from mfpde.detection.field import unknown_grid
+from mfpde.detection.cells import unknown_grid
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.distributions import (

@@ -16,15 +16,17 @@ since the normal derivative integrates to the step across a jump, however smeare
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
-from mfpde.detection.lattice import lattice_of
-from mfpde.geometry import Sphere
+from mfpde.detection.cells import cells_of_sphere, unknown_grid
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.geometry.arcs import exponential_map, tangent_frames
-from mfpde.measures.measure import Density
+from mfpde.geometry.circle import points_at
+from mfpde.measures.measure import Density, Measure
 
 PLATEAU = 0.15
 LEAST_STEP = 0.15
@@ -74,18 +76,55 @@ def jump_faces(
     return np.asarray(faces[_steepest(steps > 0, rises)])
 
 
-class JumpCells(NamedTuple):
-    """Which cells (nlat * nlon,) are at jumps, and the length of the jumps in radians."""
+class Jumps(NamedTuple):
+    """Jumps of a density: points (k, d), which cells (n,) are at one, the length on S^2."""
 
+    points: FloatArray
     cells: BoolArray
-    length: float
+    length: float = 0.0
 
 
-def jump_cells(sphere: Sphere, density: Density) -> JumpCells:
-    """Cells at jumps of a density on a Sphere, and the jumps' length."""
+def find_jumps(measure: Measure) -> Jumps:
+    """Return the jumps of the density of a measure."""
+    return _jumps_on(measure.geometry, measure.density)
+
+
+@singledispatch
+def _jumps_on(geometry: Geometry, density: Density) -> Jumps:
+    del density
+    raise unknown_grid(geometry)
+
+
+@_jumps_on.register(Circle)
+def _(circle: Circle, density: Density) -> Jumps:
+    values = density.values
+    found = jump_faces(values, np.arange(len(values)), mean=values.mean())
+    beside = _cells_beside(found, len(values))
+    return Jumps(points_at(circle.face_angles[found]), beside)
+
+
+@_jumps_on.register(Zonal)
+def _(zonal: Zonal, density: Density) -> Jumps:
+    faces = np.arange(REACH_OF_JUMPS - 1, zonal.num_cells - REACH_OF_JUMPS)
+    mean = density.total_mass / zonal.areas.sum()
+    counted = holds_area(zonal.area_shares, faces)
+    found = jump_faces(density.values, faces, mean=mean, counted=counted)
+    angles = zonal.face_angles[1:][found]
+    return Jumps(zonal.points_at(angles), _cells_beside(found, zonal.num_cells))
+
+
+def _cells_beside(faces: IntArray, count: int) -> BoolArray:
+    """Which of ``count`` cells lie beside a face, numbered as the cell below it."""
+    beside = np.zeros(count, dtype=bool)
+    beside[np.append(faces, faces + 1) % count] = True
+    return beside
+
+
+@_jumps_on.register(Sphere)
+def _(sphere: Sphere, density: Density) -> Jumps:
     values = density.values
     points = sphere.points.reshape(-1, 3)
-    neighbours = lattice_of(sphere).neighbours
+    neighbours = cells_of_sphere(sphere).neighbours
     sample = _Sampler(sphere, values)
     h = sphere.spacing
     basis = tangent_frames(points)
@@ -120,7 +159,8 @@ def jump_cells(sphere: Sphere, density: Density) -> JumpCells:
     inside = np.nonzero(around)[0]
     steepness = np.linalg.norm(slopes[inside], axis=1) / (2 * NEAR * h)
     length = (sphere.areas.ravel()[inside] * steepness / around[inside]).sum()
-    return JumpCells(steps > 0, float(length))
+    at_jump = steps > 0
+    return Jumps(points[at_jump], at_jump, float(length))
 
 
 def _cell_of(side: int, cells: float) -> int:

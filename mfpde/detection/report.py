@@ -2,145 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from mfpde.arrays import FloatArray
-from mfpde.detection.decision import Kind
-from mfpde.detection.strip import StripWidth
+from mfpde.detection.cells import Place
+from mfpde.detection.region import ConcentratedRegion, Kind, local_exponents
 from mfpde.measures.measure import AnyMeasure
 from mfpde.notebook import Printed
 
-Place = Literal["circle", "sphere", "zonal"]
 Verdict = Literal[
     "atoms", "forming", "curve", "unresolved", "jump", "frozen", "resolved"
 ]
 
-REST = 1e-12
-"""Speeds below this, in units of the largest (at least 1), have no direction."""
 ALL_FROZEN = 0.99
 MOST_FACTS = 6
 LIGHT = 1e-3
 """A region that holds less decides nothing about the whole."""
-
-
-@dataclass(frozen=True, eq=False)
-class ConcentratedRegion:
-    """A basin of the velocity field and the core of the mass in it.
-
-    Attributes
-    ----------
-    position
-        Mean of the core, a unit vector (d,), its tail included on every kind of measure:
-        it can be compared between particles, grids and exact atoms.  The own place of an
-        exact atom is in ``measure.atoms``; it is the position where the atom holds less
-        than half of its core, or spreads.  On a zonal grid: the pole, or one point of the ring.
-    mass, core_mass
-        Mass of the basin, and of the core: the part within ``core_radius`` of its mean; as
-        all masses here in the measure's own unit (shares of the whole if its mass is 1).
-        Mass at rest belongs to no basin.  What is in the basin and not in the core is on
-        its way: :attr:`arriving_mass`.
-    principal_radii
-        Root mean square extents of the core along its principal directions, in radians,
-        largest first, (d - 1,); those of its covariance for an exact atom.
-    radius, radius_in_cells
-        Root mean square distance of the core from its mean, in radians and in cells
-        (NaN for atoms without a grid).  Of a ring on a zonal grid: across it.
-    widths_in_cells
-        The principal rms radii again, of what lies within 6 cells of the mean and in
-        cells: without the tails, as the grid sees it, (1,) or (2,); NaN without a grid.
-    eigenvalues
-        Eigenvalues of the velocity's gradient at the mean (at an exact atom's own place), own mass
-        included, increasing, (d - 1,): those of s Hess F for a gradient drift, else their
-        real parts.  Negative: lengths shrink at this rate.
-    contraction_rate
-        Minus the largest eigenvalue, so that all lengths shrink at least at this rate; of
-        a ring on a zonal grid, minus the one across it.  Negative: mass there spreads.
-    growth_rate
-        -div v at the mean, the rate at which the density there grows: its e-folding rate
-        while an atom forms.
-    kind
-        ``"atom"``, ``"forming"``, ``"curve"`` (mass on a line of S^2, or on a ring of a
-        zonal grid), ``"frozen"``, ``"unresolved"``, ``"jump"`` or ``"resolved"``.
-    reason
-        Why the region is of this kind, in words.
-    ball_masses, exponents
-        mu(B(x, r)) about the same place for the report's radii (n,), and
-        d log mu(B) / d log r between them (n - 1,): d - 1 for a density, 0 for an atom,
-        1 on a curve in S^2.  On a zonal grid about a pole, or of bands about a ring.
-    coarse_difference, coarse_mass
-        L1 difference between the core and what the 2:1 coarsened grid makes of it, as a
-        share; mass of the basin there that the coarsened density has.  NaN without a grid.
-    pinning_force
-        Of an atom that exists on the grid only: the outside force m h/2 below which a
-        scheme with face velocities would hold it fixed (m its core's mass).  Else None.
-    is_exact
-        Whether it is an atom of ``Measure.atoms``.
-    length
-        Length of a curve on S^2, in radians; else None.
-    basin
-        Angles (from, to) of the unstable zeros around it, to > from; None on the sphere.
-    second_peak
-        Mass of a second cluster in the basin, apart from the core and at most 1.2 cells
-        wide, which has yet to arrive; 0 without one, and on zonal grids.
-    """
-
-    position: FloatArray
-    mass: float
-    core_mass: float
-    principal_radii: FloatArray
-    radius: float
-    radius_in_cells: float
-    widths_in_cells: FloatArray
-    eigenvalues: FloatArray
-    contraction_rate: float
-    growth_rate: float
-    kind: Kind
-    reason: str
-    ball_masses: FloatArray
-    exponents: FloatArray
-    coarse_difference: float
-    coarse_mass: float
-    pinning_force: float | None = None
-    is_exact: bool = False
-    length: float | None = None
-    basin: tuple[float, float] | None = None
-    second_peak: float = 0.0
-
-    def of_total(self, mass: float) -> ConcentratedRegion:
-        """The region of a whole of ``mass``, if its masses here are shares."""
-        pins = self.pinning_force
-        return replace(
-            self,
-            mass=self.mass * mass,
-            core_mass=self.core_mass * mass,
-            ball_masses=self.ball_masses * mass,
-            coarse_mass=self.coarse_mass * mass,
-            second_peak=self.second_peak * mass,
-            pinning_force=None if pins is None else pins * mass,
-        )
-
-    @property
-    def arrived_mass(self) -> float:
-        """Mass of the core of an atom or a curve; 0 where there is none, or none yet."""
-        return self.core_mass if self.kind in ("atom", "curve") else 0.0
-
-    @property
-    def arriving_mass(self) -> float:
-        """Mass of the basin outside its core; of the whole basin where an atom is forming.
-
-        0 where the mass gathers nowhere (kinds ``"frozen"``, ``"resolved"``, ...).
-        """
-        if self.kind not in ("atom", "curve", "forming"):
-            return 0.0
-        return max(self.mass - self.arrived_mass, 0.0)
-
-    @property
-    def angle(self) -> float:
-        """Angle in [0, 2 pi) on the circle; else the angle in [0, pi] from the last axis."""
-        return angle_of(self.position)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,10 +50,6 @@ class ConcentrationReport(Printed):
         on the sphere the centres of the cells.
     jump_length
         Length of the jumps on the sphere, in radians; 0 elsewhere.
-    strip
-        Width of the strip of analyticity, or why there is none.
-    coarse_basins
-        Number of basins with mass on the 2:1 coarsened density; None without one.
     measure
         The measure in question.
     """
@@ -190,8 +64,6 @@ class ConcentrationReport(Printed):
     largest_ball_masses: FloatArray
     jumps: FloatArray
     jump_length: float
-    strip: StripWidth
-    coarse_basins: int | None
     measure: AnyMeasure
 
     @property
@@ -293,24 +165,3 @@ class ConcentrationReport(Printed):
         from mfpde.detection.table import table
 
         return table(self)
-
-
-def leads_core(mass: float, core_mass: float, largest_eigenvalue: float) -> bool:
-    """Whether the rest of a core with an exact atom of this mass is the atom's tail.
-
-    It is if it is lighter than the atom and the velocity contracts.
-    """
-    return core_mass / 2 < mass and largest_eigenvalue < 0 < core_mass
-
-
-def local_exponents(radii: FloatArray, masses: FloatArray) -> FloatArray:
-    """Local exponents d log mass / d log r between neighbouring radii; NaN without mass."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.diff(np.log(masses)) / np.diff(np.log(radii)))
-
-
-def angle_of(point: FloatArray) -> float:
-    """Angle in [0, 2 pi) of a point (d,) of the circle, else in [0, pi] from the last axis."""
-    if len(point) == 2:
-        return float(np.mod(np.arctan2(point[1], point[0]), 2 * np.pi))
-    return float(np.arctan2(np.linalg.norm(point[:-1]), point[-1]))

@@ -1,107 +1,140 @@
-"""A measure that is searched for concentrations, whatever its geometry, and its report."""
+"""From a measure and its equation to the report on where it concentrates."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from dataclasses import replace
 
 import numpy as np
 
-from mfpde.arrays import BoolArray, FloatArray
+from mfpde.detection.arrivals import find_owners
 from mfpde.detection.balls import largest_ball_mass, profile_radii
-from mfpde.detection.decision import CELL_WITHOUT_GRID
-from mfpde.detection.field import VelocityField
-from mfpde.detection.report import ConcentratedRegion, ConcentrationReport, Place
-from mfpde.detection.strip import strip_width
-from mfpde.measures.measure import Measure
+from mfpde.detection.basins import Basins, find_basins
+from mfpde.detection.cells import CellFlow, flow_of
+from mfpde.detection.clusters import particle_clusters
+from mfpde.detection.cores import NO_MASS, POINT_WIDTH, Cloud
+from mfpde.detection.edges import Edges, MovedParts, find_edges
+from mfpde.detection.jumps import Jumps, find_jumps
+from mfpde.detection.parts import split_basins
+from mfpde.detection.region import FROZEN_SPEED, ConcentratedRegion
+from mfpde.detection.regions import RegionSearch
+from mfpde.detection.report import ConcentrationReport
+from mfpde.detection.resting import find_resting
+from mfpde.equation import MeanFieldEquation
+from mfpde.measures.measure import Atoms, Measure
 
-WINDOW_CELLS = 6.0
+
+def search_measure(
+    measure: Atoms | Measure, equation: MeanFieldEquation
+) -> ConcentrationReport:
+    """Return what is found in a measure with mass."""
+    flow = flow_of(measure, equation)
+    whole = _gather_mass(flow)
+    basins = find_basins(flow)
+    edges = find_edges(flow, basins) if flow.cells.on_line else None
+    moving = _take_moving(flow, basins, edges, whole)
+    if flow.has_grid and flow.place == "sphere":
+        attractors = find_resting(flow, basins, moving)
+        if attractors is not None:
+            basins = find_basins(flow, attractors)
+            moving = _take_moving(flow, basins, edges, whole)
+    none = np.empty((0, measure.dimension))
+    if isinstance(measure, Measure):
+        jumps, exact, clusters = find_jumps(measure), measure.atoms, none
+        balls = [largest_ball_mass(measure, r) for r in profile_radii(flow.spacing)]
+    else:
+        jumps = Jumps(none, np.zeros(len(flow.cells), dtype=bool))
+        exact, balls = Atoms.none(measure.dimension), []
+        clusters = particle_clusters(Atoms(moving.points, moving.masses))
+    parts = split_basins(basins, moving, flow.places_of(exact.points), clusters)
+    search = RegionSearch(flow, basins, edges, whole, tuple(parts), exact, jumps.cells)
+    regions = search.regions()
+    resting = max(1 - float(moving.masses.sum()), 0.0) * measure.total_mass
+    return ConcentrationReport(
+        regions=regions,
+        core_radius=search.core_radius,
+        resting_mass=resting,
+        frozen_mass=_frozen_mass(search, regions) if flow.has_grid else resting,
+        place=flow.place,
+        spacing=flow.spacing,
+        radii=profile_radii(flow.spacing),
+        largest_ball_masses=np.array(balls),
+        jumps=jumps.points,
+        jump_length=jumps.length,
+        measure=measure,
+    )
 
 
-class SearchedMeasure(ABC):
-    """A measure with its velocity field, its cells, and what is known of the whole.
+def _gather_mass(flow: CellFlow) -> Cloud:
+    """All mass as points: the cells of a grid, in order, and then the atoms."""
+    measure, cells = flow.field.measure, flow.cells
+    atoms, masses = measure, np.empty(0)
+    if isinstance(measure, Measure):
+        atoms, masses = measure.atoms, measure.density.masses.ravel()
+    assert isinstance(atoms, Atoms)
+    count, places = len(masses), flow.places_of(atoms.points)
+    shares = np.concatenate([masses, atoms.masses]) / measure.total_mass
+    numbers = np.arange(-count, len(atoms))
+    densities = shares.copy()
+    densities[:count] /= cells.areas[:count]
+    densities[count:] += densities[:count].max(initial=0.0)
+    return Cloud(
+        np.concatenate([cells.points[:count], places]),
+        shares,
+        densities,
+        np.where(numbers < 0, cells.width, POINT_WIDTH),
+        np.concatenate([np.arange(count), cells.cells_of(places)]),
+        np.full(len(shares), -1),
+        numbers if count else np.full(len(shares), -1),
+    )
 
-    Attributes
-    ----------
-    field, total
-        The measure's velocity field, and its mass.
-    spacing, core_radius
-        Width of the grid's cells (NaN without one), and radius of a core, in radians.
-    place
-        ``"circle"``, ``"sphere"`` or ``"zonal"``.
-    moving_share
-        Share of the mass that is not in stretches at rest.
-    cell_speeds
-        Speed in each cell (n,), or the velocity where it is a number.
-    jump_points, jump_length
-        Points (k, d) where the density jumps, and the length of the jumps on the sphere.
-    """
 
-    field: VelocityField
-    total: float
-    spacing: float
-    core_radius: float
-    place: Place
-    moving_share: float
-    cell_speeds: FloatArray
-    jump_points: FloatArray
-    jump_length: float = 0.0
+def _take_moving(
+    flow: CellFlow, basins: Basins, edges: Edges | None, whole: Cloud
+) -> Cloud:
+    """The mass that is not at rest, in its basins, and all exact atoms."""
+    labels, cells = basins.labels, whole.cells.copy()
+    count = len(labels) if flow.has_grid else 0
+    moving = whole
+    if edges is not None:
+        cells[count:] = edges.cells_of(flow.angles_of(whole.points[count:]))
+        moving = replace(whole, cells=cells, owners=labels[cells])
+        if count:
+            moving = _move_parts(flow, moving, edges.moved_parts(basins))
+    elif flow.has_grid:
+        moving = replace(whole, owners=labels[cells])
+    else:
+        moving = replace(whole, owners=find_owners(flow, basins, whole.points))
+    # An atom of the measure is one also where it rests: there it is a basin of its own.
+    alone = (moving.owners < 0) & (moving.numbers >= 0)
+    moving.owners[alone] = labels.max(initial=-1) + 1 + moving.cells[alone]
+    return moving.take((moving.owners >= 0) & (moving.masses > NO_MASS))
 
-    @property
-    def has_grid(self) -> bool:
-        """Whether there are cells."""
-        return bool(np.isfinite(self.spacing))
 
-    @property
-    def cell(self) -> float:
-        """Width of the grid's cells, or the length that stands for it without a grid."""
-        return self.spacing if self.has_grid else CELL_WITHOUT_GRID
+def _move_parts(flow: CellFlow, cloud: Cloud, parts: MovedParts) -> Cloud:
+    """The mass with each part of a cell beyond the edge of its basin as a point of its own."""
+    cells, width = parts.cells, flow.cells.width
+    shares = parts.lengths / width
+    moved = cloud.take(cells)
+    masses = cloud.masses.copy()
+    masses[cells] -= shares * moved.masses
+    own = replace(
+        moved,
+        points=flow.points_at(parts.angles),
+        masses=shares * moved.masses,
+        widths=np.maximum(parts.lengths, POINT_WIDTH),
+        owners=parts.owners,
+    )
+    return replace(cloud, masses=masses).joined(own)
 
-    @property
-    def window(self) -> float:
-        """Radius in radians of the window in which a core's width on the grid is measured."""
-        limit = WINDOW_CELLS * self.cell if self.has_grid else self.core_radius
-        return min(limit, self.core_radius)
 
-    @abstractmethod
-    def cells_near(self, region: ConcentratedRegion) -> BoolArray:
-        """Which cells (n,) lie within the window about a region's position."""
-
-    def report(
-        self, regions: tuple[ConcentratedRegion, ...], *, coarse_basins: int | None
-    ) -> ConcentrationReport:
-        """The ``regions``, whose masses are shares of the whole so far, and the whole's numbers.
-
-        ``coarse_basins`` is the number of basins of the 2:1 coarsened density, if there is one.
-        """
-        measure, radii = self.field.measure, profile_radii(self.spacing)
-        resting = max(1 - self.moving_share, 0.0) * self.total
-        frozen, balls = resting, np.empty(0)
-        if isinstance(measure, Measure):
-            frozen = self._frozen_mass(measure, regions)
-            masses = [largest_ball_mass(measure, float(radius)) for radius in radii]
-            balls = np.array(masses)
-        return ConcentrationReport(
-            regions=tuple(region.of_total(self.total) for region in regions),
-            core_radius=self.core_radius,
-            resting_mass=resting,
-            frozen_mass=frozen,
-            place=self.place,
-            spacing=self.spacing,
-            radii=radii,
-            largest_ball_masses=balls,
-            jumps=self.jump_points,
-            jump_length=self.jump_length,
-            strip=strip_width(measure, self.field.equation),
-            coarse_basins=coarse_basins,
-            measure=measure,
-        )
-
-    def _frozen_mass(
-        self, measure: Measure, regions: tuple[ConcentratedRegion, ...]
-    ) -> float:
-        """Mass in cells with |v| < 1e-3 h per unit time, outside the cores of atoms."""
-        frozen = self.field.is_frozen(self.cell_speeds, self.cell)
-        for region in regions:
-            if region.kind in ("atom", "forming"):
-                frozen &= ~self.cells_near(region)
-        return float(measure.density.masses.ravel()[frozen].sum())
+def _frozen_mass(
+    search: RegionSearch, regions: tuple[ConcentratedRegion, ...]
+) -> float:
+    """Mass in cells with |v| < 1e-3 h per unit time, outside the cores of atoms."""
+    flow = search.flow
+    frozen = flow.speeds < max(FROZEN_SPEED * flow.spacing, flow.rest_speed)
+    for region in regions:
+        if region.kind in ("atom", "forming"):
+            place = flow.places_of(region.position[np.newaxis])[0]
+            frozen[flow.cells.within(place, search.window)] = False
+    return float(search.whole.masses[: len(frozen)][frozen].sum() * search.total)

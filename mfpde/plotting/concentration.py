@@ -10,7 +10,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import NullFormatter
 
 from mfpde.detection import ConcentrationReport, concentration
-from mfpde.detection.decision import Kind
+from mfpde.detection.region import Kind
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting import palette, style

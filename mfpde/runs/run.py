@@ -39,13 +39,6 @@ SAME_TIME = 1e-9
 """Relative distance of two times that are one save."""
 TIMES_SHOWN = 6
 """Saves of which a table has a line."""
-COLUMNS = """\
-in basin: mass that flows there; in core: what is there already, width/h: its width in cells;
-exponents: how mass within a radius grows with it (0: an atom, as many as dimensions: a density);
-contracts, grows: rates [1/time] of lengths and of the density there; coarse: what half of the
-cells would change, as a share; pins: the force below which the grid would hold an atom fixed;
-Q(r): largest mass in a ball of 1, 2, 4, ... cells"""
-"""What the columns of a verdict mean."""
 UNKNOWN_UNIT = "unknown"
 """Unit of the numbers of ``solve(..., observe=...)``, which come without one."""
 
@@ -270,8 +263,7 @@ class Run(Printed):
         facts = [f"{name + ':':13}{fact}" for name, fact in self.facts.items()]
         parts = ["\n".join(facts), self._diagnostics_table]
         if self.equation is not None and _is_searchable(self.final):
-            found = concentration(self.final, self.equation)
-            parts.append(f"{found}\n{COLUMNS}" if len(found.regions) else str(found))
+            parts.append(str(concentration(self.final, self.equation)))
         if self.track is not None:
             parts.append(str(self.track))
         return "\n\n".join(part for part in parts if part)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import mfpde
-from mfpde.detection import threshold_clusters
 from mfpde.runs.run import Run
 from validation.claim import Quantity
 from validation.figures.at_rest import points_at
 from validation.figures.paper_runs import TURN, angles, spacing
 from validation.figures.trajectories import Trajectories
 from validation.independent import Problem, gradient, problem_of
+from validation.threshold import threshold_clusters
 
 Array = NDArray[np.float64]
 

@@ -14,13 +14,13 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.detection import threshold_distance
 from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.plotting.palette import ATOM, DENSITY, DENSITY_MAP, LANDSCAPE, OKABE_ITO
 from mfpde.plotting.style import STYLE, largest_in_rows
 from mfpde.runs.run import Run
 from validation.figures.cells import on_cells
 from validation.figures.paper_runs import TURN, angles
+from validation.threshold import threshold_distance
 
 Array = NDArray[np.float64]
 

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 import mfpde
-from mfpde.detection import threshold_clusters, threshold_distance
 from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.runs.run import Run
+from validation.threshold import threshold_clusters, threshold_distance
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from functools import cache
 from math import ceil
 
 import mfpde
-from mfpde.detection.report import ConcentratedRegion
+from mfpde.detection import ConcentratedRegion
 
 PAPER_SEED = 777
 LEAST_MASS = 0.01

@@ -1,0 +1,149 @@
+r"""The moving mass of a measure as weighted points, and the cores of the mass in it.
+
+A point stands for a cell, for the part of a cell on one side of an edge, or for an atom.  A
+ball covers the share
+
+    c = min(max((r - distance) / h + 1/2, 0), 1)
+
+of a cell of width h, so that no mass enters it abruptly.  A core is found by mean shift,
+x <- normalise(sum of c m y over the ball about x); it has the mean, mass and covariance of
+the mass in the ball about its mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from mfpde.arrays import BoolArray, FloatArray, IntArray
+from mfpde.geometry.arcs import coordinates_about, distances
+
+NO_MASS = 1e-25
+LEAST_MASS, LEAST_SHARE = 1e-4, 1e-2
+"""Least mass of a core that may be an atom, as a share of the whole; least share of its basin,
+or of the whole for what is looked for beside an atom."""
+MOST_SHIFTS, SHIFTED = 30, 1e-12
+"""Mean shift ends after so many steps, or with one below this, in radians."""
+POINT_WIDTH = 1e-12
+"""Radians over which a ball ends at an atom."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """Weighted points.
+
+    Attributes
+    ----------
+    points, masses
+        Places (n, d), and masses (n,) as shares of the whole.
+    densities
+        Mass (n,) of the cell by its area; an atom's is above all of them.
+    widths
+        Width (n,) of the cell that a point stands for, in radians; 1e-12 of an atom.
+    cells, owners
+        The cell (n,) that holds each point, and the basin that it is in.
+    numbers
+        Number (n,) of each exact atom; -1 for cells and particles.
+    """
+
+    points: FloatArray
+    masses: FloatArray
+    densities: FloatArray
+    widths: FloatArray
+    cells: IntArray
+    owners: IntArray
+    numbers: IntArray
+
+    def take(self, chosen: IntArray | BoolArray) -> Cloud:
+        """Those of the points that are ``chosen``."""
+        return Cloud(*(getattr(self, f.name)[chosen] for f in fields(self)))
+
+    def joined(self, other: Cloud) -> Cloud:
+        """These points and then the ``other`` ones."""
+        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return Cloud(*(np.concatenate(pair) for pair in pairs))
+
+    def mass_about(self, centre: FloatArray, radius: float) -> float:
+        """Mass within ``radius`` of a point."""
+        near, covered = self._cover(centre, radius)
+        return float(covered @ self.masses[near])
+
+    def core_about(self, start: FloatArray, radius: float) -> Core:
+        """Core by mean shift from ``start`` over balls of ``radius``."""
+        centre = start
+        for _ in range(MOST_SHIFTS):
+            near, covered = self._cover(centre, radius)
+            total = (covered * self.masses[near]) @ self.points[near]
+            length = np.linalg.norm(total)
+            if not length > 0:
+                break
+            step = np.linalg.norm(total / length - centre)
+            centre = total / length
+            if step < SHIFTED:
+                break
+        return self.core_at(centre, radius)
+
+    def core_at(self, centre: FloatArray, radius: float) -> Core:
+        """Core of the mass within ``radius`` of a point, which need not be its mean."""
+        near, covered = self._cover(centre, radius)
+        masses, size = covered * self.masses[near], len(centre) - 1
+        mass = float(masses.sum())
+        if not mass > 0:
+            none = np.zeros((len(near), size))
+            return Core(centre, 0.0, np.zeros((size, size)), near, masses, none)
+        offsets = coordinates_about(centre, self.points[near])
+        covariance = (masses[:, np.newaxis] * offsets).T @ offsets / mass
+        return Core(centre, mass, covariance, near, masses, offsets)
+
+    @cached_property
+    def _widest(self) -> float:
+        return float(self.widths.max(initial=0.0))
+
+    def _cover(self, centre: FloatArray, radius: float) -> tuple[IntArray, FloatArray]:
+        """Points that a ball about a point covers, and the share of each."""
+        farthest = min(radius + self._widest, np.pi)
+        near = np.nonzero(self.points @ centre >= np.cos(farthest))[0]
+        return near, cover(self.points[near], centre, radius, self.widths[near])
+
+
+def cover(
+    points: FloatArray, centre: FloatArray, radius: float, widths: FloatArray | float
+) -> FloatArray:
+    """Shares (n,) of cells at ``points`` (n, d) that a ball about a point covers."""
+    away = distances(points, centre)
+    return np.asarray(np.clip((radius - away) / widths + 0.5, 0.0, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Core:
+    """The mass within a radius of a point.
+
+    Attributes
+    ----------
+    centre, mass, covariance
+        The point (d,), the mass as a share of the whole, and the covariance about the point
+        (d - 1, d - 1) in the tangent frame there.
+    near, masses, offsets
+        Numbers (m,) of the points in it, their masses (m,) there, and their coordinates
+        (m, d - 1) in the frame at the centre.
+    """
+
+    centre: FloatArray
+    mass: float
+    covariance: FloatArray
+    near: IntArray
+    masses: FloatArray
+    offsets: FloatArray
+
+    @property
+    def radius(self) -> float:
+        """Root mean square distance from the centre."""
+        return float(np.sqrt(np.trace(self.covariance)))
+
+    @property
+    def principal_radii(self) -> FloatArray:
+        """Root mean square extents (d - 1,) in radians, largest first."""
+        variances = np.linalg.eigvalsh(self.covariance)[::-1]
+        return np.asarray(np.sqrt(np.maximum(variances, 0.0)))

@@ -1,0 +1,264 @@
+r"""A region of a measure: a basin, the core in it, and its kind.
+
+The kind is decided from several indicators, never from one, in this order:
+
+1. an exact atom of the measure is an atom by construction;
+2. mass on a line (locally anisotropic and of dimension 1) is a curve;
+3. mass that contracts in every direction, flows inwards and stands out of its basin is an
+   atom if it is at most 1.2 cells wide and its masses in balls no longer grow, and forming
+   otherwise;
+4. without velocity it is frozen;
+5. a density that differs from the mean of its neighbours by too much is unresolved;
+6. a resolved density with a jump in it is called so; everything else is resolved.
+
+Contraction is that of the density's own velocity, own mass included.  "Without velocity" means
+|v| < 1e-3 h per unit time: a thousand units of time for a cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+
+Kind = Literal["atom", "forming", "curve", "unresolved", "jump", "frozen", "resolved"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""All kinds, in the order in which they are listed."""
+
+NARROW = 1.2
+"""An atom's rms radius in each direction, in cells, is at most this: a bump of two cells is
+one that the grid still resolves."""
+NARROW_RING = 1.6
+"""The same of a ring or curve across it: its cells lie oblique to it."""
+ATOM_EXPONENT = 0.5
+"""Largest d log mu(B) / d log r of an atom between 2 and 4 cells: half-way to a curve's."""
+LEAST_EXCESS = 2.0
+"""What stands out has a core at least this many times as dense as its basin."""
+LEAST_RATE = 1e-3
+"""Slowest contraction, per unit time: as slow as what is called frozen."""
+FROZEN_SPEED = 1e-3
+"""Largest speed of what is called frozen, in cells per unit time."""
+ROUGH = 0.15
+"""Largest L1 difference from the mean of the neighbours, as a share: a bump narrower than two
+cells has it."""
+RIVAL, SECOND_PEAK = 0.25, 1e-2
+"""So much of the core's mass elsewhere in the same basin has yet to arrive: as a second
+densest window, or at a point."""
+
+
+class CurveShape(NamedTuple):
+    """Mass on a curve of S^2, or on a ring of a Zonal grid.
+
+    Attributes
+    ----------
+    length
+        Length in radians; NaN for a ring S^(d-2) in more than three dimensions.
+    axis, polar_angle
+        Axis (d,) of the circle closest to it, and the angle of its points from the axis:
+        pi/2 for a great circle.
+    """
+
+    length: float
+    axis: FloatArray
+    polar_angle: float
+
+
+@dataclass(frozen=True, eq=False)
+class ConcentratedRegion:
+    """A basin of the velocity field and the core of the mass in it.
+
+    Attributes
+    ----------
+    position
+        Mean of the core, a unit vector (d,), its tail included on every kind of measure:
+        it can be compared between particles, grids and exact atoms.  The own place of an
+        exact atom is in ``measure.atoms``; it is the position where the atom holds less
+        than half of its core, or spreads.  On a zonal grid: the pole, or one point of the ring.
+    mass, core_mass
+        Mass of the basin, and of the core: the part within ``core_radius`` of its mean; as
+        all masses here in the measure's own unit (shares of the whole if its mass is 1).
+        Mass at rest belongs to no basin.  What is in the basin and not in the core is on
+        its way: :attr:`arriving_mass`.
+    principal_radii
+        Root mean square extents of the core along its principal directions, in radians,
+        largest first, (d - 1,); those of its covariance for an exact atom.
+    widths_in_cells
+        The principal rms radii again, of what lies within 6 cells of the mean and in
+        cells: without the tails, as the grid sees it, (1,) or (2,); without a grid in
+        units of 8e-4 radians.
+    spacing
+        Width of the grid's cells in radians; NaN for atoms without a grid.
+    eigenvalues
+        Eigenvalues of the velocity's gradient at the mean (at an exact atom's own place), own mass
+        included, increasing, (d - 1,): those of s Hess F for a gradient drift, else their
+        real parts.  Negative: lengths shrink at this rate.
+    contraction_rate
+        Minus the largest eigenvalue, so that all lengths shrink at least at this rate; of
+        a ring on a zonal grid, minus the one across it.  Negative: mass there spreads.
+    inflow
+        tr cov(v, x) / tr cov(x, x) over the core: negative if it shrinks.
+    excess
+        Mean density of the core over its extent (that of a uniform density with its rms
+        radius, at most the ball), in units of that of its basin; 0 of a negligible core.
+    ball_masses, exponents
+        mu(B(x, r)) about the same place for the report's radii (n,), and
+        d log mu(B) / d log r between them (n - 1,): d - 1 for a density, 0 for an atom,
+        1 on a curve in S^2.  On a zonal grid about a pole, or of bands about a ring.
+    rival, second_peak
+        Mass of the densest window of the basin apart from the core, as a share of the core;
+        that mass, if it is at most 1.2 cells wide, has yet to arrive, else 0.
+    largest_speed
+        Largest speed in the basin, in cells per unit time.
+    roughness
+        Half the L1 difference between the density within 6 cells and the mean of each
+        cell's neighbours, as a share; NaN without a grid.
+    has_jump
+        Whether the density jumps in the basin.
+    is_exact
+        Whether it is an atom of ``Measure.atoms``.
+    curve
+        Length, axis and polar angle of a curve or ring; else None.
+    basin
+        Angles (from, to) of the unstable zeros around it, to > from; None on the sphere.
+    """
+
+    position: FloatArray
+    mass: float
+    core_mass: float
+    principal_radii: FloatArray
+    widths_in_cells: FloatArray
+    spacing: float
+    eigenvalues: FloatArray
+    contraction_rate: float
+    inflow: float
+    excess: float
+    ball_masses: FloatArray
+    exponents: FloatArray
+    rival: float
+    second_peak: float
+    largest_speed: float
+    roughness: float
+    has_jump: bool = False
+    is_exact: bool = False
+    curve: CurveShape | None = None
+    basin: tuple[float, float] | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What is in the basin.
+
+        ``"atom"``, ``"forming"``, ``"curve"`` (mass on a line of S^2, or on a ring of a zonal
+        grid), ``"frozen"``, ``"unresolved"``, ``"jump"`` or ``"resolved"``.
+        """
+        return self._decision[0]
+
+    @property
+    def reason(self) -> str:
+        """Why the region is of this kind, in words."""
+        return self._decision[1]
+
+    @cached_property
+    def _decision(self) -> tuple[Kind, str]:
+        if self.is_exact:
+            return "atom", "an exact atom of the measure"
+        if self.curve is not None:
+            return "curve", "narrow across and long along, mass grows linearly in balls"
+        shrinks = self.contraction_rate > LEAST_RATE and self.inflow < 0
+        if shrinks and self.excess > LEAST_EXCESS:
+            return self._decide_contracting()
+        return self._decide_standing()
+
+    def _decide_contracting(self) -> tuple[Kind, str]:
+        """Kind of mass that contracts: a point to the grid, or wider."""
+        grows = len(self.exponents) and self.exponents[1] > ATOM_EXPONENT
+        if grows or self.widths_in_cells[0] > NARROW:
+            return "forming", "contracts, and is wider than a cell"
+        if self.rival > RIVAL or self.second_peak > SECOND_PEAK * self.core_mass:
+            return "forming", "a second peak flows to the same attractor"
+        return "atom", "contracts, a cell wide, mass in balls constant"
+
+    def _decide_standing(self) -> tuple[Kind, str]:
+        """Kind of mass that does not contract."""
+        if self.largest_speed < FROZEN_SPEED:
+            return "frozen", "no speed above 1e-3 cells per unit time"
+        if self.roughness > ROUGH:
+            return "unresolved", "the density changes too much from cell to cell"
+        if self.has_jump:
+            return "jump", "a resolved density with a jump, nothing contracts there"
+        return "resolved", "a resolved density, nothing contracts there"
+
+    @property
+    def radius(self) -> float:
+        """Root mean square distance of the core from its mean, in radians; of a ring across."""
+        return float(np.linalg.norm(self.principal_radii))
+
+    @property
+    def radius_in_cells(self) -> float:
+        """The radius in cells; NaN without a grid."""
+        return self.radius / self.spacing
+
+    @property
+    def growth_rate(self) -> float:
+        """-div v at the mean, the rate at which the density there grows.
+
+        Its e-folding rate while an atom forms.
+        """
+        return -float(self.eigenvalues.sum())
+
+    @property
+    def pinning_force(self) -> float | None:
+        """Of an atom that exists on the grid only, the largest force that may hold it fixed.
+
+        m h/2, m the mass of its core: a scheme with face velocities would hold it fixed against
+        a weaker outside force.  None of others.
+        """
+        if self.kind != "atom" or self.is_exact or not np.isfinite(self.spacing):
+            return None
+        return self.core_mass * self.spacing / 2
+
+    @property
+    def length(self) -> float | None:
+        """Length of a curve on S^2, in radians; else None."""
+        return None if self.curve is None else self.curve.length
+
+    @property
+    def latitude(self) -> float | None:
+        """Latitude pi/2 - polar angle of a ring or curve about its axis; else None."""
+        return None if self.curve is None else np.pi / 2 - self.curve.polar_angle
+
+    @property
+    def arrived_mass(self) -> float:
+        """Mass of the core of an atom or a curve; 0 where there is none, or none yet."""
+        return self.core_mass if self.kind in ("atom", "curve") else 0.0
+
+    @property
+    def arriving_mass(self) -> float:
+        """Mass of the basin outside its core; of the whole basin where an atom is forming.
+
+        0 where the mass gathers nowhere (kinds ``"frozen"``, ``"resolved"``, ...).
+        """
+        if self.kind not in ("atom", "curve", "forming"):
+            return 0.0
+        return max(self.mass - self.arrived_mass, 0.0)
+
+    @property
+    def angle(self) -> float:
+        """Angle in [0, 2 pi) on the circle; else the angle in [0, pi] from the last axis."""
+        return angle_of(self.position)
+
+
+def angle_of(point: FloatArray) -> float:
+    """Angle in [0, 2 pi) of a point (d,) of the circle, else in [0, pi] from the last axis."""
+    if len(point) == 2:
+        return float(np.mod(np.arctan2(point[1], point[0]), 2 * np.pi))
+    return float(np.arctan2(np.linalg.norm(point[:-1]), point[-1]))
+
+
+def local_exponents(radii: FloatArray, masses: FloatArray) -> FloatArray:
+    """Local exponents d log mass / d log r between neighbouring radii; NaN without mass."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.diff(np.log(masses)) / np.diff(np.log(radii)))

@@ -1,0 +1,325 @@
+"""The region of each part of a basin: its core, and the indicators of its kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from mfpde.arrays import BoolArray, FloatArray
+from mfpde.detection.balls import core_radius, profile_radii
+from mfpde.detection.basins import Basins
+from mfpde.detection.cells import CellFlow
+from mfpde.detection.cores import LEAST_MASS, LEAST_SHARE, Cloud, Core, cover
+from mfpde.detection.curves import find_curve
+from mfpde.detection.edges import Edges
+from mfpde.detection.field import ROUNDING
+from mfpde.detection.parts import Part
+from mfpde.detection.region import (
+    LEAST_EXCESS,
+    NARROW,
+    NARROW_RING,
+    ConcentratedRegion,
+    CurveShape,
+    local_exponents,
+)
+from mfpde.geometry.arcs import normalised, tangent_frames, velocity_gradients
+from mfpde.measures.measure import Atoms
+
+WINDOW = 6.0
+"""Radius in cells of the window in which a core's width on the grid is measured."""
+ONE_CELL = 0.3
+"""Rms radius, in cells, of what is nearly all in one cell: a uniform cell has 1/sqrt(12)."""
+
+
+@dataclass(frozen=True, eq=False)
+class RegionSearch:
+    """What the regions of a measure are found from.
+
+    Attributes
+    ----------
+    flow, basins, edges
+        The velocity on the cells, its basins, and the edges of these on a line.
+    whole
+        All mass as weighted points, cells first.
+    parts
+        The basins with mass, split.
+    exact
+        The exact atoms of the measure.
+    jumps
+        Which cells (n,) are at jumps of the density.
+    """
+
+    flow: CellFlow
+    basins: Basins
+    edges: Edges | None
+    whole: Cloud
+    parts: tuple[Part, ...]
+    exact: Atoms
+    jumps: BoolArray
+
+    @property
+    def total(self) -> float:
+        """Mass of the measure, of which the masses of clouds and cores are shares."""
+        return self.flow.field.measure.total_mass
+
+    @cached_property
+    def core_radius(self) -> float:
+        """Radius of a core, in radians."""
+        is_zonal = self.flow.place == "zonal"
+        spacing = np.nan if is_zonal else self.flow.spacing
+        return core_radius(self.flow.field.equation, spacing)
+
+    @property
+    def window(self) -> float:
+        """Radius in radians of the window in which a core's width is measured."""
+        return min(WINDOW * self.flow.spacing, self.core_radius)
+
+    def regions(self) -> tuple[ConcentratedRegion, ...]:
+        """All regions: by angle on lines, heaviest first on the sphere."""
+        found = [self._measure(part) for part in self.parts]
+        if self.flow.cells.on_line:
+            return tuple(sorted(found, key=lambda region: region.angle))
+        return tuple(sorted(found, key=lambda region: -region.mass))
+
+    def _measure(self, part: Part) -> ConcentratedRegion:
+        flow, mass = self.flow, float(part.cloud.masses.sum())
+        core, place = self._find_core(part)
+        slopes, eigenvalues = self._find_eigenvalues(core.centre)
+        radii = profile_radii(flow.spacing)
+        balls = np.array([self.whole.mass_about(core.centre, r) for r in radii])
+        narrow = self._find_narrow(part, core)
+        # Two directions as on S^2: in high dimension a narrow atom is many times its
+        # principal radius away from the pole.
+        widths = narrow.principal_radii / np.sqrt(min(self._spread(core.centre), 2))
+        if not flow.cells.on_line:
+            widths = narrow.principal_radii
+        widths = widths / flow.cell
+        rival = self._find_rival(part, narrow)
+        is_peak = rival.principal_radii[0] <= NARROW * flow.cell
+        excess = self._find_excess(part, core)
+        principal = self._repeat(core.centre, core.principal_radii, 0.0)
+        is_point = part.atom is not None and not flow.is_ring(core.centre)
+        if part.atom is not None:
+            principal = self._radii_of_exact(part.atom)
+        return ConcentratedRegion(
+            position=flow.point_of(place),
+            mass=mass * self.total,
+            core_mass=core.mass * self.total,
+            principal_radii=principal,
+            widths_in_cells=widths,
+            spacing=flow.spacing,
+            eigenvalues=np.sort(eigenvalues),
+            contraction_rate=-float(slopes[-1]),
+            inflow=self._find_inflow(part, core, slopes),
+            excess=excess,
+            ball_masses=balls * self.total,
+            exponents=local_exponents(radii, balls),
+            rival=rival.mass / narrow.mass if narrow.mass > ROUNDING else 0.0,
+            second_peak=rival.mass * self.total if is_peak else 0.0,
+            largest_speed=float(flow.speeds[part.cells].max(initial=0.0)) / flow.cell,
+            roughness=self._find_roughness(narrow),
+            has_jump=bool(self.jumps[part.cells].any()),
+            is_exact=is_point,
+            curve=self._find_curve(part, core, widths[0], excess),
+            basin=self._find_edges(place),
+        )
+
+    def _find_core(self, part: Part) -> tuple[Core, FloatArray]:
+        """The core of a part, and the place (d,) that is reported for it."""
+        radius, cloud = self.core_radius, part.cloud
+        if part.atom is not None and part.centre is not None:
+            own = cloud.core_at(part.centre, radius)
+            if self.flow.place == "zonal":
+                return own, part.centre
+            # All that is there: the atom and its tail, or more.
+            whole = cloud.core_about(part.centre, radius)
+            is_in = whole.centre @ part.centre > np.cos(radius)
+            mass = self.exact.masses[part.atom] / self.total
+            contracts = self._find_eigenvalues(part.centre)[0][-1] < 0
+            is_led = is_in and whole.mass / 2 < mass and contracts
+            return own, whole.centre if is_led else part.centre
+        cores = [cloud.core_about(start, radius) for start in self._starts(part)]
+        core = max(cores, key=lambda one: one.mass)
+        if self.flow.place == "zonal":
+            core = self._take_pole(part, core)
+        return core, core.centre
+
+    def _starts(self, part: Part) -> list[FloatArray]:
+        """Where mean shift starts: the densest cell, without a grid also the attractors."""
+        if part.centre is not None:
+            return [part.centre]
+        cells, cloud, points = self.flow.cells, part.cloud, self.flow.cells.points
+        held = np.bincount(cloud.cells, weights=cloud.masses, minlength=len(cells))
+        densities = held if cells.on_line else held / cells.areas
+        starts = [points[np.argmax(densities)]]
+        if not self.flow.has_grid:
+            starts += list(points[part.cells[self.basins.attractors[part.cells]]])
+        return starts
+
+    def _take_pole(self, part: Part, band: Core) -> Core:
+        """The core of the nearest pole, if mass gathers there rather than on the ring."""
+        is_north = band.centre[1] > 0
+        pole = np.array([0.0, 1.0 if is_north else -1.0])
+        last = 0 if is_north else len(self.flow.cells) - 1
+        cap = part.cloud.core_at(pole, self.core_radius)
+        if last not in part.cells or cap.mass <= LEAST_SHARE * band.mass:
+            return band
+        areas = [self._area(part, one.centre, self.core_radius) for one in (cap, band)]
+        # Mass by angle has its maximum beside the pole also for a bump about the pole.
+        return cap if cap.mass * areas[1] >= band.mass * areas[0] else band
+
+    def _area(self, part: Part, centre: FloatArray, radius: float) -> float:
+        """Area of the cells of a basin, as far as a ball covers them."""
+        cells = self.flow.cells
+        shares = cover(cells.points[part.cells], centre, radius, cells.width)
+        return float(shares @ cells.areas[part.cells])
+
+    def _find_narrow(self, part: Part, core: Core) -> Core:
+        """The core as the grid sees it, without its tails."""
+        if self.flow.place == "zonal" and not self.flow.is_ring(core.centre):
+            return part.cloud.core_at(core.centre, self.window)
+        starts = [core.centre, *self._starts(part)]
+        cores = [part.cloud.core_about(start, self.window) for start in starts]
+        return max(cores, key=lambda one: one.mass)
+
+    def _find_rival(self, part: Part, narrow: Core) -> Core:
+        """The second densest window of a part, apart from its core; massless if there is none."""
+        cosines = part.cloud.points @ narrow.centre
+        is_apart = cosines < np.cos(min(2 * self.window, np.pi))
+        apart = part.cloud.take(is_apart & (self.flow.place != "zonal"))
+        if not len(apart.masses):
+            return apart.core_at(narrow.centre, self.window)
+        return apart.core_about(apart.points[apart.densities.argmax()], self.window)
+
+    def _find_excess(self, part: Part, core: Core) -> float:
+        """Mean density of the core over that of its part; 0 of a core that is negligible."""
+        share = core.mass / float(part.cloud.masses.sum())
+        if core.mass <= LEAST_MASS or share <= LEAST_SHARE:
+            return 0.0
+        # A basin may be hardly larger than the ball: a narrow core has its own extent, that of
+        # a uniform ball with its rms radius.
+        spread = self._spread(core.centre)
+        own = max(core.radius * np.sqrt((spread + 2) / spread), self.flow.cell / 2)
+        area = self._area(part, core.centre, float(min(own, self.core_radius)))
+        everything = float(self.flow.cells.areas[part.cells].sum())
+        return share * everything / area if area > 0 else np.inf
+
+    def _find_inflow(self, part: Part, core: Core, slopes: FloatArray) -> float:
+        """Velocity-position covariance of the core over its variance, traces of both."""
+        flow = self.flow
+        if not flow.has_grid or flow.place == "zonal" or core.mass <= ROUNDING:
+            return float(slopes.mean())
+        weights = core.masses / core.mass
+        offsets = core.offsets - weights @ core.offsets
+        variance = float((weights @ offsets**2).sum())
+        if variance < (ONE_CELL * flow.spacing) ** 2:
+            return float(slopes.mean())
+        basis = tangent_frames(core.centre[np.newaxis])[0]
+        speeds = flow.velocity[part.cloud.cells[core.near]] @ basis.T
+        return float((weights @ (offsets * speeds)).sum() / variance)
+
+    @cached_property
+    def _differences(self) -> FloatArray:
+        """Half the mass (n,) by which each cell differs from the mean of its neighbours."""
+        cells = self.flow.cells
+        # By angle it is smooth also where areas are many decades apart.
+        weights = 1.0 if self.flow.place == "zonal" else cells.areas
+        values = self.whole.masses[: len(cells)] / weights
+        means = values[cells.neighbours].mean(axis=0)
+        return np.asarray(np.abs(values - means) * weights / 2)
+
+    def _find_roughness(self, narrow: Core) -> float:
+        """Share of the mass in a window by which cells differ from their neighbours."""
+        if not self.flow.has_grid:
+            return np.nan
+        cells = self.flow.cells.within(narrow.centre, self.window)
+        held = self.whole.masses[cells].sum()
+        return float(self._differences[cells].sum() / held) if held > ROUNDING else 0.0
+
+    def _find_curve(
+        self, part: Part, core: Core, width: float, excess: float
+    ) -> CurveShape | None:
+        """The curve or ring that the mass of a part lies on, if it does."""
+        flow, centre, zonal = self.flow, core.centre, self.flow.zonal
+        if flow.place == "sphere" and flow.has_grid and part.atom is None:
+            return find_curve(part.cloud, self.whole, flow.spacing)
+        if zonal is None or not flow.is_ring(centre):
+            return None
+        angle = float(flow.angles_of(centre))
+        if part.atom is None:
+            sides = angle + self.core_radius * np.array([-1.0, 1.0])
+            points = flow.points_at(np.clip(sides, 0.0, np.pi))
+            inwards = ((centre - points) * flow.at(points)).sum(axis=1)
+            is_one = width <= NARROW_RING or (inwards > 0).all()
+            if not (excess > LEAST_EXCESS and is_one):
+                return None
+        length = 2 * np.pi * np.sin(angle) if zonal.dimension == 3 else np.nan
+        return CurveShape(float(length), zonal.axis, angle)
+
+    def _find_eigenvalues(self, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues of the velocity's gradient where mass moves, and all (d - 1,).
+
+        At an angle t away from the poles of a Zonal grid they are the slope across the ring,
+        and cot(t) v along it, where mass does not move.
+        """
+        flow, points = self.flow, centre[np.newaxis]
+        _, gradient = velocity_gradients(
+            flow.at,
+            points,
+            frames=tangent_frames(points),
+            step=flow.differenced(centre),
+        )
+        if flow.field.equation.has_energy:
+            slopes = np.linalg.eigvalsh((gradient[0] + gradient[0].T) / 2)
+        else:
+            slopes = np.sort(np.linalg.eigvals(gradient[0]).real)
+        if not flow.is_ring(centre):
+            return slopes, self._repeat(centre, slopes, 0.0)
+        # v_t cot t, with the velocity v_t (cos t, -sin t) at (sin t, cos t).
+        along = flow.at(points)[0, 0] / centre[0]
+        return slopes, self._repeat(centre, slopes, along)
+
+    def _spread(self, centre: FloatArray) -> int:
+        """In how many directions mass about a place spreads: in one across a ring."""
+        is_ring = self.flow.is_ring(centre)
+        return 1 if is_ring else self.flow.field.measure.dimension - 1
+
+    def _repeat(
+        self, centre: FloatArray, values: FloatArray, along: float
+    ) -> FloatArray:
+        """Values (d - 1,) of all directions at a place: about a pole alike, ``along`` a ring."""
+        size, spread = self.flow.field.measure.dimension - 1, self._spread(centre)
+        if len(values) == size:
+            return values
+        return np.append(np.repeat(values, spread), np.full(size - spread, along))
+
+    def _radii_of_exact(self, number: int) -> FloatArray:
+        """Root mean square extents (d - 1,) of an exact atom by itself, largest first."""
+        point, covariances = self.exact.points[number], self.exact.covariances
+        if covariances is None:
+            return np.zeros(len(point) - 1)
+        basis = tangent_frames(point[np.newaxis])[0]
+        variances = np.linalg.eigvalsh(basis @ covariances[number] @ basis.T)[::-1]
+        return np.sqrt(np.maximum(variances, 0.0))
+
+    @cached_property
+    def _dividers(self) -> FloatArray:
+        """Angles (k,) half-way between the centres of parts of one basin of a line."""
+        found = []
+        for one, other in pairwise(self.parts):
+            if (
+                one.cells is other.cells
+                and one.centre is not None
+                and other.centre is not None
+            ):
+                found.append(normalised(one.centre + other.centre))
+        return self.flow.angles_of(np.reshape(found, (-1, 2)))
+
+    def _find_edges(self, place: FloatArray) -> tuple[float, float] | None:
+        """Angles of the edges around a place on a line."""
+        if self.edges is None:
+            return None
+        return self.edges.around(float(self.flow.angles_of(place)), self._dividers)
