@@ -1,8 +1,8 @@
-r"""Basins on S^2 that particles flow to.
+r"""Basins on S^2 that particles and the cells at edges flow to.
 
 The graph of cells knows eight directions only, so that the edges of its basins are off by
 angles that no finer lattice mends.  What is higher in s F than every pass out of its basin is
-certain; any other particle is followed to where it is certain.
+certain; any other particle, and the centre of a cell at an edge, is followed to where it is.
 
 The velocity of attention is smooth on the scale 1/sqrt(beta), which the cells resolve: its
 components are cubic splines on them, along whole meridians so that a pole is no boundary.
@@ -12,8 +12,10 @@ The drift of the other terms, which may have kinks, is taken as it is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 from scipy.ndimage import map_coordinates, spline_filter
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
@@ -24,30 +26,63 @@ from mfpde.detection.paths import Paths
 STEP, WIDEST = 1 / 6, 0.35
 """Length of a path's steps in units of the smaller of 1/sqrt(beta) and WIDEST radians: an edge
 is within 1e-3 of its place."""
+NEGLIGIBLE = 1e-9
+"""Mass of a cell that may be in the wrong basin."""
+
+
+def move_edges(flow: CellFlow, basins: Basins, masses: FloatArray) -> Basins:
+    """The basins of cells with ``masses`` (n,), those at edges by the flow of their centres.
+
+    Cells that this brings to an edge are followed too, until no edge moves.
+    """
+    certain = _find_certain(flow, basins)
+    is_open = ~certain & (basins.labels >= 0) & (masses > NEGLIGIBLE)
+    if not is_open.any():
+        return basins
+    neighbours, paths, labels = flow.cells.neighbours, _paths_in(flow), basins.labels
+    while True:
+        parts = (labels[neighbours] != labels) & (labels[neighbours] >= 0)
+        edge = np.nonzero(parts.any(axis=0) & is_open)[0]
+        if not len(edge):
+            return replace(basins, labels=labels)
+        points, labels = flow.cells.points[edge], labels.copy()
+        labels[edge] = _follow(flow, labels, points, certain, paths)
+        is_open[edge] = False
 
 
 def find_owners(flow: CellFlow, basins: Basins, points: FloatArray) -> IntArray:
-    """Basins (m,) that ``points`` (m, 3) flow to; -1 of those at rest.
+    """Basins (m,) that ``points`` (m, 3) flow to; -1 of those at rest."""
+    owners = basins.labels[flow.cells.cells_of(points)]
+    moving = owners >= 0
+    certain = _find_certain(flow, basins)
+    owners[moving] = _follow(
+        flow, basins.labels, points[moving], certain, _paths_in(flow)
+    )
+    return owners
+
+
+def _paths_in(flow: CellFlow) -> Paths:
+    sharpness = flow.field.equation.sharpness
+    reach = STEP / np.sqrt(max(WIDEST**-2, sharpness))
+    return Paths(interpolate_velocity(flow), float(reach))
+
+
+def _follow(
+    flow: CellFlow,
+    labels: IntArray,
+    points: FloatArray,
+    certain: BoolArray,
+    paths: Paths,
+) -> IntArray:
+    """Basins (m,) that ``points`` flow to.
 
     A point whose path ends in no basin gets the basin of the cell that holds it.
     """
-    cells, labels = flow.cells.cells_of(points), basins.labels
-    owners = labels[cells]
-    if labels.max(initial=-1) < 1:
-        return owners
-    certain = _find_certain(flow, basins)
-    unsure = np.nonzero((owners >= 0) & ~certain[cells])[0]
-    sharpness = flow.field.equation.sharpness
-    paths = Paths(
-        interpolate_velocity(flow), STEP / np.sqrt(max(WIDEST**-2, sharpness))
-    )
-    ends, on_their_way = paths.ends(
-        points[unsure], lambda reached: certain[flow.cells.cells_of(reached)]
-    )
-    found = labels[flow.cells.cells_of(ends)]
+    cells_of = flow.cells.cells_of
+    ends, on_their_way = paths.ends(points, lambda reached: certain[cells_of(reached)])
+    found = labels[cells_of(ends)]
     found[on_their_way] = -1
-    owners[unsure] = np.where(found >= 0, found, owners[unsure])
-    return owners
+    return np.where(found >= 0, found, labels[cells_of(points)])
 
 
 def _find_certain(flow: CellFlow, basins: Basins) -> BoolArray:
@@ -58,13 +93,14 @@ def _find_certain(flow: CellFlow, basins: Basins) -> BoolArray:
     labels, neighbours = basins.labels, flow.cells.neighbours
     inside = (labels == labels[neighbours]).all(axis=0) & (labels >= 0)
     if flow.field.equation.has_energy:
-        return np.asarray(inside & (flow.heights > basins.passes[labels]))
-    near = basins.attractors | basins.attractors[neighbours].any(axis=0)
-    return np.asarray(inside & near)
+        inside &= flow.heights > basins.passes[labels]
+    else:
+        inside &= basins.attractors | basins.attractors[neighbours].any(axis=0)
+    return inside | basins.known
 
 
 def interpolate_velocity(flow: CellFlow) -> Callable[[FloatArray], FloatArray]:
-    """Return the velocity at any points (m, 3) from that on rings of equal width."""
+    """Return the velocity at any points (m, 3), interpolated between those of the cells."""
     points = flow.cells.points
     nlat = round(np.pi / flow.cells.width)
     smooth = flow.velocity - flow.field.drift(points)
@@ -72,12 +108,18 @@ def interpolate_velocity(flow: CellFlow) -> Callable[[FloatArray], FloatArray]:
     nlon = rows.shape[2]
     # Over a pole a column goes on in its opposite.
     opposite = np.roll(rows, nlon // 2, axis=2)[:, ::-1]
-    around = np.concatenate([rows, opposite], axis=1)
-    parts = [spline_filter(part, mode="grid-wrap") for part in around]
+    around = np.concatenate([rows, opposite, rows[:, :1]], axis=1)
+    x, y, z = points[::nlon].T
+    polar = np.arctan2(np.hypot(x, y), z)
+    turn = np.concatenate([polar, 2 * np.pi - polar[::-1], polar[:1] + 2 * np.pi])
+    even = turn[0] + np.arange(2 * nlat) * np.pi / nlat
+    # Rings of a Sphere are nearly even; the splines are even.
+    along = CubicSpline(turn, around, axis=1, bc_type="periodic")(even)
+    parts = [spline_filter(part, mode="grid-wrap") for part in along]
 
     def velocity_at(places: FloatArray) -> FloatArray:
         x, y, z = places.T
-        row = np.arctan2(np.hypot(x, y), z) * nlat / np.pi - 0.5
+        row = (np.arctan2(np.hypot(x, y), z) - turn[0]) * nlat / np.pi
         column = np.arctan2(y, x) * nlon / (2 * np.pi)
         found = [
             map_coordinates(part, [row, column], mode="grid-wrap", prefilter=False)

@@ -41,12 +41,15 @@ class Basins:
         Basin (n,) of each cell, from 0; -1 in stretches at rest into which nothing flows.
     attractors
         Which cells (n,) others flow to and that flow nowhere, or to each other.
+    known
+        Which cells (n,) were told where to flow.
     passes
         Height (b + 1,) of the highest pass out of each basin of S^2, -inf without one.
     """
 
     labels: IntArray
     attractors: BoolArray
+    known: BoolArray
     passes: FloatArray
 
     @property
@@ -63,9 +66,10 @@ def find_basins(flow: CellFlow, attractors: IntArray | None = None) -> Basins:
     """
     cells = flow.cells
     numbers, still = np.arange(len(cells)), flow.speeds <= flow.rest_speed
-    targets = _find_targets(flow, still)
-    if attractors is not None:
-        targets = np.where(attractors >= 0, attractors, targets)
+    if attractors is None:
+        attractors = np.full(len(cells), -1)
+    is_known = attractors >= 0
+    targets = np.where(is_known, attractors, _find_targets(flow, still))
     beside = still[cells.neighbours].sum(axis=0)
     frozen = still & (AT_REST_AROUND * beside >= len(cells.neighbours))
     frozen[targets[~still]] = False
@@ -81,15 +85,14 @@ def find_basins(flow: CellFlow, attractors: IntArray | None = None) -> Basins:
     ends = (targets[targets] == numbers) & ~frozen
     if cells.on_line or not flow.field.equation.has_energy:
         labels = _renumber(labels)
-        return Basins(labels, ends, np.full(labels.max(initial=-1) + 2, -np.inf))
-    known = np.empty(0, np.int64)
-    if attractors is not None:
-        known = np.unique(labels[attractors[attractors >= 0]])
-    labels = _renumber(_join_over_passes(flow, labels, known))
+        passes = np.full(labels.max(initial=-1) + 2, -np.inf)
+        return Basins(labels, ends, is_known, passes)
+    apart = np.unique(labels[attractors[is_known]])
+    labels = _renumber(_join_over_passes(flow, labels, apart))
     passes = np.full(labels.max(initial=-1) + 2, -np.inf)
     pairs, levels = _find_passes(flow, labels)
     np.maximum.at(passes, pairs.ravel(), np.repeat(levels, 2))
-    return Basins(labels, ends, passes)
+    return Basins(labels, ends, is_known, passes)
 
 
 def connect(count: int, pairs: IntArray) -> IntArray:
@@ -139,24 +142,24 @@ def _find_passes(flow: CellFlow, labels: IntArray) -> tuple[IntArray, FloatArray
     return pairs, highest
 
 
-def _join_over_passes(flow: CellFlow, labels: IntArray, known: IntArray) -> IntArray:
-    """Labels (n,) with basins united that no cell's drop of s F parts, but for two ``known``."""
+def _join_over_passes(flow: CellFlow, labels: IntArray, apart: IntArray) -> IntArray:
+    """Labels (n,) with basins united that no cell's drop of s F parts, but for two ``apart``."""
     heights = flow.heights
     lowest = heights[flow.cells.neighbours].min(axis=0)
     order = np.argsort(heights, kind="stable")
     peak = np.zeros(labels.max(initial=-1) + 2, dtype=np.int64)
     peak[labels[order]] = order
-    is_known = np.isin(np.arange(len(peak)), known)
+    is_apart = np.isin(np.arange(len(peak)), apart)
     pairs, levels = _find_passes(flow, labels)
     parent = np.arange(len(peak))
     for number in np.argsort(-levels, kind="stable"):
         first, second = parent[pairs[number]]
-        if first == second or (is_known[first] and is_known[second]):
+        if first == second or (is_apart[first] and is_apart[second]):
             continue
         if heights[peak[first]] < heights[peak[second]]:
             first, second = second, first
         top = peak[second]
         if heights[top] - levels[number] <= heights[top] - lowest[top]:
-            is_known[first] |= is_known[second]
+            is_apart[first] |= is_apart[second]
             parent[parent == second] = first
     return np.where(labels >= 0, parent[labels], -1)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mfpde.detection.arrivals import find_owners
+from mfpde.detection.arrivals import find_owners, move_edges
 from mfpde.detection.balls import largest_ball_mass, profile_radii
 from mfpde.detection.basins import Basins, find_basins
 from mfpde.detection.cells import CellFlow, flow_of
@@ -36,7 +36,8 @@ def search_measure(
         attractors = find_resting(flow, basins, moving)
         if attractors is not None:
             basins = find_basins(flow, attractors)
-            moving = _take_moving(flow, basins, edges, whole)
+        basins = move_edges(flow, basins, whole.masses[: len(flow.cells)])
+        moving = _take_moving(flow, basins, edges, whole)
     none = np.empty((0, measure.dimension))
     if isinstance(measure, Measure):
         jumps, exact, clusters = find_jumps(measure), measure.atoms, none
