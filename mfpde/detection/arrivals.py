@@ -96,7 +96,7 @@ def _find_certain(flow: CellFlow, basins: Basins) -> BoolArray:
         inside &= flow.heights > basins.passes[labels]
     else:
         inside &= basins.attractors | basins.attractors[neighbours].any(axis=0)
-    return inside | basins.known
+    return np.asarray(inside | basins.known)
 
 
 def interpolate_velocity(flow: CellFlow) -> Callable[[FloatArray], FloatArray]:
