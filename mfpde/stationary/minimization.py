@@ -16,7 +16,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Atoms, Density, as_measure
 from mfpde.notebook import Printed
-from mfpde.stationary.atomic_minimizer import AtomicPieces
+from mfpde.stationary.atomic_pieces import AtomicPieces
 from mfpde.stationary.certification import (
     TOLERANCE,
     Certificate,

@@ -15,11 +15,10 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import tangent_frames
-from mfpde.stationary.atomic_minimizer import DISTINCT, AtomicPieces
+from mfpde.stationary.atomic_pieces import DISTINCT, Arrangement, AtomicPieces
 from mfpde.stationary.certification import Certificate
 from mfpde.stationary.convex_energy import ConvexEnergy, PairKernel
-from mfpde.stationary.potential_search import lowest_apart
-from mfpde.stationary.sliding_newton import Arrangement
+from mfpde.stationary.local_minima import lowest_apart
 from mfpde.terms import Perceptron, PointMasses
 
 PARALLEL = 1e-12

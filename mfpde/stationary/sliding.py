@@ -16,15 +16,13 @@ step 2 is the fully corrective Frank-Wolfe method.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from mfpde.arrays import FloatArray
+from mfpde.stationary.atomic_pieces import AtomicPieces
 from mfpde.stationary.certification import Certificate
 from mfpde.stationary.sliding_newton import (
     ROUNDING,
-    Arrangement,
     Balanced,
-    WeightedPieces,
     balance,
     find_condition,
     slide,
@@ -41,27 +39,6 @@ DEPTH_SHARE = 0.4
 """Share of the tolerance above which the depth of a minimum of F is of interest."""
 
 
-class SlidingPieces(WeightedPieces, Protocol):
-    """Pieces with the operations that the search for their minimum needs."""
-
-    def start(self) -> Arrangement:
-        """State that the search begins with."""
-
-    def lowest(self, state: Arrangement, below: float) -> FloatArray:
-        """Minima of F more than ``below`` under its mean, as far as a quick look finds them."""
-
-    def unite(self, state: Arrangement, within: float) -> Arrangement:
-        """State with neighbours within a distance made one."""
-
-    def certify(self, state: Arrangement, tolerance: float) -> Certificate:
-        """Certificate of the pieces from a full search."""
-
-    def probe(
-        self, state: Arrangement, tolerance: float
-    ) -> tuple[Certificate, FloatArray]:
-        """Certificate of a search that stops early, and positions where it met low values of F."""
-
-
 @dataclass(frozen=True, eq=False)
 class SlidingEnd:
     """The best pieces found, their certificate and the condition of their system."""
@@ -72,7 +49,7 @@ class SlidingEnd:
     condition: float
 
 
-def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
+def sliding_minimum(pieces: AtomicPieces, tolerance: float) -> SlidingEnd:
     """Minimise E over the pieces to a gap of ``tolerance``, if possible."""
     here = balance(pieces, pieces.start())
     within, rounds, pause, is_determined = WIDEST, 0, 1, True
@@ -103,7 +80,7 @@ def sliding_minimum(pieces: SlidingPieces, tolerance: float) -> SlidingEnd:
 
 
 def _unite_and_slide(
-    pieces: SlidingPieces, start: Balanced, within: float, limit: float
+    pieces: AtomicPieces, start: Balanced, within: float, limit: float
 ) -> Balanced:
     """Neighbours ``within`` a distance made one and slid; ``start`` if E is above ``limit``."""
     united = balance(pieces, pieces.unite(start.state, within * pieces.width))
@@ -111,7 +88,7 @@ def _unite_and_slide(
     return found if found.energy <= limit else start
 
 
-def _determine(pieces: SlidingPieces, start: Balanced, limit: float) -> Balanced:
+def _determine(pieces: AtomicPieces, start: Balanced, limit: float) -> Balanced:
     """The most pieces whose positions and masses are determined, E at most ``limit``.
 
     ``start`` if there are none.
@@ -125,5 +102,5 @@ def _determine(pieces: SlidingPieces, start: Balanced, limit: float) -> Balanced
     return here
 
 
-def _is_determined(pieces: SlidingPieces, here: Balanced) -> bool:
+def _is_determined(pieces: AtomicPieces, here: Balanced) -> bool:
     return find_condition(pieces, here.state) < LARGEST_CONDITION

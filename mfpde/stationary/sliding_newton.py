@@ -15,11 +15,12 @@ boundary of m >= 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.stationary.atomic_pieces import Arrangement, AtomicPieces, Derivatives
 from mfpde.stationary.mass_program import best_masses
 
 ROUNDING = 2e-15
@@ -37,55 +38,11 @@ HOPELESS = 4.0
 """Fall in units of the model's that is not believed in."""
 
 
-class Arrangement(NamedTuple):
-    """Positions of pieces, and their masses (n,)."""
-
-    positions: FloatArray
-    masses: FloatArray
-
-
 class Balanced(NamedTuple):
     """An arrangement whose masses are the best ones, and its energy."""
 
     state: Arrangement
     energy: float
-
-
-@dataclass(frozen=True, eq=False)
-class Derivatives:
-    """Derivatives of E in (y, q): ``gradient`` E_y (n k,), ``moves`` E_yy, ``cross`` E_yq.
-
-    ``masses`` is E_qq (n, n).
-    """
-
-    gradient: FloatArray
-    moves: FloatArray
-    cross: FloatArray
-    masses: FloatArray
-
-
-class WeightedPieces(Protocol):
-    """Weighted pieces with a position each: atoms or rings."""
-
-    @property
-    def scale(self) -> float:
-        """Scale that energies are compared with."""
-
-    @property
-    def width(self) -> float:
-        """Width of the narrowest kernel, in radians."""
-
-    def kernel(self, positions: FloatArray, others: FloatArray) -> FloatArray:
-        """Kernel between two sets of positions."""
-
-    def potential(self, positions: FloatArray) -> FloatArray:
-        """Values of V at positions."""
-
-    def derivatives(self, state: Arrangement) -> Derivatives:
-        """Derivatives of the energy by positions and masses."""
-
-    def displace(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
-        """Positions after ``steps`` (n, k)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,15 +81,8 @@ class _Model:
         return float(self.along @ parts + self.sizes @ parts**2 / 2)
 
 
-def energy_of(pieces: WeightedPieces, state: Arrangement) -> float:
-    """Energy E of weighted pieces."""
-    positions, masses = state
-    field = pieces.kernel(positions, positions) @ masses / 2
-    return float(masses @ (field + pieces.potential(positions)))
-
-
 def balance(
-    pieces: WeightedPieces, state: Arrangement, new: FloatArray | None = None
+    pieces: AtomicPieces, state: Arrangement, new: FloatArray | None = None
 ) -> Balanced:
     """State with the best masses on its positions and on ``new`` ones, and its energy.
 
@@ -151,9 +101,7 @@ def balance(
     return Balanced(Arrangement(positions[kept], masses[kept]), energy)
 
 
-def slide(
-    pieces: WeightedPieces, start: Balanced, *, limit: float = np.inf
-) -> Balanced:
+def slide(pieces: AtomicPieces, start: Balanced, *, limit: float = np.inf) -> Balanced:
     """Pieces and their energy at the end of Newton's method, masses balanced throughout.
 
     The iteration ends early where, by the model, the energy will not come down to ``limit``.
@@ -170,7 +118,7 @@ def slide(
     return here
 
 
-def find_condition(pieces: WeightedPieces, state: Arrangement) -> float:
+def find_condition(pieces: AtomicPieces, state: Arrangement) -> float:
     """Condition number of positions and masses together; inf unless E is convex there."""
     here = pieces.derivatives(state)
     count = len(state.masses)
@@ -206,7 +154,7 @@ def _without(normal: FloatArray, rows: FloatArray) -> FloatArray:
 
 
 def _step(
-    pieces: WeightedPieces, start: Balanced, model: _Model, *, radius: float
+    pieces: AtomicPieces, start: Balanced, model: _Model, *, radius: float
 ) -> tuple[Balanced, float] | None:
     """Step at the first radius at which E falls roughly as in the model; None if there is none."""
     rounding = ROUNDING * pieces.scale

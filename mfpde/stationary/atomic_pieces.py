@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,20 +16,77 @@ from mfpde.stationary.certification import (
     state_of_atoms,
 )
 from mfpde.stationary.convex_energy import ConvexEnergy
-from mfpde.stationary.potential_search import (
-    DISTINCT,
-    PotentialScan,
-    lowest_apart,
-    polished,
-)
-from mfpde.stationary.sliding_newton import Arrangement, Derivatives
+from mfpde.stationary.local_minima import descend, lowest_apart, newton_moves
+from mfpde.stationary.ridge_fields import Expansion
+from mfpde.stationary.sphere_cells import SphereCells
 from mfpde.terms import PointMasses
 
-__all__ = ["DISTINCT", "AtomicPieces"]
-
 SCAN_SPACING = 0.4
-APART = 0.5
+"""Distance of the points of a scan, in widths of the kernel or of V."""
+SCAN_APART, LOW_APART, DISTINCT = 0.25, 0.5, 1e-3
+"""Distances of starts from a scan, of low points, and of minima, in widths of the kernel."""
 MANY = 20
+"""Number of atoms that shows a flat F."""
+
+
+class Arrangement(NamedTuple):
+    """Positions of pieces, and their masses (n,)."""
+
+    positions: FloatArray
+    masses: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Derivatives:
+    """Derivatives of E in (y, q): ``gradient`` E_y (n k,), ``moves`` E_yy, ``cross`` E_yq.
+
+    ``masses`` is E_qq (n, n).
+    """
+
+    gradient: FloatArray
+    moves: FloatArray
+    cross: FloatArray
+    masses: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class PotentialScan:
+    """Points (n, d) at most ``spacing`` apart all over the sphere, and V ``outside`` there."""
+
+    energy: ConvexEnergy
+    points: FloatArray
+    outside: Expansion
+    spacing: float
+
+    @classmethod
+    def of(cls, energy: ConvexEnergy, spacing: float) -> PotentialScan:
+        """Scan the sphere with points at most ``spacing`` apart along the axes of a cell."""
+        points = SphereCells.covering(energy.dimension, spacing / 2).balls()[0]
+        outside = energy.external.expansion(points, np.zeros(len(points)))
+        return cls(energy, points, outside, spacing)
+
+    def minima(self, atoms: PointMasses, level: float) -> FloatArray:
+        """Local minima of F of ``atoms`` below ``level``, a thousandth of a kernel's width apart.
+
+        One step of Newton's method is made from every point, since where F is flat minima lie in
+        valleys of which no point of the scan is the lowest.  The lowest ends are chosen by F
+        itself, since the quadratic model's values may be far off.
+        """
+        field, width = self.energy.first_variation(atoms), self.energy.kernel_width
+        inside = self.energy.attraction(atoms).expansion(
+            self.points, np.zeros(len(self.points))
+        )
+        found = Expansion(*map(np.add, inside, self.outside))
+        steps, change = newton_moves(found.gradient, found.hessian, self.spacing)
+        low = np.flatnonzero(found.values + change < level)
+        starts = self.points[low]
+        ends = geodesic_moves(starts, tangent_frames(starts), steps[low])
+        values = field.values(ends)
+        chosen = lowest_apart(ends, values, apart=SCAN_APART * width)
+        reached = descend(field, ends[chosen])
+        values = field.values(reached)
+        kept = lowest_apart(reached, values, apart=DISTINCT * width, below=level)
+        return np.asarray(reached[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,5 +199,5 @@ class AtomicPieces:
         known = state_of_atoms(self.energy, PointMasses(*state))
         found, low = certify(known, tolerance, enough=tolerance / 2)
         field = known.field
-        kept = lowest_apart(low, field.values(low), apart=APART * self.width)
-        return found, polished(field, low[kept])
+        kept = lowest_apart(low, field.values(low), apart=LOW_APART * self.width)
+        return found, descend(field, low[kept])
