@@ -9,8 +9,8 @@ the two spacings, so that the observed order of three grids is
 which is exact for orders 1 and 2, and between doublings log2 (d_i / d_(i+1)).  Richardson's
 estimate of the finest value's error is d / (r^p - 1), r = h_(n-1) / h_n (Roache, J. Fluids Eng.
 116 (1994)).  It is used with care: the order is the smaller of the last two, at most 1, and d is
-at least 1/4 of the difference before it, since a last difference may be small by accident.  Where
-differences do not fall (p < 1/2: at the floor of the error in time, or where nothing
+at least what the difference before it leaves at order 1, d_(n-2) / r, since a last difference may
+be small by accident.  Where differences do not fall (p < 1/2: at the floor of the error in time, or where nothing
 converges) ten times the larger of the last two stands for the error.
 """
 
@@ -28,7 +28,6 @@ LEAST_GRIDS = 3
 LEAST_ORDER = 0.5
 # When atoms are born depends on the grid: a difference may be small by chance.
 LARGEST_ORDER = 1.0
-LARGEST_FALL = 4.0
 STAGNATION = 10.0
 LEAST_DIGITS = 2
 ROUNDING = 1e-12
@@ -212,7 +211,7 @@ def _estimate_error(
             f"differences do not fall, order {order:.2g}, but stay below {error:.1e}",
         )
     ratio = float(spacings[-2] / spacings[-1])
-    error = max(last, before / LARGEST_FALL) / (ratio ** min(order, LARGEST_ORDER) - 1)
+    error = max(last, before / ratio) / (ratio ** min(order, LARGEST_ORDER) - 1)
     return error, f"order {order:.2g}, estimated error {error:.1e}"
 
 
