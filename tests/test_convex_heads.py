@@ -147,7 +147,7 @@ def test_a_singular_matrix_has_one_of_its_minimisers(beta):
 @pytest.mark.parametrize(
     ("matrix", "value", "message"),
     [
-        ([[1.0, 0.0], [0.0, -0.5]], None, "eigenvalue -0.5, below 0"),
+        ([[1.0, 0.0], [0.0, -0.5]], None, r"eigenvalue -0\.5, below 0"),
         ([[1.0, 0.0], [0.0, 0.5]], [[-2.0, 0.0], [0.0, -1.0]], "-2 times bilinear"),
         ([[1.0, 0.4], [0.0, 1.0]], None, "bilinear is not symmetric"),
         ([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 2.0]], "no multiple of bilinear"),
@@ -172,3 +172,50 @@ def test_polish_and_continuation_take_an_indefinite_matrix():
         equation, found.atoms, parameter="weight_scale", values=[1.0, 1.5]
     )
     assert len(branch.energies) >= 2
+
+
+@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize("grid", [mfpde.Circle(128), mfpde.Sphere(32)], ids=str)
+def test_densities_with_diffusion_make_the_field_of_heads(direction, grid):
+    """kappa log rho - s F is constant, F by direct sums over the cells; v rho = kappa grad rho."""
+    dimension = grid.dimension
+    equation = mfpde.MeanFieldEquation(
+        head(3.0, positive_matrix(dimension, 4)),
+        mfpde.Attention(2.0),
+        mfpde.Perceptron.random(3, dimension, seed=2, scale=0.2, activation="tanh"),
+        direction=direction,
+        diffusion=0.3,
+    )
+    found = mfpde.stationary_density(equation, mfpde.uniform(grid))
+    assert found.converged
+    assert found.is_second_order
+    points = grid.points.reshape(-1, dimension)
+    cells = mfpde.Atoms(points, found.density.masses.ravel())
+    field = equation.first_variation(cells, points)
+    logarithms = np.log(found.density.values.ravel())
+    assert np.ptp(0.3 * logarithms - equation.sign * field) < 1e-9
+    run = mfpde.solve(equation, found.density, t_end=0.5)
+    assert np.abs(run.final.density.values - found.density.values).max() < 3e-4
+
+
+def test_a_branch_of_densities_of_a_head_ends_where_it_is_stationary():
+    equation = mfpde.MeanFieldEquation(
+        head(2.0, np.diag([1.0, 0.4])), direction="ascent", diffusion=0.5
+    )
+    circle = mfpde.Circle(128)
+    branch = mfpde.continuation(
+        equation, mfpde.uniform(circle), parameter="diffusion", values=[0.5, 0.3]
+    )
+    alone = mfpde.stationary_density(
+        mfpde.MeanFieldEquation(*equation.terms, direction="ascent", diffusion=0.3),
+        mfpde.uniform(circle),
+    )
+    assert branch.energies[-1] == pytest.approx(alone.free_energy, abs=1e-10)
+
+
+def test_densities_of_an_indefinite_matrix_are_refused():
+    equation = mfpde.MeanFieldEquation(
+        head(2.0, np.diag([1.0, -0.5])), direction="descent", diffusion=0.3
+    )
+    with pytest.raises(ValueError, match=r"eigenvalue -0\.5, below 0"):
+        mfpde.stationary_density(equation, mfpde.uniform(mfpde.Circle(64)))

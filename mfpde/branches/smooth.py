@@ -13,7 +13,7 @@ and in ascent for
 
     kappa > M sum (1 - e^{-2 beta}) / (2 beta),
 
-as Var(b) <= max |b(x) - b(y)|^2 / 4 = (K(1) - K(-1)) / (2 beta) for b = sqrt(Lambda) B along
+as Var(b) <= max |b(x) - b(y)|^2 / 4 <= (max W - min W) / 2 for b = sqrt(Lambda) B along
 any unit vector, so that G_c is positive definite everywhere.
 """
 
@@ -32,6 +32,7 @@ from mfpde.branches.result import BranchPoint
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.measures.wasserstein import network_simplex, wasserstein
+from mfpde.stationary.convex_energy import convex_energy
 from mfpde.stationary.gibbs import (
     LARGEST_MATRIX,
     GibbsProblem,
@@ -44,6 +45,7 @@ from mfpde.stationary.gibbs import (
     polished_density,
 )
 from mfpde.stationary.symmetry import invariant_rotations
+from mfpde.terms.kernels import COSINES
 
 LONGEST_STEP = 0.2
 """By so much s F / kappa changes in a step."""
@@ -198,9 +200,10 @@ class SmoothProblem(Problem):
         equation = self.at(value)
         if equation.sign < 0:
             return True
+        energy = convex_energy(equation, self.geometry.dimension, "start")
         bound = sum(
-            a.amplitude * (-np.expm1(-2 * a.beta) / (2 * a.beta) if a.beta else 1.0)
-            for a in equation.attentions
+            kernel.amplitude * float(np.ptp(kernel.profile.value(COSINES))) / 2
+            for kernel in energy.kernels
         )
         return bool(equation.diffusion > self.mass * bound)
 

@@ -160,9 +160,7 @@ def convex_energy(
     for term in equation.terms:
         if not isinstance(term, InteractionTerm) or isinstance(term, Attention):
             term.check_dimension(dimension)
-    for head in equation.heads:
-        _check_head(head, name)
-    _check_spectrum(equation, dimension, name)
+    check_convex(equation, dimension, name)
     kernels = tuple(_pair_kernel(t, dimension) for t in equation.interactions)
     return ConvexEnergy(kernels, equation.perceptron_parts, dimension)
 
@@ -194,12 +192,8 @@ def check_descent(equation: MeanFieldEquation, name: str) -> None:
 
 def check_bounded(equation: MeanFieldEquation, name: str) -> None:
     """Raise ``ValueError`` unless all terms have an energy and bounds of their derivatives."""
+    check_energy(equation, name)
     for interaction in equation.interactions:
-        if not interaction.has_energy:
-            raise ValueError(
-                f"{name} needs an energy, and {interaction!r} has none: value is no "
-                "multiple of bilinear, or bilinear is not symmetric"
-            )
         if interaction.bounds is None:
             raise ValueError(
                 f"{name} needs bounds of the kernel's derivatives, which "
@@ -214,6 +208,26 @@ def check_bounded(equation: MeanFieldEquation, name: str) -> None:
         if not term.is_gradient:
             raise ValueError(f"{name} needs an energy: vector weights have none")
         activation_bounds(term.layer)
+
+
+def check_energy(equation: MeanFieldEquation, name: str) -> None:
+    """Raise ``ValueError`` if the drift of an interaction is not that of an energy."""
+    for interaction in equation.interactions:
+        if not interaction.has_energy:
+            raise ValueError(
+                f"{name} needs an energy, and {interaction!r} has none: value is no "
+                "multiple of bilinear, or bilinear is not symmetric"
+            )
+
+
+def check_convex(equation: MeanFieldEquation, dimension: int, name: str) -> None:
+    """Raise ``ValueError`` unless E is convex: D of heads, and eigenvalues of other kernels.
+
+    Those of attention without matrices are positive; those of kernels are computed, to rounding.
+    """
+    for head in equation.heads:
+        _check_head(head, name)
+    _check_spectrum(equation, dimension, name)
 
 
 def _check_head(head: Attention, name: str) -> None:
@@ -231,7 +245,6 @@ def _check_head(head: Attention, name: str) -> None:
 
 
 def _check_spectrum(equation: MeanFieldEquation, dimension: int, name: str) -> None:
-    """Those of attention are positive; those of other kernels are computed, to rounding."""
     terms = [term for term in equation.interactions if term.is_zonal]
     if all(isinstance(term, Attention) for term in terms):
         return

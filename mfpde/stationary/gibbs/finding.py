@@ -7,6 +7,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
+from mfpde.stationary.convex_energy import check_convex, check_energy
 from mfpde.stationary.gibbs.descent import minimum_near
 from mfpde.stationary.gibbs.result import StationaryDensity, polished_density
 from mfpde.stationary.gibbs.state import GibbsProblem
@@ -38,7 +39,8 @@ def stationary_density(
     Parameters
     ----------
     equation
-        The equation, with diffusion and unnormalised attention.
+        The equation, with diffusion and unnormalised attention: of x.y, heads with a symmetric
+        positive semidefinite D and V = a D, a >= 0, or kernels without negative eigenvalues.
     density
         The start, on a Circle, a Sphere or a Zonal grid whose cells resolve the stationary
         state.
@@ -51,8 +53,8 @@ def stationary_density(
     Raises
     ------
     ValueError
-        Without diffusion; for atoms, softmax, vector weights, a potential, or a grid that does
-        not resolve the kernel.
+        Without diffusion; for atoms, softmax, vector weights, a potential, an indefinite D, or
+        a grid that does not resolve the kernel.
     """
     if not equation.diffusion > 0:
         raise ValueError(
@@ -86,7 +88,8 @@ def check_density(equation: MeanFieldEquation, start: object, name: str) -> Dens
     Raises
     ------
     ValueError
-        For atoms, softmax, or external terms that are no perceptrons with scalar weights.
+        For atoms, softmax, an energy that is not convex, or external terms that are no
+        perceptrons with scalar weights.
     """
     if isinstance(start, Measure) and not len(start.atoms):
         start = start.density
@@ -110,6 +113,8 @@ def check_density(equation: MeanFieldEquation, start: object, name: str) -> Dens
                 f"equation: {term!r}; densities are followed with perceptrons of scalar "
                 "weights only"
             )
+    check_energy(equation, name)
+    check_convex(equation, start.dimension, name)
     return start
 
 
@@ -119,13 +124,13 @@ def needed_degree(ends: list[MeanFieldEquation], density: Density) -> int:
     Raises
     ------
     ValueError
-        If the grid is too coarse for it, or another kernel than attention's acts.
+        If the grid is too coarse for it.
     """
     return max(
         (
-            attention.band_limit(density.geometry, NEGLIGIBLE)
+            term.band_limit(density.geometry, NEGLIGIBLE)
             for equation in ends
-            for attention in equation.attentions
+            for term in equation.interactions
         ),
         default=1,
     )

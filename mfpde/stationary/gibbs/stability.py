@@ -47,7 +47,7 @@ def leading_modes(state: GibbsState) -> RitzPairs:
     """Eigenvalues of :func:`leading_values` in ascent, with eigenvectors (n, m) as columns."""
     return leading_eigenpairs(
         lambda direction: direction - state.product(direction),
-        state.problem.roots,
+        state.problem.multiply_by_root(np.ones(len(state.coefficients))),
         above=ABOVE,
         without=state.modes,
     )

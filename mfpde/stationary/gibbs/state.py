@@ -25,6 +25,9 @@ A product with G_c takes a synthesis, a multiplication at the nodes and integral
 is not needed.  On a zonal grid Lambda_l = D_l lambda_l / beta, D_l the number of harmonics:
 neither the norm of P_l nor D_l is representable in high dimension.  Only changes that are
 zonal too are counted there.
+
+Of heads Lambda is a matrix, positive semidefinite as D is, and sqrt(Lambda) its symmetric root;
+what the constant B_0 = 1 adds to F, M sum_k Lambda_k0 B_k, counts as V.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.stationary.gibbs.harmonics import Harmonics, harmonics_on
+from mfpde.stationary.kernel_matrix import kernel_matrix
 from mfpde.terms import ExternalTerm, PointMasses
 
 STILL = 1e-7
@@ -74,22 +78,30 @@ class GibbsProblem:
         return harmonics_on(self.geometry, self.degree)
 
     @cached_property
+    def _matrix(self) -> FloatArray:
+        return kernel_matrix(self.equation, self.geometry, self.degree)
+
+    @cached_property
     def roots(self) -> FloatArray:
-        """Square roots (n,) of the eigenvalues Lambda."""
-        total = np.zeros(self.degree + 1)
-        for attention in self.equation.zonal_terms:
-            spectrum = attention.zonal_kernel.spectrum(
-                self.geometry.dimension,
-                self.degree,
-                counted=self.geometry.axis is not None,
-            )
-            total += attention.amplitude * spectrum
-        return np.asarray(np.sqrt(total[self.harmonics.degrees]))
+        """The root of Lambda: numbers (n,) for kernels of x.y, with heads a matrix (n, n)."""
+        if self._matrix.ndim == 1:
+            return np.asarray(np.sqrt(np.maximum(self._matrix[1:], 0.0)))
+        values, vectors = np.linalg.eigh(self._matrix[1:, 1:])
+        return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+    def multiply_by_root(self, coefficients: FloatArray) -> FloatArray:
+        """The root of Lambda times ``coefficients`` (n, ...)."""
+        if self.roots.ndim == 2:
+            return np.asarray(self.roots @ coefficients)
+        return np.asarray((self.roots * coefficients.T).T)
 
     @cached_property
     def potential(self) -> FloatArray:
-        """The external potential V at the nodes."""
-        return _potential(self.equation.externals, self.geometry, self.degree)
+        """The potential V at the nodes, with what the constant adds to F."""
+        outside = _potential(self.equation.externals, self.geometry, self.degree)
+        if self._matrix.ndim == 1:
+            return outside
+        return outside + self.harmonics.synthesis(self.mass * self._matrix[1:, 0])
 
     def coefficients(self, density: Density) -> FloatArray:
         """Unknowns c that belong to a density."""
@@ -97,11 +109,11 @@ class GibbsProblem:
             moments = self.geometry.moments(density.masses, self.degree)[1:].real
         else:
             moments = self.harmonics.integrals(density.masses.ravel())
-        return np.asarray(self.roots * moments)
+        return self.multiply_by_root(moments)
 
     def field(self, coefficients: FloatArray) -> FloatArray:
         """The field sum_k sqrt(Lambda_k) c_k B_k at the nodes."""
-        return self.harmonics.synthesis(self.roots * coefficients)
+        return self.harmonics.synthesis(self.multiply_by_root(coefficients))
 
     def state(self, coefficients: FloatArray) -> GibbsState:
         """The Gibbs density of the field with these coefficients."""
@@ -156,7 +168,7 @@ class GibbsState:
         """Residual G (n,)."""
         problem = self.problem
         means = problem.harmonics.integrals(self.probabilities)
-        return np.asarray(self.coefficients - problem.mass * problem.roots * means)
+        return self.coefficients - problem.mass * problem.multiply_by_root(means)
 
     @cached_property
     def largest_difference(self) -> float:
@@ -174,16 +186,16 @@ class GibbsState:
         values = problem.field(direction)
         values -= probabilities @ values
         changes = problem.harmonics.integrals(probabilities * values)
-        return np.asarray(direction - self._factor * problem.roots * changes)
+        return direction - self._factor * problem.multiply_by_root(changes)
 
     @cached_property
     def hessian(self) -> FloatArray:
         """Matrix (n, n) of G_c."""
-        harmonics, roots = self.problem.harmonics, self.problem.roots
+        harmonics, multiply = self.problem.harmonics, self.problem.multiply_by_root
         means = harmonics.integrals(self.probabilities)
         covariance = harmonics.products(self.probabilities) - np.outer(means, means)
-        scaled = roots[:, np.newaxis] * covariance * roots
-        return np.asarray(np.eye(len(roots)) - self._factor * scaled)
+        scaled = multiply(multiply(covariance).T)
+        return np.asarray(np.eye(len(means)) - self._factor * scaled)
 
     @cached_property
     def eigenvalues(self) -> FloatArray:
@@ -223,7 +235,8 @@ class GibbsState:
             "gij,...j,...i->g...", problem.rotations, geometry.points, along
         )
         changes = (masses * turned).reshape(len(turned), -1)
-        columns = [problem.roots * problem.harmonics.integrals(row) for row in changes]
-        matrix = np.stack(columns, axis=1) / equation.diffusion
+        columns = [problem.harmonics.integrals(row) for row in changes]
+        matrix = problem.multiply_by_root(np.stack(columns, axis=1))
+        matrix /= equation.diffusion
         basis, sizes, _ = np.linalg.svd(matrix, full_matrices=False)
         return np.asarray(basis[:, sizes > STILL])
