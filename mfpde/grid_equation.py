@@ -7,7 +7,7 @@ gradient synthesis (one more synthesis for softmax).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -22,12 +22,11 @@ from mfpde.terms import (
     PointMasses,
 )
 from mfpde.terms.funk_hecke import NEGLIGIBLE
-from mfpde.terms.interaction_on_grid import HeadOnGrid, InteractionOnGrid, KernelsOnGrid
+from mfpde.terms.interaction_on_grid import InteractionOnGrid
 from mfpde.terms.point_fields import PointFields
-from mfpde.terms.softmax_sums import Moments, Sources
+from mfpde.terms.softmax_sums import WATCHED, Moments, Sources
 
 WATCHED_DEGREE = 16
-WATCHED_SHARE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class GridEquation:
             term.check_dimension(self.geometry.dimension)
             if self.geometry.axis is not None:
                 term.check_axis(self.geometry.axis)
-        _ = self.degree
+        _ = self.degree, self.heads
 
     @cached_property
     def degree(self) -> int:
@@ -58,34 +57,33 @@ class GridEquation:
         The time-step control watches the moments too, also where nothing interacts.
         """
         geometry = self.geometry
-        kernels = (t.band_limit(geometry, self.negligible) for t in self._zonal_terms)
-        heads = (head.degree for head in self._heads_alone)
-        return max([min(WATCHED_DEGREE, geometry.max_degree), *kernels, *heads])
-
-    @property
-    def _zonal_terms(self) -> tuple[InteractionTerm, ...]:
-        return tuple(t for t in self.interactions if t.is_zonal)
+        limits = [
+            term.band_limit(geometry, self.negligible if term.is_zonal else NEGLIGIBLE)
+            for term in self.interactions
+        ]
+        return max([min(WATCHED_DEGREE, geometry.max_degree), *limits])
 
     @cached_property
-    def _heads_alone(self) -> tuple[HeadOnGrid, ...]:
-        """The heads, each given moments of its own degree; they hold their matrices."""
-        heads = (t for t in self.interactions if isinstance(t, Attention))
-        return tuple(HeadOnGrid.of(h, self.geometry) for h in heads if not h.is_zonal)
-
-    @cached_property
-    def heads(self) -> tuple[HeadOnGrid, ...]:
+    def heads(self) -> tuple[InteractionOnGrid, ...]:
         """The heads of attention with matrices, on this grid."""
-        return tuple(replace(h, moment_degree=self.degree) for h in self._heads_alone)
+        heads = (t for t in self.interactions if isinstance(t, Attention))
+        return tuple(
+            InteractionOnGrid.of_head(head, self.geometry, self.degree)
+            for head in heads
+            if not head.is_zonal
+        )
 
     @cached_property
     def _acting(self) -> tuple[InteractionOnGrid, ...]:
         """The interactions on this grid, those without softmax or matrices as one."""
         geometry, degree = self.geometry, self.degree
-        terms = self._zonal_terms
+        terms = [term for term in self.interactions if term.is_zonal]
         plain = [term for term in terms if not term.needs_values]
         sums = [plain] if plain else []
         sums += [[term] for term in terms if term.needs_values]
-        kernels = (KernelsOnGrid.of(some, geometry, degree) for some in sums)
+        kernels = (
+            InteractionOnGrid.of_kernels(some, geometry, degree) for some in sums
+        )
         return (*kernels, *self.heads)
 
     @property
@@ -169,9 +167,7 @@ class GridEquation:
         if not (self.has_softmax if everywhere else self.may_lose_mass):
             return moments
         is_all = everywhere or self.weighs_tails
-        watched = None if is_all else masses > WATCHED_SHARE * moments[0].real
-        sources = Sources(self.geometry, masses, atoms, watched)
-        return Moments.of(moments, sources)
+        return Moments.of(moments, Sources(self.geometry, masses, atoms, is_all))
 
     def attention_velocity(
         self, moments: ComplexArray, where: Fields | None = None
@@ -219,7 +215,7 @@ class GridEquation:
 
     def has_lost_mass(self, moments: ComplexArray, masses: FloatArray) -> bool:
         """Whether noise counts in the Z of a softmax with matrices at a share above 1e-9."""
-        matters = masses > WATCHED_SHARE * masses.sum()
+        matters = masses > WATCHED * masses.sum()
         return any(head.is_noisy(moments, matters) for head in self.heads)
 
     def energy(

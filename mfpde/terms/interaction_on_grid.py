@@ -15,105 +15,71 @@ V = a D one gradient is enough, as P_x D m = grad Z / beta.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import BoolArray, ComplexArray, FloatArray, IntArray
+from mfpde.arrays import BoolArray, ComplexArray, FloatArray
 from mfpde.geometry import Geometry, Zonal
 from mfpde.geometry.base import Fields
 from mfpde.terms.attention import Attention
 from mfpde.terms.external import beyond_grids
-from mfpde.terms.interaction import InteractionTerm
-from mfpde.terms.softmax_sums import NOISY, SMALL, Normalisation, resolved_limit
-from mfpde.terms.transfer import Transfer, transfer
+from mfpde.terms.interaction import FieldValues, InteractionTerm
+from mfpde.terms.softmax_sums import (
+    DIGITS,
+    EMPTY,
+    LARGE,
+    NOISY,
+    SMALL,
+    TINY,
+    Moments,
+)
+from mfpde.terms.transfer import Transfer, shift_at, transfer
+
+
+class Sums(NamedTuple):
+    """The field where Z is ``small`` (...), by sums over all masses."""
+
+    small: BoolArray
+    field: FieldValues
 
 
 @dataclass(frozen=True, eq=False)
-class InteractionOnGrid(ABC):
-    """An interaction on ``geometry``, of which a subclass says the mean kernel Z.
+class InteractionOnGrid:
+    """An interaction on ``geometry``, as it acts on moments up to ``degree``.
 
-    ``softmax`` is the attention that divides by Z; None if there is no softmax.  ``factor`` is
-    the number a, which makes a potential of Z or of log Z.
+    Attributes
+    ----------
+    operator
+        What takes moments to the coefficients of Z: the eigenvalues of kernels of x.y, or the
+        transfer matrix of a head.
+    factor
+        The number a, which makes a potential of Z or of log Z.
+    softmax
+        The attention that divides by Z; None if there is no softmax.
+    head
+        The attention with matrices, if it is one.
     """
 
     geometry: Geometry
-    softmax: Attention | None
-    factor: float
-
-    @abstractmethod
-    def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
-        """Coefficients of Z."""
-
-    @abstractmethod
-    def energy(self, moments: ComplexArray) -> float:
-        """The energy (a / 2) iint W dmu dmu, by Parseval."""
-
-    @abstractmethod
-    def smallest_resolved(self, moments: ComplexArray, mean: ComplexArray) -> float:
-        """The value of Z, of coefficients ``mean``, below which it has lost its digits."""
-
-    def normalisation(
-        self,
-        values: FloatArray,
-        where: Fields,
-        moments: ComplexArray,
-        mean: ComplexArray,
-    ) -> Normalisation:
-        """The ``values`` of Z at ``where``, of coefficients ``mean``, as a softmax divides."""
-        # No kernel is above 1, and no Z above the mass.
-        mass = float(moments[0].real)
-        limit = partial(self.smallest_resolved, moments, mean)
-        return Normalisation(values, where, moments, mass, limit)
-
-    def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
-        """The drift, (directions, ...) along the tangents."""
-        mean = self.mean_kernel(moments)
-        if self.softmax is None:
-            gradient = where.gradient(mean)
-            return gradient if self.factor == 1.0 else self.factor * gradient
-        z = self.normalisation(where.synthesis(mean), where, moments, mean)
-        return z.drift(where.gradient(mean), self.factor, self.softmax)
-
-    def potential(self, moments: ComplexArray, where: Fields) -> FloatArray:
-        """The potential (...) of which the drift is the gradient."""
-        mean = self.mean_kernel(moments)
-        values = where.synthesis(mean)
-        if self.softmax is None:
-            return self.factor * values
-        z = self.normalisation(values, where, moments, mean)
-        log_mean = np.log(z.divisors) + self.log_scale(where)
-        return z.fill_in(self.softmax.softmax_potential(log_mean), self.softmax)
-
-    def log_scale(self, where: Fields) -> FloatArray | float:
-        """Logarithm of the shifted mean kernel over Z, a number or (...)."""
-        del where
-        return 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class KernelsOnGrid(InteractionOnGrid):
-    """Kernels of x.y, whose mean has the ``spectrum`` times the moments up to ``degree``.
-
-    All those without softmax act as one; of normalised attention Z = int K dmu.
-    """
-
     degree: int
-    spectrum: FloatArray
+    operator: FloatArray | Transfer
+    factor: float
+    softmax: Attention | None = None
+    head: Attention | None = None
 
     @classmethod
-    def of(
+    def of_kernels(
         cls, terms: Sequence[InteractionTerm], geometry: Geometry, degree: int
-    ) -> KernelsOnGrid:
-        """The sum of ``terms`` without softmax, or one with it, for moments up to ``degree``."""
+    ) -> InteractionOnGrid:
+        """The sum of ``terms`` without softmax, or one with it, by kernels of x.y."""
         first, softmax = terms[0], None
         if isinstance(first, Attention) and first.needs_values:
             softmax = first
         counted = geometry.axis is not None
+        # Of normalised attention Z = int K dmu.
         spectra = [
             (term.amplitude if softmax is None else softmax.beta)
             * term.zonal_kernel.spectrum(geometry.dimension, degree, counted=counted)
@@ -121,54 +87,12 @@ class KernelsOnGrid(InteractionOnGrid):
         ]
         spectrum = np.sum(spectra, axis=0)[geometry.degrees(degree)]
         factor = 1.0 if softmax is None else 1 / softmax.beta
-        return cls(geometry, softmax, factor, degree, spectrum)
-
-    def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
-        """Coefficients of Z."""
-        plain: ComplexArray = np.asarray(moments)
-        coefficients: ComplexArray = self.spectrum * plain
-        return coefficients
-
-    def energy(self, moments: ComplexArray) -> float:
-        """The energy (a / 2) iint W dmu dmu, by Parseval; of softmax that without it."""
-        plain = np.asarray(moments)
-        scale = 1.0 if self.softmax is None else self.softmax.energy_amplitude
-        pairing = self.geometry.pairing(self.mean_kernel(plain), plain)
-        return float(scale * self.factor * pairing / 2)
-
-    def normalisation(
-        self,
-        values: FloatArray,
-        where: Fields,
-        moments: ComplexArray,
-        mean: ComplexArray,
-    ) -> Normalisation:
-        """The ``values`` of Z at ``where``, of coefficients ``mean``, as a softmax divides."""
-        if self.geometry.axis is None:
-            return super().normalisation(values, where, moments, mean)
-        fields: Any = where.centres if isinstance(where, Zonal) else where
-        # Moments have the rounding of the largest, those of a measure at the axis.
-        largest = fields.largest_terms(moments[0].real * self.spectrum)
-        return Normalisation(values, fields, moments, largest, lambda: SMALL * largest)
-
-    def smallest_resolved(self, moments: ComplexArray, mean: ComplexArray) -> float:
-        """The value of Z, of coefficients ``mean``, below which it has lost its digits."""
-        del moments
-        # What is summed has one sign where Z is largest.
-        largest = float(self.geometry.synthesis(mean).max())
-        return resolved_limit(self.geometry, mean, self.degree, largest)
-
-
-@dataclass(frozen=True, eq=False)
-class HeadOnGrid(InteractionOnGrid):
-    """A head on a grid, given moments up to ``moment_degree``; None for the least, its own."""
-
-    head: Attention
-    transfer: Transfer
-    moment_degree: int | None = None
+        return cls(geometry, degree, spectrum, factor, softmax)
 
     @classmethod
-    def of(cls, head: Attention, geometry: Geometry) -> HeadOnGrid:
+    def of_head(
+        cls, head: Attention, geometry: Geometry, degree: int
+    ) -> InteractionOnGrid:
         """``head`` on the grid, with its matrix; ``ValueError`` if it does not fit."""
         if geometry.axis is not None:
             raise ValueError(
@@ -181,76 +105,149 @@ class HeadOnGrid(InteractionOnGrid):
             head = Attention(0.0, bilinear=head.values_matrix)
         factor = (head.multiple or 0.0) * head.amplitude / (head.beta or 1.0)
         softmax = head if head.needs_values else None
-        return cls(geometry, softmax, factor, head, transfer(head, geometry))
-
-    @property
-    def degree(self) -> int:
-        """Degree of the moments that are used: one more than the kernel's."""
-        return self.transfer.moment_degree + 1
-
-    @cached_property
-    def _of_energy(self) -> Transfer:
-        """The matrix of the energy's kernel, which has no softmax."""
-        plain = Attention(self.head.beta, bilinear=self.head.bilinear)
-        return transfer(plain, self.geometry)
-
-    @cached_property
-    def _degrees(self) -> IntArray:
-        """The degree of each of the moments that are given."""
-        return self.geometry.degrees(self.moment_degree or self.degree)
-
-    def _up_to(self, degree: int, moments: ComplexArray) -> ComplexArray:
-        """The moments up to ``degree``, of those that are given."""
-        some: ComplexArray = np.asarray(moments)[self._degrees <= degree]
-        return some
+        return cls(geometry, degree, transfer(head, geometry), factor, softmax, head)
 
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of Z."""
-        used = self._up_to(self.transfer.moment_degree, moments)
-        coefficients: ComplexArray = self.transfer.apply(used[np.newaxis])[0]
-        return coefficients
-
-    def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
-        """P_x V m, over Z with softmax, (directions, ...) along the tangents."""
-        head = self.head
-        if head.is_gradient and self.transfer.shift.is_constant:
-            return super().drift(moments, where)
-        used = self._up_to(self.degree, moments)
-        of_coordinates = self.geometry.coordinate_moments(used, self.degree)
-        rows = head.values_matrix @ of_coordinates
-        if self.softmax is not None:
-            rows = np.concatenate([rows, [self._up_to(self.degree - 1, moments)]])
-        coefficients = self.transfer.apply(rows)
-        entries = np.array([where.synthesis(row) for row in coefficients])
-        vectors = entries[: self.geometry.dimension]
-        drift: FloatArray = np.einsum("a...i,i...->a...", where.tangents, vectors)
-        if self.softmax is None:
-            return head.amplitude * drift
-        z = self.normalisation(entries[-1], where, moments, coefficients[-1])
-        return z.drift(drift, 1.0, head)
-
-    def log_scale(self, where: Fields) -> FloatArray:
-        """Logarithm of the shifted mean kernel over Z."""
-        return self.head.beta * (self.transfer.shift.at(where.points) - self.head.size)
+        plain: ComplexArray = np.asarray(moments)
+        if isinstance(self.operator, Transfer):
+            used = self._up_to(self.operator.moment_degree, plain)
+            plain = self.operator.apply(used[np.newaxis])[0]
+        else:
+            plain = self.operator * plain
+        return plain
 
     def energy(self, moments: ComplexArray) -> float:
-        """The energy (a / 2 beta) iint K dmu dmu, by Parseval."""
-        used = self._up_to(self._of_energy.moment_degree, moments)
-        coefficients = self._of_energy.apply(used[np.newaxis])[0]
-        factor = self.factor * self.head.energy_amplitude / self.head.amplitude
-        return factor * self.geometry.pairing(coefficients, used) / 2
+        """The energy (a / 2) iint W dmu dmu, by Parseval; of softmax that without it."""
+        coefficients, used = self.mean_kernel(moments), np.asarray(moments)
+        acting = self.head or self.softmax
+        if self.head is not None:
+            plain = Attention(self.head.beta, bilinear=self.head.bilinear)
+            matrix = transfer(plain, self.geometry)
+            used = self._up_to(matrix.moment_degree, used)
+            coefficients = matrix.apply(used[np.newaxis])[0]
+        scale = 1.0 if acting is None else acting.energy_amplitude / acting.amplitude
+        return scale * self.factor * self.geometry.pairing(coefficients, used) / 2
+
+    def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
+        """The drift, (directions, ...) along the tangents."""
+        drift, mean = self._pull(moments, where)
+        if self.softmax is not None:
+            values, sums = self._divisors(self.softmax, moments, mean, where)
+            drift /= values
+            if sums is not None:
+                tangents = _in_plane(where).tangents[:, sums.small]
+                along = np.einsum("ani,ni->an", tangents, sums.field.gradient)
+                drift[:, sums.small] = along
+        return drift
+
+    def potential(self, moments: ComplexArray, where: Fields) -> FloatArray:
+        """The potential (...) of which the drift is the gradient."""
+        mean = self.mean_kernel(moments)
+        if self.softmax is None:
+            return self.factor * where.synthesis(mean)
+        values, sums = self._divisors(self.softmax, moments, mean, where)
+        log_mean = np.log(values)
+        if isinstance(self.operator, Transfer):
+            # Of the shifted kernel, in place of the one with the operator's shift.
+            shift = shift_at(self.softmax, where.points)
+            log_mean += self.softmax.beta * (shift - self.softmax.size)
+        potential = self.softmax.softmax_potential(log_mean)
+        if sums is not None:
+            potential[sums.small] = sums.field.values
+        return potential
 
     def is_noisy(self, moments: ComplexArray, cells: BoolArray) -> bool:
         """Whether noise counts in the Z of a softmax at one of the marked ``cells``."""
         # Nowhere is Z below e^(-2 c) times the mass.
-        if self.softmax is None or 2 * self.head.shift < -np.log(NOISY):
+        if self.softmax is None or 2 * self.softmax.shift < -np.log(NOISY):
             return False
         values = self.geometry.synthesis(self.mean_kernel(moments))
         return bool((values[cells] < NOISY * moments[0].real).any())
 
-    def smallest_resolved(self, moments: ComplexArray, mean: ComplexArray) -> float:
-        """The value of Z, of coefficients ``mean``, below which it has lost its digits."""
-        used = self._up_to(self.transfer.moment_degree, moments)
-        largest = self.transfer.largest_terms(used)
-        degree = self.transfer.field_degree
-        return resolved_limit(self.geometry, mean, degree, largest)
+    def _pull(
+        self, moments: ComplexArray, where: Fields
+    ) -> tuple[FloatArray, ComplexArray]:
+        """The drift, with softmax times Z, (directions, ...), and the coefficients of Z."""
+        head, matrix = self.head, self.operator
+        if (
+            head is None
+            or not isinstance(matrix, Transfer)
+            or (head.is_gradient and not matrix.has_smooth_shift)
+        ):
+            mean = self.mean_kernel(moments)
+            pull = where.gradient(mean)
+            if self.factor != 1.0:
+                pull *= self.factor
+            return pull, mean
+        degree = matrix.moment_degree + 1
+        used = self._up_to(degree, moments)
+        rows = head.values_matrix @ self.geometry.coordinate_moments(used, degree)
+        # Last the moments of Z itself, which without softmax nobody asks for.
+        if self.softmax is not None:
+            rows = np.concatenate([rows, [self._up_to(degree - 1, moments)]])
+        coefficients = matrix.apply(rows)
+        vectors = [where.synthesis(row) for row in coefficients[: head.dimension]]
+        pull = np.einsum("a...i,i...->a...", where.tangents, np.array(vectors))
+        return head.amplitude * pull, coefficients[-1]
+
+    def _up_to(self, degree: int, moments: ComplexArray) -> ComplexArray:
+        """The moments up to ``degree``, of those that are given."""
+        some: ComplexArray = np.asarray(moments)
+        return some[self.geometry.degrees(self.degree) <= degree]
+
+    def _divisors(
+        self,
+        softmax: Attention,
+        moments: ComplexArray,
+        mean: ComplexArray,
+        where: Fields,
+    ) -> tuple[FloatArray, Sums | None]:
+        """Values (...) of Z, by which a softmax divides, and sums where they are too small.
+
+        Without known masses, as in stages of schemes, quotients fade where Z is nothing but
+        rounding, which is far from all mass.
+        """
+        values, sums = where.synthesis(mean), None
+        # No kernel is above 1, and no Z above the mass.
+        bound: Any = float(moments[0].real)
+        if self.geometry.axis is not None:
+            # Moments have the rounding of the largest, those of a measure at the axis.
+            fields: Any = _in_plane(where)
+            bound = fields.largest_terms(bound * self.operator)
+        if (values >= LARGE * bound).all():
+            return values, None
+        sources = moments.sources if isinstance(moments, Moments) else None
+        if sources is not None:
+            limit = SMALL * bound
+            if self.geometry.axis is None:
+                limit = self._smallest_resolved(moments, mean)
+            small = values < limit
+            if sources.matter_at(small, where):
+                points = _in_plane(where).points[small]
+                sums = Sums(small, sources.field(softmax, points))
+        return np.maximum(values, np.maximum(EMPTY * bound, TINY)), sums
+
+    def _smallest_resolved(self, moments: ComplexArray, mean: ComplexArray) -> float:
+        """The value of Z on a circle or a sphere below which it has lost too many digits.
+
+        It is a share of the largest terms of which Z is the sum, or what the series leaves out,
+        which is as large as its last two degrees.
+        """
+        geometry, degree = self.geometry, self.degree
+        if isinstance(self.operator, Transfer):
+            degree = self.operator.field_degree
+            used = self._up_to(self.operator.moment_degree, moments)
+            largest = self.operator.largest_terms(used)
+        else:
+            # What is summed has one sign where Z is largest.
+            largest = float(geometry.synthesis(mean).max())
+        last = geometry.degrees(degree) >= degree - 1
+        harmonics = 2 if geometry.dimension == 2 else 2 * degree + 1
+        left_out = np.sqrt(2 * harmonics) * np.linalg.norm(mean[last])
+        return max(SMALL * largest, DIGITS * float(left_out))
+
+
+def _in_plane(where: Fields) -> Fields:
+    """The points in the plane of the axis on a zonal grid; all others as they are."""
+    return where.centres if isinstance(where, Zonal) else where

@@ -15,8 +15,8 @@ sin^(d-3)(psi), and all happens in the plane of the axis and the target.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ DIGITS = 1e9
 """Times what a series leaves out, at the end of its degrees, below which Z is too small too."""
 EMPTY = 1e-13
 """The share at which quotients end where no masses are known: they fade where no mass is."""
+WATCHED = 1e-9
+"""Share of all mass in a cell beside which sums matter on a zonal grid."""
 LEAST_NODES = 24
 TINY = np.finfo(float).tiny
 
@@ -47,15 +49,14 @@ TINY = np.finfo(float).tiny
 class Sources:
     """The masses of cells, shape ``geometry.shape``, and the atoms that act together.
 
-    If cells of a zonal grid are ``watched``, fields are summed only where Z is small at one of
-    them, or at an atom: what is far from all mass may fade.
+    Sums are taken ``everywhere``, or, on a zonal grid, only where Z is small beside a cell with
+    mass or at an atom: what is far from all mass may fade.
     """
 
     geometry: Geometry
     masses: FloatArray
     atoms: PointMasses
-    watched: BoolArray | None = None
-    _known: dict[int, PointMasses] = field(default_factory=dict, repr=False)
+    everywhere: bool
 
     def field(self, term: InteractionTerm, points: FloatArray) -> FieldValues:
         """The potential and the drift of ``term`` at ``points`` (n, d), by sums over all masses.
@@ -63,41 +64,41 @@ class Sources:
         On a zonal grid points are pairs (cos theta, sin theta), and so are drifts; a ``term``
         with matrices has those of the plane.
         """
-        nodes = 0
-        if self.geometry.axis is not None:
-            widest = term.sharpness + self.geometry.dimension
-            nodes = LEAST_NODES + int(6 * np.sqrt(widest))
-        if nodes not in self._known:
-            self._known[nodes] = self._acting(nodes)
-        return term.field_of_atoms(points, self._known[nodes])
+        if self.geometry.axis is None:
+            return term.field_of_atoms(points, self._acting)
+        widest = term.sharpness + self.geometry.dimension
+        rings = self._spread_over_rings(LEAST_NODES + int(6 * np.sqrt(widest)))
+        return term.field_of_atoms(points, rings)
 
-    def asks_for(self, small: BoolArray, where: Fields) -> bool:
-        """Whether sums are wanted where Z is ``small``, at points ``where``."""
-        if self.watched is None or isinstance(where, PointFields):
-            return True
-        seen = self.watched
-        if len(small) > len(seen):  # faces, at both sides of a cell
+    def matter_at(self, small: BoolArray, where: Fields) -> bool:
+        """Whether sums are to be taken where Z is ``small``, at some of the points ``where``."""
+        if self.everywhere or isinstance(where, PointFields):
+            return bool(small.any())
+        has_mass = self.masses > WATCHED * (self.masses.sum() + self.atoms.masses.sum())
+        if len(small) > len(has_mass):  # faces, at both sides of a cell
             small = small[:-1] | small[1:]
-        return bool((small & seen).any())
+        return bool((small & has_mass).any())
 
-    def _acting(self, nodes: int) -> PointMasses:
-        """All points with mass; on a zonal grid nodes of all rings, in the plane."""
-        dimension, axis = self.geometry.dimension, self.geometry.axis
-        cells = self.geometry.points.reshape(-1, dimension)
+    @cached_property
+    def _acting(self) -> PointMasses:
+        """All points with mass."""
+        cells = self.geometry.points.reshape(-1, self.geometry.dimension)
         points = np.concatenate([cells, self.atoms.points])
         masses = np.concatenate([self.masses.ravel(), self.atoms.masses])
-        points, masses = points[masses > 0], masses[masses > 0]
-        if axis is None:
-            return PointMasses(points, masses)
-        plane = in_plane(axis, points)
+        return PointMasses(points[masses > 0], masses[masses > 0])
+
+    def _spread_over_rings(self, nodes: int) -> PointMasses:
+        """The masses of a zonal grid at so many nodes of each ring, in the plane."""
+        geometry, (points, masses) = self.geometry, self._acting
+        assert geometry.axis is not None
+        cosines, sines = in_plane(geometry.axis, points).T
         places, weights = leggauss(nodes)
         angles = (places + 1) * np.pi / 2
-        logarithms = np.log(weights) + (dimension - 3) * np.log(np.sin(angles))
+        logarithms = np.log(weights) + (geometry.dimension - 3) * np.log(np.sin(angles))
         shares = np.exp(logarithms - logarithms.max())
-        along = np.broadcast_to(plane[:, :1], (len(points), nodes))
-        across = plane[:, 1:] * np.cos(angles)
-        spread = np.outer(masses, shares / shares.sum()).ravel()
-        return PointMasses(np.stack([along, across], axis=-1).reshape(-1, 2), spread)
+        across = np.outer(sines, np.cos(angles)).ravel()
+        spread = np.stack([np.repeat(cosines, nodes), across], axis=-1)
+        return PointMasses(spread, np.outer(masses, shares / shares.sum()).ravel())
 
 
 class Moments(np.ndarray[Any, np.dtype[np.complex128]]):
@@ -115,78 +116,3 @@ class Moments(np.ndarray[Any, np.dtype[np.complex128]]):
     def __array_finalize__(self, _: object) -> None:
         """Forget the masses: an array made from another is not known to be theirs."""
         self.sources = None
-
-
-def resolved_limit(
-    geometry: Geometry, coefficients: ComplexArray, degree: int, largest: float
-) -> float:
-    """The value of Z on a circle or a sphere below which its series has lost too many digits.
-
-    ``largest`` is the size of the largest terms of which Z is the sum; the size of its last two
-    degrees is that of what the series leaves out.
-    """
-    last = geometry.degrees(degree) >= degree - 1
-    harmonics = 2 if geometry.dimension == 2 else 2 * degree + 1
-    left_out = np.sqrt(2 * harmonics) * np.linalg.norm(coefficients[last])
-    return max(SMALL * largest, DIGITS * float(left_out))
-
-
-class Normalisation:
-    """Values of Z, times any factor, by which a softmax divides, and sums where they are small.
-
-    Parameters
-    ----------
-    values
-        Z (...) from the moments.
-    where
-        The points, those of the plane on a zonal grid.
-    moments
-        The moments; without known masses, as in stages of schemes, quotients fade where Z is
-        nothing but rounding, which is far from all mass.
-    bound
-        Bound of the terms of which Z is the sum, a number or (...).
-    limit
-        Returns what Z must not be below, a number or (...).
-    """
-
-    def __init__(
-        self,
-        values: FloatArray,
-        where: Fields,
-        moments: ComplexArray,
-        bound: FloatArray | float,
-        limit: Callable[[], FloatArray | float],
-    ) -> None:
-        self.divisors = values
-        self._where = where
-        self._sources: Sources | None = None
-        if (values >= LARGE * bound).all():
-            return
-        self.divisors = np.maximum(values, np.maximum(EMPTY * bound, TINY))
-        if isinstance(moments, Moments) and moments.sources is not None:
-            self._small = values < limit()
-            if self._small.any() and moments.sources.asks_for(self._small, where):
-                self._sources = moments.sources
-
-    def drift(
-        self, components: FloatArray, factor: float, term: InteractionTerm
-    ) -> FloatArray:
-        """The drift ``factor`` * ``components`` / Z of ``term``, which overwrites them.
-
-        Where Z is small, sums are filled in.
-        """
-        components /= self.divisors
-        components *= factor
-        if self._sources is not None:
-            points = self._where.points[self._small]
-            found = self._sources.field(term, points).gradient
-            tangents = self._where.tangents[:, self._small]
-            components[:, self._small] = np.einsum("ani,ni->an", tangents, found)
-        return components
-
-    def fill_in(self, values: FloatArray, term: InteractionTerm) -> FloatArray:
-        """``values`` of the potential of ``term``, with sums filled in where Z is small."""
-        if self._sources is not None:
-            points = self._where.points[self._small]
-            values[self._small] = self._sources.field(term, points).values
-        return values

@@ -12,7 +12,7 @@ even sum belong together, and high degrees in x and in y hardly do.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -34,36 +34,25 @@ MOST_KEPT = 256
 """Matrices that are kept for other equations with their D."""
 
 
-@dataclass(frozen=True)
-class Shift:
-    """The function g of exp(beta (x.Dy - g(x))): |D|_2, or about |D^T x| (softmax).
+def smoothing(head: Attention) -> float | None:
+    """The square f^2 in the shift g(x) = sqrt(|D^T x|^2 + f^2) of a softmax; None for g = |D|_2.
 
     A softmax does not depend on g; where beta |D^T x| varies much, a constant g would lose
-    the digits of Z where it is small.  The length is smoothed, g = sqrt(|D^T x|^2 + f^2),
-    with the largest f that keeps Z above e^-11.
+    the digits of Z where it is small.  This f is the largest that keeps Z above e^-11.
     """
+    smallest = float(np.linalg.norm(head.keys_matrix, -2))
+    if not head.needs_values or head.beta * (head.size - smallest) <= LARGEST_LOST:
+        return None
+    return (smallest + LARGEST_LOST / head.beta) ** 2 - smallest**2
 
-    head: Attention
 
-    @cached_property
-    def smallest(self) -> float:
-        """The smallest singular value of D."""
-        return float(np.linalg.norm(self.head.keys_matrix, -2))
-
-    @cached_property
-    def is_constant(self) -> bool:
-        """Whether g is |D|_2."""
-        lost = self.head.beta * (self.head.size - self.smallest)
-        return not self.head.needs_values or lost <= LARGEST_LOST
-
-    def at(self, points: FloatArray) -> FloatArray:
-        """Values of g at ``points`` (..., d)."""
-        head = self.head
-        if self.is_constant:
-            return np.full(points.shape[:-1], head.size)
-        smoothed = (self.smallest + LARGEST_LOST / head.beta) ** 2 - self.smallest**2
-        squares = ((points @ head.keys_matrix) ** 2).sum(axis=-1)
-        return np.asarray(np.sqrt(squares + smoothed))
+def shift_at(head: Attention, points: FloatArray) -> FloatArray:
+    """Values of the shift g at ``points`` (..., d)."""
+    square = smoothing(head)
+    if square is None:
+        return np.full(points.shape[:-1], head.size)
+    lengths = ((points @ head.keys_matrix) ** 2).sum(axis=-1)
+    return np.asarray(np.sqrt(lengths + square))
 
 
 class Block(NamedTuple):
@@ -82,8 +71,8 @@ class Transfer:
 
     Attributes
     ----------
-    shift
-        The function g.
+    has_smooth_shift
+        Whether the shift g is no constant.
     moment_degree, field_degree
         Degrees of the moments, and of the coefficients.
     size
@@ -94,7 +83,7 @@ class Transfer:
         The largest |T_ab| of each b.
     """
 
-    shift: Shift
+    has_smooth_shift: bool
     moment_degree: int
     field_degree: int
     size: int
@@ -126,7 +115,7 @@ def transfer(head: Attention, geometry: Geometry) -> Transfer:
         If the grid does not resolve the kernel, or the matrix needs more memory than there
         is; the messages name the grid and the memory needed.
     """
-    is_smoothed = not Shift(head).is_constant
+    is_smoothed = smoothing(head) is not None
     alike = Attention(head.beta, is_smoothed, bilinear=head.bilinear)
     return _resolve(alike, geometry)
 
@@ -134,18 +123,18 @@ def transfer(head: Attention, geometry: Geometry) -> Transfer:
 @lru_cache(maxsize=MOST_KEPT)
 def _resolve(head: Attention, geometry: Geometry) -> Transfer:
     """The matrix with as many degrees in x as the kernel has."""
-    shift, limit = Shift(head), geometry.max_degree
+    is_smoothed, limit = head.needs_values, geometry.max_degree
     inner = outer = head.band_limit(geometry) - 1
     while True:
-        matrix = np.abs(found := _sample_kernel(shift, geometry, inner, outer))
+        matrix = np.abs(found := _sample_kernel(head, geometry, inner, outer))
         degrees = np.repeat(geometry.degrees(outer), 2)
         # What is left out is as large as the last two degrees.
         last = matrix[degrees >= outer - 1].max() / matrix.max()
         allowed = NEGLIGIBLE if outer < limit else RESOLVED_TOLERANCE
-        if shift.is_constant or last <= allowed:
+        if not is_smoothed or last <= allowed:
             blocks = _split_in_blocks(found, degrees)
             largest = matrix.max(axis=0)
-            return Transfer(shift, inner, outer, len(found), blocks, largest)
+            return Transfer(is_smoothed, inner, outer, len(found), blocks, largest)
         wider = int(GROWTH * outer) + 1
         if outer == limit:
             raise ValueError(
@@ -169,10 +158,9 @@ def _split_in_blocks(matrix: FloatArray, degrees: IntArray) -> tuple[Block, ...]
 
 
 def _sample_kernel(
-    shift: Shift, geometry: Geometry, inner: int, outer: int
+    head: Attention, geometry: Geometry, inner: int, outer: int
 ) -> FloatArray:
     """T, of moments up to the degree ``inner`` and coefficients up to ``outer``."""
-    head = shift.head
     senders, receivers = geometry.with_degree(inner), geometry.with_degree(outer)
     points = receivers.points.reshape(-1, geometry.dimension)
     sources = senders.points.reshape(-1, geometry.dimension)
@@ -186,7 +174,7 @@ def _sample_kernel(
     )
     shares = senders.areas / senders.areas.sum()
     rows = np.empty((len(points), columns))
-    targets = zip(points @ head.keys_matrix, shift.at(points), strict=True)
+    targets = zip(points @ head.keys_matrix, shift_at(head, points), strict=True)
     for row, (target, least) in zip(rows, targets, strict=True):
         products = sources @ target
         # At beta = 0 the kernel is that of the potential, x.Dy.
