@@ -29,8 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, ndtr, spence
@@ -138,6 +137,12 @@ class Activation:
                     f"{most:g}, but near z = {z[worst]:.4g} it is {found[worst]:g}"
                 )
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Send to other processes by name what belongs to the package: it has lambdas."""
+        if self in _OF_THE_PACKAGE:
+            return find_activation, (self.name,)
+        return super().__reduce_ex__(protocol)
+
     def slopes(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Left and right derivatives of sigma at ``z``, each of the shape of ``z``.
 
@@ -164,62 +169,8 @@ AnyActivation = (
 """What a user may give: a name, or a pair (sigma, Phi); sigma alone for vector weights."""
 
 
-# Functions of a module rather than lambdas: equations are sent to other processes (pickle).
-
-
-def _bent_line(z: FloatArray, below: float) -> FloatArray:
-    """The line of slope 1 above 0, and of the slope ``below`` there, at most 1."""
-    return np.maximum(z, below * z)
-
-
-def _bent_line_primitive(z: FloatArray, below: float) -> FloatArray:
-    return np.asarray(z * _bent_line(z, below) / 2)
-
-
-def _bent_line_slope(z: FloatArray, below: float) -> FloatArray:
-    return np.where(z > 0, 1.0, below)
-
-
-def _piecewise_linear(name: str, below: float) -> Activation:
-    """The activation of slope 1 above 0, and of the slope ``below`` there, at most 1."""
-    return Activation(
-        name,
-        partial(_bent_line, below=below),
-        partial(_bent_line_primitive, below=below),
-        partial(_bent_line_slope, below=below),
-        kinks=(0.0,) if below < 1 else (),
-        silent_below=0.0 if below == 0 else None,
-        bounds=ActivationBounds(below, 1.0, 0.0),
-    )
-
-
 def _normal_density(z: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
-
-
-def _gelu(z: FloatArray) -> FloatArray:
-    return np.asarray(z * ndtr(z))
-
-
-def _gelu_primitive(z: FloatArray) -> FloatArray:
-    both = (z**2 - 1) * ndtr(z) + z * _normal_density(z)
-    return np.asarray(0.5 * both + 0.25)
-
-
-def _gelu_derivative(z: FloatArray) -> FloatArray:
-    return np.asarray(ndtr(z) + z * _normal_density(z))
-
-
-def _log_cosh(z: FloatArray) -> FloatArray:
-    return np.asarray(np.logaddexp(z, -z) - np.log(2.0))
-
-
-def _tanh_derivative(z: FloatArray) -> FloatArray:
-    return np.asarray(1 - np.tanh(z) ** 2)
-
-
-def _silu(z: FloatArray) -> FloatArray:
-    return np.asarray(z * expit(z))
 
 
 def _silu_primitive(z: FloatArray) -> FloatArray:
@@ -232,43 +183,59 @@ def _silu_primitive(z: FloatArray) -> FloatArray:
     return np.where(np.abs(z) < 0.05, near, far)
 
 
-def _silu_derivative(z: FloatArray) -> FloatArray:
-    return np.asarray(expit(z) * (1 + z * expit(-z)))
+_OF_THE_PACKAGE = (
+    Activation(
+        "relu",
+        lambda z: np.maximum(z, 0.0),
+        lambda z: np.maximum(z, 0.0) ** 2 / 2,
+        lambda z: np.where(z > 0, 1.0, 0.0),
+        kinks=(0.0,),
+        silent_below=0.0,
+        bounds=ActivationBounds(0.0, 1.0, 0.0),
+    ),
+    Activation(
+        "leaky_relu",
+        lambda z: np.maximum(z, 0.01 * z),
+        lambda z: z * np.maximum(z, 0.01 * z) / 2,
+        lambda z: np.where(z > 0, 1.0, 0.01),
+        kinks=(0.0,),
+        bounds=ActivationBounds(0.01, 1.0, 0.0),
+    ),
+    Activation(
+        "linear",
+        np.positive,
+        lambda z: z**2 / 2,
+        np.ones_like,
+        bounds=ActivationBounds(1.0, 1.0, 0.0),
+    ),
+    Activation(
+        "gelu",
+        lambda z: z * ndtr(z),
+        lambda z: ((z**2 - 1) * ndtr(z) + z * _normal_density(z)) / 2 + 0.25,
+        lambda z: ndtr(z) + z * _normal_density(z),
+        bounds=ActivationBounds(1 - STEEPEST_GELU, STEEPEST_GELU, 0.7979),
+        strip=Strip(6.0, 1.7e8),
+    ),
+    Activation(
+        "silu",
+        lambda z: z * expit(z),
+        _silu_primitive,
+        lambda z: expit(z) * (1 + z * expit(-z)),
+        bounds=ActivationBounds(1 - STEEPEST_SILU, STEEPEST_SILU, 0.5),
+        strip=Strip(2.4, 6.1),
+    ),
+    Activation(
+        "tanh",
+        np.tanh,
+        lambda z: np.logaddexp(z, -z) - np.log(2.0),
+        lambda z: 1 - np.tanh(z) ** 2,
+        bounds=ActivationBounds(0.0, 1.0, 0.7699),
+        strip=Strip(1.4, 34.7),
+    ),
+)
 
-
-ACTIVATIONS: dict[str, Activation] = {
-    activation.name: activation
-    for activation in (
-        _piecewise_linear("relu", 0.0),
-        _piecewise_linear("leaky_relu", 0.01),
-        _piecewise_linear("linear", 1.0),
-        Activation(
-            "gelu",
-            _gelu,
-            _gelu_primitive,
-            _gelu_derivative,
-            bounds=ActivationBounds(1 - STEEPEST_GELU, STEEPEST_GELU, 0.7979),
-            strip=Strip(6.0, 1.7e8),
-        ),
-        Activation(
-            "silu",
-            _silu,
-            _silu_primitive,
-            _silu_derivative,
-            bounds=ActivationBounds(1 - STEEPEST_SILU, STEEPEST_SILU, 0.5),
-            strip=Strip(2.4, 6.1),
-        ),
-        Activation(
-            "tanh",
-            np.tanh,
-            _log_cosh,
-            _tanh_derivative,
-            bounds=ActivationBounds(0.0, 1.0, 0.7699),
-            strip=Strip(1.4, 34.7),
-        ),
-    )
-}
-
+ACTIVATIONS = {activation.name: activation for activation in _OF_THE_PACKAGE}
+"""The activations by the names that settings and stores have for them."""
 
 CONSTANT = Activation(
     "constant",
