@@ -7,6 +7,7 @@ the type, the shape and the place of each tensor, and raw numbers.
 from __future__ import annotations
 
 import json
+from collections import UserDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,7 +37,7 @@ def open_arrays(path: Path) -> Iterator[Mapping[str, NDArray[Any]]]:
         yield {path.stem: found} if isinstance(found, np.ndarray) else found
 
 
-class Tensors(Mapping[str, NDArray[Any]]):
+class Tensors(UserDict[str, Any]):
     """The tensors of a .safetensors file by their names.
 
     Raises
@@ -58,10 +59,11 @@ class Tensors(Mapping[str, NDArray[Any]]):
         if not isinstance(header, dict):
             raise ValueError(f"its header is {shown(header)}, no table of tensors")
         header.pop("__metadata__", None)
-        self._path, self._start, self._header = path, 8 + length, header
+        super().__init__(header)
+        self._path, self._start = path, 8 + length
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        about = self._header[name]
+        about = self.data[name]
         kind, shape = about["dtype"], tuple(about["shape"])
         begin, end = about["data_offsets"]
         if kind not in _REAL:
@@ -79,9 +81,3 @@ class Tensors(Mapping[str, NDArray[Any]]):
         if kind == "BF16":
             return (found.astype("<u4") << 16).view("<f4")
         return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._header)
-
-    def __len__(self) -> int:
-        return len(self._header)

@@ -18,7 +18,6 @@ from mfpde.arrays import (
     shown,
     whole_number,
 )
-from mfpde.compiled import compiled
 
 if TYPE_CHECKING:
     from mfpde.terms.perceptron import Perceptron
@@ -75,21 +74,8 @@ class ExternalTerm(ABC):
 
 def tangential(vectors: FloatArray, points: FloatArray) -> FloatArray:
     """Project ``vectors`` (..., d) on the tangent spaces at as many ``points`` (..., d)."""
-    dimension = points.shape[-1]
-    flat = vectors.reshape(-1, dimension), points.reshape(-1, dimension)
-    return _tangential(*flat).reshape(points.shape)
-
-
-@compiled
-def _tangential(vectors: FloatArray, points: FloatArray) -> FloatArray:
-    result = np.empty(points.shape)
-    for p in range(len(points)):
-        radial = 0.0
-        for i in range(points.shape[1]):
-            radial += vectors[p, i] * points[p, i]
-        for i in range(points.shape[1]):
-            result[p, i] = vectors[p, i] - radial * points[p, i]
-    return result
+    radial = np.einsum("...i,...i->...", vectors, points)
+    return np.asarray(vectors - radial[..., np.newaxis] * points)
 
 
 TRIED_DIMENSIONS = (2, 3, 4, 5, 8, 16)
@@ -147,7 +133,8 @@ class Potential(ExternalTerm):
         object.__setattr__(self, "_right_in", set())
         if dimension is not None:
             whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
-        self.check_dimension(dimension or self._find_dimension())
+        callable_in = (d for d in TRIED_DIMENSIONS if self._problem_in(d) is None)
+        self.check_dimension(dimension or next(callable_in, TRIED_DIMENSIONS[0]))
 
     def __repr__(self) -> str:
         place = "" if self.dimension is None else f", dimension={self.dimension}"
@@ -181,7 +168,7 @@ class Potential(ExternalTerm):
         if self.dimension is None and (problem := self._problem_in(dimension)):
             raise ValueError(
                 f"the potential's functions cannot be called with points in dimension "
-                f"{dimension}: {problem}"
+                f"{dimension}: {problem}; name the one they are for, as in dimension=8"
             )
         self._check_gradient(dimension)
         self._right_in.add(dimension)
@@ -192,10 +179,8 @@ class Potential(ExternalTerm):
         The drift of a function of x.e at R x is R times that at x, for every reflection R that
         leaves e where it is; one at random is tried at random points.
         """
-        generator = np.random.default_rng(0)
-        points = generator.standard_normal((32, len(axis)))
-        points /= np.linalg.norm(points, axis=1, keepdims=True)
-        normal = tangential(generator.standard_normal(len(axis)), axis)
+        points, normals = _draw_tangents(32, len(axis))
+        normal = tangential(normals[0], axis)
         mirror = np.eye(len(axis)) - 2 * np.outer(normal, normal) / (normal @ normal)
         drift = self.drift(points)
         spread = float(np.abs(self.drift(points @ mirror) - drift @ mirror).max())
@@ -205,17 +190,6 @@ class Potential(ExternalTerm):
                 f"(the last one): its gradient differs along a ring by {spread:.3g}; "
                 f"a zonal density stays zonal only if it is. Use Sphere{beyond_grids(len(axis))}."
             )
-
-    def _find_dimension(self) -> int:
-        """The least of the dimensions tried in which both functions can be called."""
-        for dimension in TRIED_DIMENSIONS:
-            if self._problem_in(dimension) is None:
-                return dimension
-        raise ValueError(
-            "the potential's functions could be called in none of the dimensions "
-            f"{TRIED_DIMENSIONS} (d = 2: {self._problem_in(2)}); name the right one with "
-            "dimension="
-        )
 
     def _problem_in(self, dimension: int) -> str | None:
         """Why the functions cannot be called with points in a dimension; None if they can."""
@@ -228,11 +202,7 @@ class Potential(ExternalTerm):
         return None
 
     def _check_gradient(self, dimension: int) -> None:
-        generator = np.random.default_rng(0)
-        points = generator.standard_normal((64, dimension))
-        points /= np.linalg.norm(points, axis=1, keepdims=True)
-        headings = tangential(generator.standard_normal((64, dimension)), points)
-        headings /= np.linalg.norm(headings, axis=1, keepdims=True)
+        points, headings = _draw_tangents(64, dimension)
         ahead = np.cos(_STEP) * points + np.sin(_STEP) * headings
         behind = np.cos(_STEP) * points - np.sin(_STEP) * headings
         expected = (self.value(ahead) - self.value(behind)) / (2 * _STEP)
@@ -247,3 +217,12 @@ class Potential(ExternalTerm):
                 f"along a great circle is {expected[where]:.6g}, but gradient gives "
                 f"{given[where]:.6g}"
             )
+
+
+def _draw_tangents(count: int, dimension: int) -> tuple[FloatArray, FloatArray]:
+    """Random points and a unit tangent vector at each, (count, dimension), always the same."""
+    generator = np.random.default_rng(0)
+    points = generator.standard_normal((count, dimension))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    tangents = tangential(generator.standard_normal((count, dimension)), points)
+    return points, tangents / np.linalg.norm(tangents, axis=1, keepdims=True)

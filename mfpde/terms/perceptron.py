@@ -18,7 +18,6 @@ from mfpde.arrays import (
     real_array,
     real_number,
     whole_number,
-    writable,
 )
 from mfpde.geometry.memory import check_memory
 from mfpde.terms.activations import (
@@ -107,12 +106,20 @@ class Perceptron(ExternalTerm):
             "biases": real_array("biases", biases),
             "output_bias": real_array("output_bias", output_bias),
         }
-        _check_shape_of_weights(numbers["weights"].shape, units, d)
-        for name, size in (("biases", units), ("output_bias", d)):
-            if numbers[name].shape != (size,):
+        shapes = {
+            "weights": [(units,), (units, d)],
+            "biases": [(units,)],
+            "output_bias": [(d,)],
+        }
+        for name, allowed_shapes in shapes.items():
+            if (shape := numbers[name].shape) not in allowed_shapes:
+                words = " or ".join(map(str, allowed_shapes))
+                turned = (
+                    "; torch's Linear(units, d) holds their transpose: give weights.T"
+                )
                 raise ValueError(
-                    f"{name} of shape {numbers[name].shape} must have shape ({size},): "
-                    f"there are {units} directions of {d} entries"
+                    f"{name} of shape {shape} must have shape {words}: there are {units} "
+                    f"directions of {d} entries{turned if shape == (d, units) else ''}"
                 )
         for name, values in numbers.items():
             allowed = f"must be at most {LARGEST:g} in size"
@@ -207,8 +214,7 @@ class Perceptron(ExternalTerm):
             For points of another dimension.
         """
         points = self._check_points(points)
-        rows = self._heights(points.reshape(-1, self.dimension))
-        return rows.T.reshape(*points.shape[:-1], len(rows))
+        return points @ self.directions.T + self.biases
 
     def value(self, points: ArrayLike) -> FloatArray:
         """Potential V(x) = sum_j w_j Phi(a_j.x + b_j) + c.x, shape (...).
@@ -221,10 +227,8 @@ class Perceptron(ExternalTerm):
         if not self.is_gradient:
             raise ValueError("a perceptron with vector weights has no potential")
         points = self._check_points(points)
-        flat = points.reshape(-1, self.dimension)
-        values = self._sum_outputs(self.activation.primitive, flat, self.weights)
-        values += flat @ self.output_bias
-        return values.reshape(points.shape[:-1])
+        values = self._sum_outputs(self.activation.primitive, points, self.weights)
+        return values + points @ self.output_bias
 
     def drift(self, points: ArrayLike) -> FloatArray:
         """Drift P_x (sum_j w_j sigma(a_j.x + b_j) a_j + c), or with W_j for w_j a_j, (..., d).
@@ -235,26 +239,21 @@ class Perceptron(ExternalTerm):
             For points of another dimension.
         """
         points = self._check_points(points)
-        flat = points.reshape(-1, points.shape[-1])
-        vectors = self._sum_outputs(self.activation.sigma, flat, self.vectors)
-        vectors += self.output_bias
-        return tangential(vectors, flat).reshape(points.shape)
+        vectors = self._sum_outputs(self.activation.sigma, points, self.vectors)
+        return tangential(vectors + self.output_bias, points)
 
     def _sum_outputs(
         self, function: ScalarFunction, points: FloatArray, weights: FloatArray
     ) -> FloatArray:
-        """Sums (n, ...) of ``function`` of the preactivations times ``weights`` (units, ...)."""
-        sums = np.empty((len(points), *weights.shape[1:]))
-        for block in blocks_of_rows(len(points), len(self.biases), MOST_OUTPUTS):
-            outputs = function(self._heights(points[block]))
-            np.matmul(outputs.T, weights, out=sums[block])
-        return sums
-
-    def _heights(self, points: FloatArray) -> FloatArray:
-        """The preactivations (units, n) at ``points`` (n, d), in rows that are long."""
-        rows = self.directions @ points.T
-        rows += self.biases[:, np.newaxis]
-        return np.asarray(rows)
+        """Sums (..., k) of ``function`` of the preactivations times ``weights`` (units, k)."""
+        flat = points.reshape(-1, self.dimension)
+        sums = np.empty((len(flat), *weights.shape[1:]))
+        for block in blocks_of_rows(len(flat), len(self.biases), MOST_OUTPUTS):
+            # A row for each neuron: rows that are long.
+            heights = self.directions @ flat[block].T
+            heights += self.biases[:, np.newaxis]
+            np.matmul(function(heights).T, weights, out=sums[block])
+        return sums.reshape(points.shape[:-1] + weights.shape[1:])
 
     def _check_points(self, points: ArrayLike) -> FloatArray:
         points = np.asarray(points, dtype=float)
@@ -263,7 +262,7 @@ class Perceptron(ExternalTerm):
                 f"points have shape {points.shape}; the directions have "
                 f"{self.dimension} entries, and so must each point: (..., {self.dimension})"
             )
-        return writable(points)
+        return points
 
     @cached_property
     def vectors(self) -> FloatArray:
@@ -317,14 +316,3 @@ class Perceptron(ExternalTerm):
             f"Perceptron({units} {self.activation.name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
         )
-
-
-def _check_shape_of_weights(shape: tuple[int, ...], units: int, d: int) -> None:
-    if shape in ((units,), (units, d)):
-        return
-    turned = "; torch's Linear(units, d) holds their transpose: give weights.T"
-    raise ValueError(
-        f"weights of shape {shape} do not match the {units} directions: they must have "
-        f"shape ({units},) for a gradient drift or ({units}, {d}) for a general one"
-        f"{turned if shape == (d, units) else ''}"
-    )
