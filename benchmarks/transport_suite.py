@@ -24,7 +24,7 @@ from results_table import Row
 from mfpde import Attention, MeanFieldEquation, Sphere
 from mfpde.transport import scheme_for
 from mfpde.transport.draining import IGNORED_SHARE, shortest_draining_time
-from mfpde.transport.state import State, normalised
+from mfpde.transport.state import State, normalize
 
 PART = "Transport suite on the sphere (Lauritzen et al. 2012)"
 PERIOD = 5.0
@@ -178,7 +178,7 @@ def carried(wind: Wind, points: np.ndarray, begin: float, end: float) -> np.ndar
     step = (end - begin) / PATH_STEPS
 
     def velocity(points: np.ndarray, t: float) -> np.ndarray:
-        x, y, z = normalised(points).T
+        x, y, z = normalize(points).T
         south, east = wind(np.arctan2(y, x), np.arcsin(np.clip(z, -1, 1)), t)
         ring = np.hypot(x, y)
         toward_east = np.stack([-y, x, 0 * z]) / ring
@@ -192,7 +192,7 @@ def carried(wind: Wind, points: np.ndarray, begin: float, end: float) -> np.ndar
         third = velocity(points + 0.5 * step * second, t + 0.5 * step)
         fourth = velocity(points + step * third, t + step)
         points = points + step / 6 * (first + 2 * (second + third) + fourth)
-        points = normalised(points)
+        points = normalize(points)
     return points
 
 

@@ -103,14 +103,14 @@ def real_number(
 ) -> float:
     """Return ``value`` as a finite float within the bounds that are given."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        allowed = _allowed(at_least, above, at_most)
+        allowed = _describe_range(at_least, above, at_most)
         raise ValueError(f"{name} = {shown(value)} must be a real number{allowed}")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf  # an int beyond all floats
     if not (math.isfinite(number) and at_least <= number <= at_most and number > above):
-        allowed = _allowed(at_least, above, at_most)
+        allowed = _describe_range(at_least, above, at_most)
         raise ValueError(f"{name} = {shown(value)} must be a finite number{allowed}")
     return number
 
@@ -146,7 +146,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
-def named(function: object) -> str:
+def name_of(function: object) -> str:
     """Return the name of a function, which is the same whenever a program runs."""
     name = getattr(function, "__qualname__", type(function).__qualname__)
     return str(name).rpartition("<locals>.")[2]
@@ -202,7 +202,7 @@ def unit_vectors(name: str, points: ArrayLike) -> FloatArray:
     return np.asarray(array / lengths)
 
 
-def _allowed(at_least: float, above: float, at_most: float) -> str:
+def _describe_range(at_least: float, above: float, at_most: float) -> str:
     bounds = {"at least": at_least, "above": above, "at most": at_most}
     parts = [
         f"{word} {bound:g}" for word, bound in bounds.items() if np.isfinite(bound)

@@ -6,7 +6,7 @@ import numpy as np
 
 from mfpde import Atoms
 from mfpde.arrays import FloatArray
-from mfpde.geometry.arcs import normalised
+from mfpde.geometry.arcs import normalize
 
 Seed = int | np.random.Generator
 """A number, or a generator that goes on."""
@@ -15,7 +15,7 @@ Seed = int | np.random.Generator
 def random_points(count: int, dimension: int, seed: Seed = 0) -> FloatArray:
     """Uniform unit vectors (count, dimension)."""
     generator = np.random.default_rng(seed)
-    return normalised(generator.standard_normal((count, dimension)))
+    return normalize(generator.standard_normal((count, dimension)))
 
 
 def random_atoms(count: int, dimension: int = 2, seed: Seed = 0) -> Atoms:

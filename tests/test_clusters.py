@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ortho_group
 
 import mfpde
-from mfpde.geometry.arcs import normalised as unit
+from mfpde.geometry.arcs import normalize as unit
 
 
 def cap(centre: np.ndarray, count: int, radius: float, rng) -> np.ndarray:

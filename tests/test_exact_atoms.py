@@ -382,7 +382,7 @@ def test_atoms_near_rest_cross_decades_whatever_rounding_does():
     )
     masses = np.array([0.46018053602825376, 0.2877063654186284, 0.2521130985531198])
     motion = AtomMotion(equation, 1e-3)
-    ends, _, events = motion.advanced(points, masses, start=123942.9, end=242046.9)
+    ends, _, events = motion.move(points, masses, start=123942.9, end=242046.9)
     assert events == ()
     # Radau's method at tolerances of 1e-8.
     wanted = [[-0.94746896, 0.31984773], [0.83625447, -0.54834156]]
@@ -404,7 +404,7 @@ def test_a_method_that_takes_too_many_evaluations_gives_way_to_the_next(monkeypa
     equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent")
     points = np.array([[1.0, 0.0], [np.cos(1.0), np.sin(1.0)]])
     motion = AtomMotion(equation, 1e-3)
-    ends, _, _ = motion.advanced(points, np.array([0.5, 0.5]), start=0.0, end=1.0)
+    ends, _, _ = motion.move(points, np.array([0.5, 0.5]), start=0.0, end=1.0)
     assert tried == ["LSODA", "BDF"]
     angle = np.arctan2(ends[1] @ [0, 1], ends[1] @ [1, 0]) - np.arctan2(*ends[0, ::-1])
     exact = solve_ivp(
@@ -419,7 +419,7 @@ def test_a_method_that_fails_gives_way_without_a_warning():
     equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), neuron, direction="ascent")
     motion = AtomMotion(equation, 1e-3)
     point = np.array([[1.0, 1.75358081e-33]])
-    ends, _, _ = motion.advanced(point, np.ones(1), start=4e-6, end=0.2)
+    ends, _, _ = motion.move(point, np.ones(1), start=4e-6, end=0.2)
     assert np.abs(ends - [[1.0, 0.0]]).max() <= 1e-12
 
 

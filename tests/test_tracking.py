@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 
 import mfpde
 from mfpde.geometry.arcs import angles_between
-from mfpde.geometry.arcs import normalised as unit
+from mfpde.geometry.arcs import normalize as unit
 from mfpde.measures.events import Event
 from mfpde.tracking import Concentration, SeenAtoms, Track, Tracker, follow_atoms
 from mfpde.tracking.flow import Flow, Rest, TimeSpan, find_attractors

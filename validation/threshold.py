@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, IntArray, real_number
-from mfpde.geometry.arcs import normalised
+from mfpde.geometry.arcs import normalize
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.measures.weighted_points import as_atoms, sum_by_label
@@ -62,7 +62,7 @@ def threshold_clusters(
         labels = _windows(angles_of(atoms.points), distance)
     else:
         labels = _linked(atoms.points, 2 * np.sin(min(distance, np.pi) / 2))
-    means = normalised(sum_by_label(labels, atoms.masses[:, np.newaxis] * atoms.points))
+    means = normalize(sum_by_label(labels, atoms.masses[:, np.newaxis] * atoms.points))
     held = np.bincount(labels, weights=atoms.masses)
     kept = held >= real_number("least_mass", least_mass, at_least=0.0)
     return Atoms(means[kept], held[kept])

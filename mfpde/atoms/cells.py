@@ -72,13 +72,13 @@ class Cells:
         -------
         Their masses, means and covariances; nothing is taken of less than the mass ``least``.
         """
-        near = self._contracted(centres, radius)
+        near = self._find_contracting(centres, radius)
         taken = self._clusters(centres, near)
         if taken.masses.sum() >= least:
             self.masses[near.cells] = 0.0
         return taken
 
-    def _contracted(self, centres: FloatArray, radius: float) -> CellsNear:
+    def _find_contracting(self, centres: FloatArray, radius: float) -> CellsNear:
         every, sizes = np.arange(len(self.masses)), self.geometry.group_sizes
         middle_of = every - every % sizes + sizes // 2
         numbers, counts = self.geometry.cells_about(centres, radius)

@@ -72,14 +72,14 @@ class Clusters(NamedTuple):
         pairs = zip(self, others, strict=True)
         return Clusters(*(np.concatenate(pair) for pair in pairs))
 
-    def merged(self, first: int, second: int) -> Clusters:
+    def merge_pair(self, first: int, second: int) -> Clusters:
         """These atoms with the ``second`` united with the ``first``."""
         atoms = list(zip(*self, strict=True))
         atoms[first] = join_clusters(atoms[first], atoms[second])
         del atoms[second]
         return Clusters.of(atoms, self.positions.shape[1])
 
-    def joined(self, others: Clusters) -> Clusters:
+    def join_each(self, others: Clusters) -> Clusters:
         """Each atom united with the one of the same index in ``others`` where that has mass."""
         pairs = zip(zip(*self, strict=True), zip(*others, strict=True), strict=True)
         united = [

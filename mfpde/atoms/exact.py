@@ -10,7 +10,7 @@ from mfpde.atoms.hand_off import MEETING_DISTANCE, HandOff
 from mfpde.atoms.motion import AtomMotion
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.geometry.arcs import normalised
+from mfpde.geometry.arcs import normalize
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Atoms
 from mfpde.transport import Flow, State, Transport
@@ -84,7 +84,7 @@ class ExactAtoms:
     ) -> tuple[State, tuple[Event, ...]]:
         """Move the atoms alone; the density left over joins them first."""
         atoms = _with_remains(state, self.transport)
-        points, masses, events = self.motion.advanced(
+        points, masses, events = self.motion.move(
             atoms.points, atoms.masses, start=start, end=end
         )
         return state_of(np.zeros_like(state.masses), Atoms(points, masses)), events
@@ -100,4 +100,4 @@ def _with_remains(state: State, transport: Transport) -> Atoms:
     nearest = np.argmax(centres @ atoms.points.T, axis=1)
     np.add.at(weights, nearest, masses)
     np.add.at(sums, nearest, masses[:, np.newaxis] * centres)
-    return Atoms(normalised(sums), weights)
+    return Atoms(normalize(sums), weights)

@@ -126,7 +126,7 @@ class HandOff:
             return False
         reach = ABSORBED_CELLS * self.spacing
         taken = cells.take_contracted(atoms.positions, reach)
-        exchange.atoms = atoms.joined(taken)
+        exchange.atoms = atoms.join_each(taken)
         return bool((taken.masses > 0).any())
 
     def _create_one(self, exchange: _Exchange) -> bool:
@@ -174,7 +174,7 @@ def _merge(exchange: _Exchange) -> None:
     """Join atoms that have met."""
     while (near := nearest_pair(exchange.atoms.positions))[0] < MEETING_DISTANCE:
         exchange.record("merge", exchange.atoms.chosen([*near[1:]]))
-        exchange.atoms = exchange.atoms.merged(*near[1:])
+        exchange.atoms = exchange.atoms.merge_pair(*near[1:])
 
 
 def _alone(points: FloatArray, positions: FloatArray, reach: float) -> FloatArray:

@@ -23,7 +23,7 @@ from scipy.spatial.distance import pdist
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry.arcs import normalised
+from mfpde.geometry.arcs import normalize
 from mfpde.measures.events import Event
 from mfpde.terms import PointMasses
 
@@ -51,7 +51,7 @@ class AtomMotion:
     equation: MeanFieldEquation
     meeting_distance: float
 
-    def advanced(
+    def move(
         self, points: FloatArray, masses: FloatArray, *, start: float, end: float
     ) -> tuple[FloatArray, FloatArray, tuple[Event, ...]]:
         """Return points (n, d), masses (n,) at the time ``end``, and merges since ``start``.
@@ -68,7 +68,7 @@ class AtomMotion:
                 first, second = met = [*near[1:]]
                 events.append(Event("merge", start, points[met], masses[met]))
                 points[first], total = masses[met] @ points[met], masses[met].sum()
-                points = normalised(np.delete(points, second, axis=0))
+                points = normalize(np.delete(points, second, axis=0))
                 masses = np.delete(masses, second)
                 masses[first] = total
             if start >= end or len(masses) == 0:
@@ -83,13 +83,13 @@ class AtomMotion:
         shape, duration = points.shape, end - start
 
         def rate(_: float, state: FloatArray) -> FloatArray:
-            points = normalised(state[:-1].reshape(shape))
+            points = normalize(state[:-1].reshape(shape))
             speeds = self._find_speeds(PointMasses(points, masses))
             per_time = find_approach_rate(points, speeds) + 1 / duration
             return np.append(speeds.ravel(), 1.0) / per_time
 
         def meeting(_: float, state: FloatArray) -> float:
-            points = normalised(state[:-1].reshape(shape))
+            points = normalize(state[:-1].reshape(shape))
             return nearest_pair(points)[0] / self.meeting_distance - 1
 
         def ending(_: float, state: FloatArray) -> float:
@@ -98,7 +98,7 @@ class AtomMotion:
         first = np.append(points.ravel(), 0.0)
         events = [ending, meeting] if len(masses) > 1 else [ending]
         found = _integrate(rate, first, events)
-        last = normalised(found.y[:-1, -1].reshape(shape))
+        last = normalize(found.y[:-1, -1].reshape(shape))
         is_end = len(found.t_events[0]) > 0
         return last, end if is_end else start + float(found.y[-1, -1])
 
@@ -173,11 +173,11 @@ def _within_reason(
     """The same rate, which may be asked for ``MOST_EVALUATIONS`` times."""
     evaluations = 0
 
-    def counted(s: float, state: FloatArray) -> FloatArray:
+    def count_and_evaluate(s: float, state: FloatArray) -> FloatArray:
         nonlocal evaluations
         evaluations += 1
         if evaluations > MOST_EVALUATIONS:
             raise AtomsTooFastError(float(state[-1]) / evaluations)
         return rate(s, state)
 
-    return counted
+    return count_and_evaluate

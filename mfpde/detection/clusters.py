@@ -15,7 +15,7 @@ from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.basins import connect
 from mfpde.detection.cells import NARROW_WITHOUT_GRID
 from mfpde.detection.cores import LEAST_SHARE
-from mfpde.geometry.arcs import normalised
+from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import Atoms
 from mfpde.measures.weighted_points import sum_by_label
 
@@ -51,7 +51,7 @@ def particle_clusters(atoms: Atoms) -> FloatArray:
     np.maximum.at(radii, cluster_of, np.linalg.norm(away, axis=1))
     chance = _expected_by_chance(members, radii, atoms.points.shape)
     found &= chance <= LIKELY_BY_CHANCE
-    return normalised(centres[found])
+    return normalize(centres[found])
 
 
 def _expected_by_chance(

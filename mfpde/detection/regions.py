@@ -25,7 +25,7 @@ from mfpde.detection.region import (
     CurveShape,
     local_exponents,
 )
-from mfpde.geometry.arcs import normalised, tangent_frames, velocity_gradients
+from mfpde.geometry.arcs import normalize, tangent_frames, velocity_gradients
 from mfpde.measures.measure import Atoms
 
 WINDOW = 6.0
@@ -315,7 +315,7 @@ class RegionSearch:
                 and one.centre is not None
                 and other.centre is not None
             ):
-                found.append(normalised(one.centre + other.centre))
+                found.append(normalize(one.centre + other.centre))
         return self.flow.angles_of(np.reshape(found, (-1, 2)))
 
     def _find_edges(self, place: FloatArray) -> tuple[float, float] | None:

@@ -60,7 +60,7 @@ def logarithms(centre: FloatArray, points: FloatArray) -> FloatArray:
 def exponential_map(points: FloatArray, steps: FloatArray) -> FloatArray:
     """Points Exp_x(u), of unit length, for unit vectors x and tangent vectors u, all (n, d)."""
     lengths = np.linalg.norm(steps, axis=-1, keepdims=True)
-    return normalised(np.cos(lengths) * points + np.sinc(lengths / np.pi) * steps)
+    return normalize(np.cos(lengths) * points + np.sinc(lengths / np.pi) * steps)
 
 
 def tangent_frames(points: FloatArray) -> FloatArray:
@@ -97,7 +97,7 @@ def angles_between(points: FloatArray, others: FloatArray) -> FloatArray:
     return distances(points[:, np.newaxis], others)
 
 
-def normalised(points: FloatArray) -> FloatArray:
+def normalize(points: FloatArray) -> FloatArray:
     """The vectors ``points`` (..., d) scaled to length 1."""
     squares = np.einsum("...i,...i->...", points, points)
     return np.asarray(points / np.sqrt(squares)[..., np.newaxis])

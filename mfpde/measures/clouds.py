@@ -19,7 +19,7 @@ from scipy.special import ndtri
 
 from mfpde.arrays import FloatArray, read_only
 from mfpde.compiled import compiled
-from mfpde.geometry.arcs import exponential_map, logarithms, moved_to, normalised
+from mfpde.geometry.arcs import exponential_map, logarithms, moved_to, normalize
 
 Cluster = tuple[float, FloatArray, FloatArray]
 """Mass, mean on the sphere (d,), and tangent covariance (d, d)."""
@@ -90,7 +90,7 @@ def means_and_covariances(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     positions = np.empty((count, dimension))
     covariances = np.empty((count, dimension, dimension))
     for i, cloud in enumerate(points):
-        centre = normalised(cloud.sum(axis=0))
+        centre = normalize(cloud.sum(axis=0))
         # Again about the mean: a covariance belongs to one tangent plane.
         for _ in range(2):
             _, centre, covariances[i] = moments_about(centre, cloud, shares)

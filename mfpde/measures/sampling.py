@@ -28,7 +28,7 @@ import numpy as np
 
 from mfpde.arrays import LARGEST_COUNT, FloatArray, whole_number
 from mfpde.geometry import Sphere, circle
-from mfpde.geometry.arcs import normalised
+from mfpde.geometry.arcs import normalize
 from mfpde.geometry.base import as_kind
 from mfpde.measures.clouds import GOLDEN
 from mfpde.measures.distributions import TURN, AngularDistribution
@@ -155,9 +155,9 @@ def _directions(
     if dimension == 2:
         return circle.points_at(TURN * levels)
     if generator is not None:
-        return normalised(generator.standard_normal((count, dimension)))
+        return normalize(generator.standard_normal((count, dimension)))
     seeded = np.random.default_rng(DIRECTION_SEED)
-    half = normalised(seeded.standard_normal(((count + 1) // 2, dimension)))
+    half = normalize(seeded.standard_normal(((count + 1) // 2, dimension)))
     return np.stack([half, -half], axis=1).reshape(-1, dimension)[:count]
 
 

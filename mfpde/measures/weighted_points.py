@@ -17,7 +17,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry import Sphere
-from mfpde.geometry.arcs import distances, normalised
+from mfpde.geometry.arcs import distances, normalize
 from mfpde.geometry.base import as_kind
 from mfpde.measures.clouds import normal_points
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure, atoms_of
@@ -113,7 +113,7 @@ def _merge_parts(atoms: Atoms, labels: IntArray, order: int) -> tuple[Atoms, flo
     # The centre of a balanced part has no direction: any of its points will do.
     balanced = np.linalg.norm(sums, axis=1) <= _BALANCED * masses
     sums[balanced] = atoms.points[anyone[balanced]]
-    centres = normalised(sums)
+    centres = normalize(sums)
     cost = atoms.masses @ distances(atoms.points, centres[owners]) ** order
     return Atoms(centres, masses), float((cost / atoms.total_mass) ** (1 / order))
 

@@ -11,7 +11,7 @@ from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
 from matplotlib.figure import Figure
 
 from mfpde.arrays import choice, real_number, whole_number
-from mfpde.geometry.arcs import normalised
+from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import (
     AnyMeasure,
     Atoms,
@@ -220,7 +220,7 @@ def _atoms_at(track: Track, time: float) -> FoundAtoms:
     if not rows:
         return NONE_FOUND
     table = np.array(rows)
-    return FoundAtoms(normalised(table[:, 2:]), table[:, 0], table[:, 1])
+    return FoundAtoms(normalize(table[:, 2:]), table[:, 0], table[:, 1])
 
 
 def interpolate_states(
@@ -234,7 +234,7 @@ def interpolate_states(
     one, other = atoms_of(first), atoms_of(second)
     before, after = (1 - share) * one.masses, share * other.masses
     if len(one) == len(other):
-        between = normalised((1 - share) * one.points + share * other.points)
+        between = normalize((1 - share) * one.points + share * other.points)
         atoms = Atoms(between, before + after)
     else:
         points = np.concatenate([one.points, other.points])

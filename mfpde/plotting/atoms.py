@@ -14,7 +14,7 @@ from mfpde.arrays import FloatArray
 from mfpde.detection import concentration
 from mfpde.detection.report import ConcentrationReport
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry.arcs import normalised
+from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import TURN, AngleView
@@ -203,7 +203,7 @@ def _lines_of(path: Path, view: AngleView | None) -> list[FloatArray]:
         last = len(path.points) - 1
         shares, saves = np.linspace(0.0, last, PIECES * last + 1), np.arange(last + 1)
         between = [np.interp(shares, saves, column) for column in path.points.T]
-        return [line_through(normalised(np.stack(between, axis=-1)))]
+        return [line_through(normalize(np.stack(between, axis=-1)))]
     angles = view.angles_of(path.points)
     if not view.is_periodic:
         return [np.stack([path.times, angles], axis=-1)]

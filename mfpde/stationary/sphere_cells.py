@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
-from mfpde.geometry.arcs import distances, normalised
+from mfpde.geometry.arcs import distances, normalize
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class SphereCells:
         shifted = columns + (columns >= axes[:, np.newaxis])
         np.put_along_axis(points, shifted, np.tan(places), axis=1)
         points[np.arange(count), axes] = np.where(self.faces > size, -1.0, 1.0)
-        return normalised(points)
+        return normalize(points)
 
 
 def _signs(count: int) -> FloatArray:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import (
     LARGEST_DIMENSION,
     FloatArray,
-    named,
+    name_of,
     real_array,
     shown,
     whole_number,
@@ -138,7 +138,7 @@ class Potential(ExternalTerm):
 
     def __repr__(self) -> str:
         place = "" if self.dimension is None else f", dimension={self.dimension}"
-        functions = f"{named(self.value_function)}, {named(self.gradient_function)}"
+        functions = f"{name_of(self.value_function)}, {name_of(self.gradient_function)}"
         return f"Potential({functions}{place})"
 
     @property

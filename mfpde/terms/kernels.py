@@ -23,7 +23,7 @@ from numpy.polynomial.chebyshev import poly2cheb
 from numpy.polynomial.polynomial import polyder, polyval
 from scipy.ndimage import maximum_filter1d
 
-from mfpde.arrays import FloatArray, blocks_of_rows, named, real_array
+from mfpde.arrays import FloatArray, blocks_of_rows, name_of, real_array
 from mfpde.terms.funk_hecke import (
     LARGEST_DEGREE,
     NEGLIGIBLE,
@@ -228,7 +228,7 @@ class ZonalKernel(Kernel):
     derivative: Callable[[FloatArray], FloatArray]
 
     def __repr__(self) -> str:
-        return f"ZonalKernel({named(self.function)}, {named(self.derivative)})"
+        return f"ZonalKernel({name_of(self.function)}, {name_of(self.derivative)})"
 
     def __post_init__(self) -> None:
         u = np.linspace(-0.93, 0.89, 7)  # beside where kernels may have corners

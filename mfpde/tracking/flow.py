@@ -18,7 +18,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from mfpde.arrays import FloatArray
-from mfpde.geometry.arcs import exponential_map, normalised
+from mfpde.geometry.arcs import exponential_map, normalize
 
 ACCURACY = 1e-3
 _MOST_STEPS = 200
@@ -75,7 +75,7 @@ class Flow(Rest):
 
         def velocity(time: float, flat: FloatArray) -> FloatArray:
             share = (time - first) / (last - first)
-            places = normalised(flat.reshape(points.shape))
+            places = normalize(flat.reshape(points.shape))
             speeds = (1 - share) * self.before(places) + share * self.after(places)
             return np.asarray(speeds.ravel())
 
@@ -93,7 +93,7 @@ class Flow(Rest):
             uband=band,
         )
         return (
-            normalised(path.y[:, -1].reshape(points.shape)) if path.success else points
+            normalize(path.y[:, -1].reshape(points.shape)) if path.success else points
         )
 
     def find_attractors(self, points: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
-from mfpde.geometry.arcs import normalised
+from mfpde.geometry.arcs import normalize
 from mfpde.measures.events import Event
 
 ROUNDING = 1e-12
@@ -337,7 +337,7 @@ def _add_unseen_nodes(path: Path, times: FloatArray, shares: FloatArray) -> Path
     return replace(
         path,
         times=all_times,
-        points=normalised(np.stack(points, axis=-1)),
+        points=normalize(np.stack(points, axis=-1)),
         masses=left * masses,
         arrived_masses=left * arrived,
         is_seen=np.isin(all_times, path.times[path.is_seen]),
@@ -346,4 +346,4 @@ def _add_unseen_nodes(path: Path, times: FloatArray, shares: FloatArray) -> Path
 
 def join_atoms(points: FloatArray, masses: FloatArray) -> tuple[FloatArray, float]:
     """Return the centre and the mass of atoms that become one."""
-    return normalised(masses @ points), float(masses.sum())
+    return normalize(masses @ points), float(masses.sum())

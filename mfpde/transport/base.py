@@ -15,7 +15,7 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled_sum
 from mfpde.geometry import Geometry
-from mfpde.geometry.arcs import normalised
+from mfpde.geometry.arcs import normalize
 from mfpde.grid_equation import GridEquation
 from mfpde.terms import PointMasses
 from mfpde.transport.state import Flow, State
@@ -146,7 +146,7 @@ class Transport(ABC):
         moments = density_moments = self.density_moments(masses)
         if len(state.atom_masses) == 0 and not grid.may_lose_mass:
             return Flow(moments, moments, self.velocity(moments), state.points)
-        atoms = PointMasses(normalised(state.points), state.atom_masses)
+        atoms = PointMasses(normalize(state.points), state.atom_masses)
         if len(state.atom_masses):
             moments = moments + grid.geometry.atom_moments(*atoms, grid.degree)
         if grid.may_lose_mass:

@@ -22,7 +22,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
-from mfpde.geometry.arcs import normalised
+from mfpde.geometry.arcs import normalize
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.clouds import summed_motion
@@ -78,7 +78,7 @@ class LagrangianSphere(Transport):
         masses = state.atom_masses.reshape(self.sphere.shape)
         if np.array_equal(state.points, self._centres):
             return masses.copy()
-        labels = normalised(state.points)
+        labels = normalize(state.points)
         wanted = self.sphere.atom_moments(labels, state.atom_masses, KEPT_DEGREE)
         places = labels.reshape(*self.sphere.shape, 3)
         spread, resting = deposit_masses(places, masses, self.sphere)
@@ -150,7 +150,7 @@ class LagrangianSphere(Transport):
             self.flow(after).atom_velocities,
         )
         points = interpolate(ends, velocities, dt, share)
-        return before.moved(before.masses, normalised(points))
+        return before.moved(before.masses, normalize(points))
 
     def largest_step(self, state: State) -> float:
         """The step in which no label moves farther than 0.4; inf at rest."""

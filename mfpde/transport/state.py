@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry.arcs import normalised
+from mfpde.geometry.arcs import normalize
 
 
 class State(NamedTuple):
@@ -40,7 +40,7 @@ class State(NamedTuple):
         """Return the state with its points scaled to unit length."""
         if len(self.atom_masses) == 0:
             return self
-        return self.moved(self.masses, normalised(self.points))
+        return self.moved(self.masses, normalize(self.points))
 
     @property
     def total_mass(self) -> float:

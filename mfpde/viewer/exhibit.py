@@ -23,7 +23,7 @@ from mfpde.viewer.frames import (
 )
 from mfpde.viewer.grids import coordinates
 from mfpde.viewer.landscape import landscapes_of
-from mfpde.viewer.packed import Pack, rounded
+from mfpde.viewer.packed import Pack, round_to
 
 DIGITS = 9
 DIGITS_OF_MASS = 15
@@ -93,9 +93,9 @@ def _diagnostics(run: Run, domain: str) -> dict[str, Any]:
         curves[name] = {
             "meaning": "" if known is None else known.meaning,
             "unit": unit.replace("area", "radian") if domain == "circle" else unit,
-            "values": rounded(values[kept], digits),
+            "values": round_to(values[kept], digits),
         }
-    return {"times": rounded(run.times[kept], DIGITS), "curves": curves}
+    return {"times": round_to(run.times[kept], DIGITS), "curves": curves}
 
 
 def _describe_track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _describe_track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
     return {
         "paths": [
             {
-                "times": rounded(path.times, DIGITS),
+                "times": round_to(path.times, DIGITS),
                 "places": _places(path.points, frames),
                 "mass": float(path.masses.max()),
             }
@@ -136,7 +136,7 @@ def _count_forming(track: Track, save: int) -> int:
 
 def _places(points: FloatArray, frames: Frames) -> list[list[float | None]]:
     found = coordinates(np.atleast_2d(points), frames.axis)
-    return [rounded(row, DIGITS_OF_PLACE) for row in found]
+    return [round_to(row, DIGITS_OF_PLACE) for row in found]
 
 
 def _describe_bands(track: Track) -> list[dict[str, Any]]:
@@ -147,9 +147,10 @@ def _describe_bands(track: Track) -> list[dict[str, Any]]:
     return [
         {
             "identity": path.identity,
-            "times": rounded(bands.times[is_alive], DIGITS),
+            "times": round_to(bands.times[is_alive], DIGITS),
             **{
-                name: rounded(edge[k][is_alive], DIGITS) for name, edge in edges.items()
+                name: round_to(edge[k][is_alive], DIGITS)
+                for name, edge in edges.items()
             },
             "birth": None if path.birth is None else path.birth.event.kind,
             "end": None if path.end is None else path.end.event.kind,
@@ -169,7 +170,7 @@ def _seen(track: Track, save: int, frames: Frames) -> list[dict[str, Any]]:
         "identity": atoms.identities.tolist(),
         "place": _places(atoms.points, frames),
         "mass": atoms.masses.tolist(),
-        "arrived": rounded(atoms.arrived_masses, DIGITS),
+        "arrived": round_to(atoms.arrived_masses, DIGITS),
     }
     return [
         dict(zip(columns, row, strict=True))
@@ -180,7 +181,7 @@ def _seen(track: Track, save: int, frames: Frames) -> list[dict[str, Any]]:
 def _middle(state: AnyMeasure) -> list[float | None]:
     """Mean point of the mass of a state on the sphere."""
     cells = as_atoms(state)
-    return rounded(cells.masses @ cells.points / cells.total_mass, 3)
+    return round_to(cells.masses @ cells.points / cells.total_mass, 3)
 
 
 def _thumbnail(run: Run, frames: Frames) -> dict[str, Any] | None:
@@ -188,5 +189,5 @@ def _thumbnail(run: Run, frames: Frames) -> dict[str, Any] | None:
     density = density_shown(run.states[-1])
     if density is None or frames.view is None:
         return None
-    view = frames.view.coarsened(THUMBNAIL)
-    return {"grid": view.description(), "values": rounded(view.values(density), 3)}
+    view = frames.view.coarsen(THUMBNAIL)
+    return {"grid": view.description(), "values": round_to(view.values(density), 3)}

@@ -67,7 +67,7 @@ def choose_frames(states: Sequence[AnyMeasure], room: int) -> Frames:
     density, most = density_shown(states[0]), min(len(states), FEWEST_SAVES)
     view, domain, size = None, DOMAINS.get(dimension, ""), 0
     if density is not None:
-        view = grid_view(density.geometry).coarsened(room // most)
+        view = grid_view(density.geometry).coarsen(room // most)
         domain, size = view.kind, view.size
     # Coordinates and mass of a particle, of four bytes each, are two numbers each.
     crowd = max(len(s) if isinstance(s, Atoms) else 0 for s in states)

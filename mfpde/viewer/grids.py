@@ -50,13 +50,13 @@ class GridView:
 
     def values(self, density: Density) -> FloatArray:
         """Mass per measure of each block, (rows, columns)."""
-        return self._summed(density.masses) / self._summed(self.measures)
+        return self._sum_blocks(density.masses) / self._sum_blocks(self.measures)
 
-    def _summed(self, cells: FloatArray) -> FloatArray:
+    def _sum_blocks(self, cells: FloatArray) -> FloatArray:
         rows, columns = self.shape
         return np.asarray(cells.reshape(rows, self.factor, columns, -1).sum((1, 3)))
 
-    def coarsened(self, most: int) -> GridView:
+    def coarsen(self, most: int) -> GridView:
         """Return the view by blocks, at most that many; as few as there may be otherwise."""
         if self.size <= most:
             return self
@@ -67,7 +67,7 @@ class GridView:
                 coarser.size >= FEWEST_CELLS[self.kind]
                 and not np.mod(sides, factor).any()
             ):
-                return coarser.coarsened(most)
+                return coarser.coarsen(most)
         return self
 
     def description(self) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Pack:
         return base64.b64encode(zlib.compress(b"".join(whole), 9)).decode()
 
 
-def rounded(values: FloatArray | Sequence[float], digits: int) -> list[float | None]:
+def round_to(values: FloatArray | Sequence[float], digits: int) -> list[float | None]:
     """Return numbers to so many digits; None for what is no number."""
     return [
         float(f"{value:.{digits}g}") if np.isfinite(value) else None
