@@ -33,7 +33,7 @@ from mfpde.commands.signals import (
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
 from mfpde.measures.starts import perturbed_uniform
-from mfpde.runs.stopping import StepRecord
+from mfpde.runs.progress import Progress
 from mfpde.solver.solve import solve
 from mfpde.storage import RunWriter, StoreError, load, save, stored_checkpoint
 from mfpde.storage.journal import Journal
@@ -41,7 +41,7 @@ from mfpde.storage.places import lock_store
 from mfpde.terms import Attention
 
 LONG = CIRCLE.replace("t_end = 2.0", "t_end = 1000.0").replace("0.02", "0.001")
-STEP = StepRecord(1, 0.5, change_rate=1.0, slowing=False, started_at=0.0)
+STEP = Progress(0.5, 1.0, 0.1, 1, 1.0, len, change_rate=1.0)
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import mfpde
 from mfpde.runs.observer import Observer
-from mfpde.runs.stopping import StepRecord
+from mfpde.runs.progress import Progress
 from validation.circle_cases import cosine_potential, density_of
 
 CIRCLE = mfpde.Circle(128)
@@ -136,7 +136,7 @@ def test_step_and_wall_time_limits() -> None:
     assert "run.final" in run.reason
     run = mfpde.solve(ASCENT, START, t_end=1e9, stop=[mfpde.WallTimeLimit(0.05)])
     assert run.stop.kind == "wall_time_limit"
-    old = StepRecord(1, 1.0, 0.0, True, started_at=-1e9)
+    old = Progress(1.0, 2.0, 0.1, 1, 1.0, len, started_at=-1e9)
     assert mfpde.WallTimeLimit(5.0).check(old) is not None
 
 

@@ -14,14 +14,13 @@ import numpy as np
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
 from mfpde.runs.step_control import StepControl
-from mfpde.runs.stopping import STEP_LIMIT, StepRecord
+from mfpde.runs.stopping import STEP_LIMIT
 from mfpde.tracking import TrackerMemory
 from mfpde.transport import State
 
 RECENT_STEPS = 6
 """Steps whose rates of change a stopping condition sees."""
 LONG_AGO = 10**9
-_AT_REST = 1e-14
 
 
 @dataclass(eq=False, kw_only=True)
@@ -95,16 +94,4 @@ class Checkpoint:
         is_limited = self.stopped_by == STEP_LIMIT
         return replace(
             self, steps_before=self.steps if is_limited else self.steps_before
-        )
-
-    def step_record(self, began_at: float) -> StepRecord:
-        """Return the numbers by which the last step is judged, of a run that began then."""
-        rates = self.rates
-        is_slowing = len(rates) == RECENT_STEPS and rates[-1] <= rates[0]
-        return StepRecord(
-            steps=self.steps - self.steps_before,
-            time=self.time,
-            change_rate=rates[-1],
-            slowing=is_slowing or max(rates) < _AT_REST,
-            started_at=began_at,
         )

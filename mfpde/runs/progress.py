@@ -22,10 +22,14 @@ SECONDS_BETWEEN_LINES = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """The numbers that a run reports after a step; ``str`` is one line of them.
+    """The numbers of a step, for observers and stopping conditions; ``str`` is a line of them.
 
-    ``step`` is the step just taken, ``steps`` counts the steps, ``first_mass`` is the total mass
-    at the start.  ``diagnostic(name)`` computes a diagnostic of every run when asked.
+    ``step`` is the step just taken, ``steps`` counts the steps, ``steps_before`` those of them
+    that no limit counts.  ``first_mass`` is the total mass at the start, and
+    ``diagnostic(name)`` computes a diagnostic of every run when asked.  ``change_rate`` is the
+    mass that changed cells in the step, per unit time (half the L1 distance of the masses, plus
+    the atoms' mass times their speed); if it did not grow over the last steps, the run
+    ``is_slowing``.  ``started_at`` is a time of ``time.monotonic``.
     """
 
     time: float
@@ -34,6 +38,10 @@ class Progress:
     steps: int
     first_mass: float
     diagnostic: Callable[[str], float]
+    change_rate: float = math.inf
+    is_slowing: bool = False
+    steps_before: int = 0
+    started_at: float = 0.0
 
     def __str__(self) -> str:
         drift = self.diagnostic("mass") - self.first_mass

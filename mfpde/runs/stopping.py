@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any, ClassVar
 
 from mfpde.arrays import real_number, shown, whole_number
+from mfpde.runs.progress import Progress
 
 SHORTEST_TIME = 1e-100
 """A shorter run or step has no rates: changes divided by it are no numbers."""
@@ -56,22 +57,6 @@ class StopReason:
         return self.message
 
 
-@dataclass(frozen=True)
-class StepRecord:
-    """The numbers by which a stopping condition may judge a step.
-
-    ``change_rate`` is the mass that changed cells in the step, per unit time (half the
-    L1 distance of the masses, plus the atoms' mass times their speed); ``slowing`` says
-    that this rate did not grow over the last steps.
-    """
-
-    steps: int
-    time: float
-    change_rate: float
-    slowing: bool
-    started_at: float
-
-
 class StoppingCondition(ABC):
     """A condition that decides after each step whether, and why, the run stops.
 
@@ -82,7 +67,7 @@ class StoppingCondition(ABC):
     judges_rest: ClassVar[bool] = False
 
     @abstractmethod
-    def check(self, record: StepRecord) -> StopReason | None:
+    def check(self, progress: Progress) -> StopReason | None:
         """Return the reason to stop, or None to go on."""
 
 
@@ -114,12 +99,12 @@ class SteadyState(StoppingCondition):
     def __post_init__(self) -> None:
         real_number("tolerance", self.tolerance, above=0.0)
 
-    def check(self, record: StepRecord) -> StopReason | None:
+    def check(self, progress: Progress) -> StopReason | None:
         """Compare the change rate with the tolerance."""
-        if not (record.change_rate <= self.tolerance and record.slowing):
+        if not (progress.change_rate <= self.tolerance and progress.is_slowing):
             return None
-        numbers = {"rate": record.change_rate, "tolerance": self.tolerance}
-        return StopReason.of("steady_state", time=record.time, **numbers)
+        numbers = {"rate": progress.change_rate, "tolerance": self.tolerance}
+        return StopReason.of("steady_state", time=progress.time, **numbers)
 
 
 @dataclass(frozen=True)
@@ -144,11 +129,11 @@ class StepLimit(StoppingCondition):
     def __post_init__(self) -> None:
         whole_number("steps", self.steps, at_least=1)
 
-    def check(self, record: StepRecord) -> StopReason | None:
+    def check(self, progress: Progress) -> StopReason | None:
         """Compare the number of steps with the limit."""
-        if record.steps < self.steps:
+        if progress.steps - progress.steps_before < self.steps:
             return None
-        return StopReason.of(STEP_LIMIT, time=record.time, steps=self.steps)
+        return StopReason.of(STEP_LIMIT, time=progress.time, steps=self.steps)
 
 
 @dataclass(frozen=True)
@@ -173,11 +158,13 @@ class WallTimeLimit(StoppingCondition):
     def __post_init__(self) -> None:
         real_number("seconds", self.seconds, above=0.0)
 
-    def check(self, record: StepRecord) -> StopReason | None:
+    def check(self, progress: Progress) -> StopReason | None:
         """Compare the time since the start with the limit."""
-        if monotonic() - record.started_at < self.seconds:
+        if monotonic() - progress.started_at < self.seconds:
             return None
-        return StopReason.of("wall_time_limit", time=record.time, seconds=self.seconds)
+        return StopReason.of(
+            "wall_time_limit", time=progress.time, seconds=self.seconds
+        )
 
 
 def stopping_conditions(

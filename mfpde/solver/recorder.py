@@ -15,12 +15,11 @@ from mfpde.measures.measure import AnyMeasure, Density, Measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Layers
 from mfpde.runs.observer import Observer
-from mfpde.runs.progress import Progress
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import StopReason
 from mfpde.solver.diagnostics import DIAGNOSTICS, Diagnostic, Snapshot
 from mfpde.tracking import Tracker
-from mfpde.transport import State, Transport
+from mfpde.transport import State
 
 
 @dataclass(eq=False)
@@ -67,22 +66,10 @@ class Recorder:
         for observer in self.observers:
             observer.save(at, measure, row)
 
-    def report(self, now: Checkpoint, transport: Transport, t_end: float) -> None:
-        """Let the observers see the numbers of the last step."""
-        if not self.observers:
-            return
-        step, state, equation = now.last_step, now.state, self.equation
-
-        def diagnostic(name: str) -> float:
-            cells = transport.measured(state)
-            seen = Snapshot(equation, self.measure(cells), step, cells)
-            return DIAGNOSTICS[name](seen)
-
-        progress = Progress(
-            now.time, t_end, step, now.steps, now.first_mass, diagnostic
-        )
-        for observer in self.observers:
-            observer.step(progress)
+    def diagnose(self, name: str, state: State, *, step: float) -> float:
+        """Compute a diagnostic of every run at a ``state``."""
+        seen = Snapshot(self.equation, self.measure(state), step, state)
+        return DIAGNOSTICS[name](seen)
 
     def keep(self, now: Checkpoint, seconds: float, *, stopped_by: str = "") -> None:
         """Let the observers see all that the run needs to go on from the present moment."""

@@ -14,6 +14,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure
 from mfpde.runs.checkpoint import LONG_AGO, RECENT_STEPS, Checkpoint
 from mfpde.runs.layers import Stage
+from mfpde.runs.progress import Progress
 from mfpde.runs.step_control import StepControl, adapt, fit_step, smallest_step
 from mfpde.runs.stopping import ENDED, StoppingCondition, StopReason
 from mfpde.solver.arguments import Method
@@ -24,6 +25,8 @@ from mfpde.version import __version__
 
 # A run of more steps than the inverse of this would never end.
 SMALLEST_STEP = 1e-13
+AT_REST = 1e-14
+"""Rate of change below which it says nothing whether it grows."""
 
 
 @dataclass(eq=False)
@@ -95,7 +98,9 @@ class TimeLoop:
         now = self.now
         self._save_if_due()
         # The run that goes on here may have been killed just before it looked.
-        reason = None if now.stopped_by else self._reason_to_stop()
+        reason = None
+        if now.rates and not now.stopped_by:
+            reason = self._reason_to_stop(self.progress)
         while reason is None:
             if now.time < self.stages[now.stage].end:
                 reason = self._move_on()
@@ -154,8 +159,10 @@ class TimeLoop:
             if reason is not None:
                 return reason
         self._save_if_due()
-        self.recorder.report(now, self.transport, self.stages[-1].end)
-        return self._reason_to_stop()
+        progress = self.progress
+        for observer in self.recorder.observers:
+            observer.step(progress)
+        return self._reason_to_stop(progress)
 
     @property
     def target(self) -> float:
@@ -305,10 +312,30 @@ class TimeLoop:
             return measure
         return Measure(replace(measure.density, labels=labels))
 
-    def _reason_to_stop(self) -> StopReason | None:
+    @property
+    def progress(self) -> Progress:
+        """The numbers of the last step."""
+        now, transport = self.now, self.transport
+        state, step, rates = now.state, now.last_step, now.rates
+        is_slowing = len(rates) == RECENT_STEPS and rates[-1] <= rates[0]
+        return Progress(
+            now.time,
+            self.stages[-1].end,
+            step,
+            now.steps,
+            now.first_mass,
+            lambda name: self.recorder.diagnose(
+                name, transport.measured(state), step=step
+            ),
+            change_rate=rates[-1],
+            is_slowing=is_slowing or max(rates) < AT_REST,
+            steps_before=now.steps_before,
+            started_at=self.began_at,
+        )
+
+    def _reason_to_stop(self, progress: Progress) -> StopReason | None:
         """Return why the run stops after the last step; None if it does not."""
-        now, is_last = self.now, self.now.stage + 1 == len(self.stages)
+        is_last = self.now.stage + 1 == len(self.stages)
         acting = [c for c in self.conditions if is_last or not c.judges_rest]
-        record = now.step_record(self.began_at) if acting and now.rates else None
-        reasons = (condition.check(record) for condition in acting if record)
+        reasons = (condition.check(progress) for condition in acting)
         return next((reason for reason in reasons if reason is not None), None)
