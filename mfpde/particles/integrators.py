@@ -141,7 +141,7 @@ class Merging:
         motion = AtomMotion(equation, self.distance)
         for begin, end in pairwise(times.tolist()):
             before = velocity.system.atoms(velocity.system.start)
-            points, masses, events = motion.advanced(
+            points, masses, events = motion.move(
                 before.points, before.masses, start=begin, end=end
             )
             self.events += events
