@@ -10,8 +10,8 @@ which is exact for orders 1 and 2, and between doublings log2 (d_i / d_(i+1)).  
 estimate of the finest value's error is d / (r^p - 1), r = h_(n-1) / h_n (Roache, J. Fluids Eng.
 116 (1994)).  It is used with care: the order is the smaller of the last two, at most 1, and d is
 at least what the difference before it leaves at order 1, d_(n-2) / r, since a last difference may
-be small by accident.  Where differences do not fall (p < 1/2: at the floor of the error in time, or where nothing
-converges) ten times the larger of the last two stands for the error.
+be small by accident.  Where differences do not fall (p < 1/2: at the floor of the error in time,
+or where nothing converges) ten times the larger of the last two stands for the error.
 """
 
 from __future__ import annotations

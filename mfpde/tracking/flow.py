@@ -18,12 +18,10 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from mfpde.arrays import FloatArray
-from mfpde.geometry.arcs import exponential_map, normalize
+from mfpde.detection.paths import Paths
+from mfpde.geometry.arcs import normalize
 
 ACCURACY = 1e-3
-_MOST_STEPS = 200
-_GROWTH = 1.4
-_SHORTEST = 1e-4
 
 VelocityAt = Callable[[FloatArray], FloatArray]
 
@@ -58,8 +56,7 @@ class Flow(Rest):
     times
         Times of the saves.
     reach
-        First step in the search for an attractor, in radians: well below the distance of
-        two of them.
+        Length of a step to an attractor, in radians: well below the distance of two of them.
     """
 
     before: VelocityAt
@@ -98,33 +95,5 @@ class Flow(Rest):
 
     def find_attractors(self, points: FloatArray) -> FloatArray:
         """Return the attractors (n, d) that ``points`` (n, d) of the later save flow to."""
-        return find_attractors(points, self.after, reach=self.reach)
-
-
-def find_attractors(
-    points: FloatArray, velocity_at: VelocityAt, *, reach: float
-) -> FloatArray:
-    """Return the ends (n, d) of the paths x' = v/|v| from ``points`` (n, d).
-
-    Steps of length ``reach`` at most along the field; one that would turn back by more
-    than a right angle has passed the attractor (or crossed a ridge) and is halved.
-    """
-    lengths = np.full(len(points), reach)
-    heading = _directions(velocity_at(points))
-    for _ in range(_MOST_STEPS):
-        lengths[~heading.any(axis=-1)] = 0.0
-        if (lengths <= _SHORTEST * reach).all():
-            break
-        ends = exponential_map(points, lengths[:, np.newaxis] * heading)
-        ahead = _directions(velocity_at(ends))
-        passed = np.einsum("ni,ni->n", ahead, heading) < 0
-        points = np.where(passed[:, np.newaxis], points, ends)
-        heading = np.where(passed[:, np.newaxis], heading, ahead)
-        lengths = np.where(passed, lengths / 2, np.minimum(_GROWTH * lengths, reach))
-    return points
-
-
-def _directions(vectors: FloatArray) -> FloatArray:
-    """Return unit vectors along ``vectors`` (n, d); zero where these are zero."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))
+        paths = Paths(self.after, self.reach)
+        return paths.ends(points, lambda reached: np.zeros(len(reached), bool))[0]
