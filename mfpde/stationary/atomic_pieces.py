@@ -17,7 +17,6 @@ from mfpde.stationary.certification import (
 )
 from mfpde.stationary.convex_energy import ConvexEnergy
 from mfpde.stationary.local_minima import descend, lowest_apart, newton_moves
-from mfpde.stationary.ridge_fields import Expansion
 from mfpde.stationary.sphere_cells import SphereCells
 from mfpde.terms import PointMasses
 
@@ -25,8 +24,6 @@ SCAN_SPACING = 0.4
 """Distance of the points of a scan, in widths of the kernel or of V."""
 SCAN_APART, LOW_APART, DISTINCT = 0.25, 0.5, 1e-3
 """Distances of starts from a scan, of low points, and of minima, in widths of the kernel."""
-MANY = 20
-"""Number of atoms that shows a flat F."""
 
 
 class Arrangement(NamedTuple):
@@ -50,46 +47,6 @@ class Derivatives:
 
 
 @dataclass(frozen=True, eq=False)
-class PotentialScan:
-    """Points (n, d) at most ``spacing`` apart all over the sphere, and V ``outside`` there."""
-
-    energy: ConvexEnergy
-    points: FloatArray
-    outside: Expansion
-    spacing: float
-
-    @classmethod
-    def of(cls, energy: ConvexEnergy, spacing: float) -> PotentialScan:
-        """Scan the sphere with points at most ``spacing`` apart along the axes of a cell."""
-        points = SphereCells.covering(energy.dimension, spacing / 2).balls()[0]
-        outside = energy.external.expansion(points, np.zeros(len(points)))
-        return cls(energy, points, outside, spacing)
-
-    def minima(self, atoms: PointMasses, level: float) -> FloatArray:
-        """Local minima of F of ``atoms`` below ``level``, a thousandth of a kernel's width apart.
-
-        One step of Newton's method is made from every point, since where F is flat minima lie in
-        valleys of which no point of the scan is the lowest.  The lowest ends are chosen by F
-        itself, since the quadratic model's values may be far off.
-        """
-        field, width = self.energy.first_variation(atoms), self.energy.kernel_width
-        inside = self.energy.attraction(atoms).expansion(
-            self.points, np.zeros(len(self.points))
-        )
-        found = Expansion(*map(np.add, inside, self.outside))
-        steps, change = newton_moves(found.gradient, found.hessian, self.spacing)
-        low = np.flatnonzero(found.values + change < level)
-        starts = self.points[low]
-        ends = geodesic_moves(starts, tangent_frames(starts), steps[low])
-        values = field.values(ends)
-        chosen = lowest_apart(ends, values, apart=SCAN_APART * width)
-        reached = descend(field, ends[chosen])
-        values = field.values(reached)
-        kept = lowest_apart(reached, values, apart=DISTINCT * width, below=level)
-        return np.asarray(reached[kept])
-
-
-@dataclass(frozen=True, eq=False)
 class AtomicPieces:
     """Atoms on a sphere with an ``energy``, as pieces of the search for its minimiser."""
 
@@ -106,18 +63,11 @@ class AtomicPieces:
         return self.energy.kernel_width
 
     @cached_property
-    def scan(self) -> PotentialScan:
-        """The potential V on points all over the sphere."""
-        return PotentialScan.of(self.energy, self._spacing)
-
-    @cached_property
-    def fine_scan(self) -> PotentialScan:
-        """The potential V on points twice as dense as those of ``scan``."""
-        return PotentialScan.of(self.energy, self._spacing / 2)
-
-    @property
-    def _spacing(self) -> float:
-        return SCAN_SPACING * min(self.width, self.energy.external.width)
+    def scan(self) -> FloatArray:
+        """Points (n, d) all over the sphere."""
+        width = min(self.width, self.energy.external.width)
+        cells = SphereCells.covering(self.energy.dimension, SCAN_SPACING * width / 2)
+        return cells.balls()[0]
 
     def kernel(self, positions: FloatArray, others: FloatArray) -> FloatArray:
         """Matrix (n, m) of the kernels K / beta, summed, between points (n, d) and (m, d)."""
@@ -156,22 +106,28 @@ class AtomicPieces:
 
     def start(self) -> Arrangement:
         """One atom of mass 1 where V is lowest on the scan."""
-        lowest = int(np.argmin(self.scan.outside.values))
-        return Arrangement(self.scan.points[lowest : lowest + 1], np.ones(1))
+        lowest = self.scan[np.argmin(self.potential(self.scan))]
+        return Arrangement(lowest[np.newaxis], np.ones(1))
 
     def lowest(self, state: Arrangement, below: float) -> FloatArray:
-        """Minima (k, d) of F more than ``below`` under its mean.
+        """Minima (k, d) of F more than ``below`` under its mean, as far as a scan finds them.
 
-        They are found from the scan; if it finds none and there are many atoms, from the fine
-        scan: many atoms mean a flat F, whose minima are narrow and which is costly to bound.
+        One step of Newton's method is made from every point, since where F is flat minima lie in
+        valleys of which no point of the scan is the lowest.  The lowest ends are chosen by F
+        itself, since the quadratic model's values may be far off.
         """
-        atoms = PointMasses(*state)
-        field = self.energy.first_variation(atoms)
+        field = self.energy.first_variation(PointMasses(*state))
         level = float(state.masses @ field.values(state.positions)) - below
-        found = self.scan.minima(atoms, level)
-        if not len(found) and len(state.masses) > MANY:
-            found = self.fine_scan.minima(atoms, level)
-        return found
+        found = field.expansion(self.scan, np.zeros(len(self.scan)))
+        spacing = SCAN_SPACING * self.width
+        steps, change = newton_moves(found.gradient, found.hessian, spacing)
+        is_low = found.values + change < level
+        ends = self.displace(self.scan[is_low], steps[is_low])
+        starts = lowest_apart(ends, field.values(ends), apart=SCAN_APART * self.width)
+        minima = descend(field, ends[starts])
+        values = field.values(minima)
+        kept = lowest_apart(minima, values, apart=DISTINCT * self.width, below=level)
+        return np.asarray(minima[kept])
 
     def unite(self, state: Arrangement, within: float) -> Arrangement:
         """The state with each group of atoms ``within`` a distance of its heaviest made one."""

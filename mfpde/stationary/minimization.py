@@ -36,6 +36,8 @@ from mfpde.stationary.smooth_minimizer import smooth_candidate
 
 KINDS = ("atoms", "density", "ring", "spread")
 MOST_ROWS = 24
+HOPELESS = 1e4
+"""Range of F, in units of the tolerance, that no density with a small gap has."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,6 +206,8 @@ def _smooth(
 ) -> Minimum | None:
     density = smooth_candidate(equation, energy, geometry)
     if density is None:
+        return None
+    if np.ptp(equation.first_variation(density)) > HOPELESS * tolerance:
         return None
     state = state_on_grid(equation, energy, as_measure(density))
     found, _ = certify(state, tolerance, budget=0)
