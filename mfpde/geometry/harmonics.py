@@ -152,7 +152,8 @@ def _fill_fields(
                 last[p] = ahead
             k += min(2, degree - l + 1)
         if m == 0:
-            values[:] = real
+            for p in range(n):
+                values[p] = real[p]
             continue
         # Orders m and -m alike; the slopes belong to order m - 1.
         share = 1.0 if m == 1 else 2.0

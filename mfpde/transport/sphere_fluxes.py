@@ -234,7 +234,7 @@ def _add_donors(
         if i > 0:
             for j in range(nlon):
                 at_north[j] += before[j] + north[j]
-        before[:] = south
+        before, south = south, before
         _gather(groups.smooth, sent, size)
         area = faces.areas[i] * size
         for g in range(nlon // size):

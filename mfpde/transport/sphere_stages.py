@@ -49,7 +49,7 @@ def move_masses(
         for j in range(nlon):
             gain = max(north[j], 0.0) - min(south[j], 0.0)
             received[j] = gain + max(zonal[j], 0.0) - min(zonal[size + j], 0.0)
-        north[:] = south
+        south, north = north, south
         # What a group keeps is not negative, but for rounding; that of a cell may be.
         level_ring(kept, size)
         for j in range(nlon):
@@ -80,5 +80,5 @@ def net_rate(fluxes: FloatArray, sizes: IntArray) -> FloatArray:
         for j in range(nlon - size):
             rate[size + j] += east[j]
         level_ring(rate, size)
-        north[:] = south
+        north = south
     return result
