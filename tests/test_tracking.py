@@ -19,7 +19,7 @@ from mfpde.geometry.arcs import angles_between
 from mfpde.geometry.arcs import normalize as unit
 from mfpde.measures.events import Event
 from mfpde.tracking import Concentration, SeenAtoms, Track, Tracker, follow_atoms
-from mfpde.tracking.flow import Flow, Rest, TimeSpan
+from mfpde.tracking.flow import FlowBetween, Rest, TimeSpan
 from mfpde.tracking.matching import MassesOfSaves, match_atoms
 from mfpde.tracking.tree import Tree
 from validation.circle_cases import density_of, wrapped
@@ -356,7 +356,7 @@ def test_points_settle_at_the_attractor_of_their_basin(dimension, rng) -> None:
         along = x @ axis
         return along[:, np.newaxis] * (axis - along[:, np.newaxis] * x)
 
-    flow = Flow(velocity, velocity, TimeSpan(0.0, 1.0), reach=0.1)
+    flow = FlowBetween(velocity, velocity, TimeSpan(0.0, 1.0), reach=0.1)
     ends = flow.find_attractors(points)
     expected = np.sign(points @ axis)[:, np.newaxis] * axis
     np.testing.assert_allclose(ends, expected, atol=1e-4)
@@ -372,7 +372,7 @@ def test_points_are_carried_along_the_exact_flow(elapsed) -> None:
     )
     equation = mfpde.MeanFieldEquation(potential, direction="ascent")
     velocity = equation.field(mfpde.uniform(circle)).velocity
-    flow = Flow(velocity, velocity, TimeSpan(0.0, elapsed), reach=0.1)
+    flow = FlowBetween(velocity, velocity, TimeSpan(0.0, elapsed), reach=0.1)
     phase = np.arctan2(axis[1], axis[0])
     angles = np.array([-2.5, -1.0, 0.2, 1.5])
     moved = flow.carry(placed(phase + angles, 2), 0.0, elapsed)

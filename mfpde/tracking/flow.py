@@ -46,7 +46,7 @@ class Rest:
 
 
 @dataclass(frozen=True, eq=False)
-class Flow(Rest):
+class FlowBetween(Rest):
     """The flow between the measures of two saves.
 
     Attributes

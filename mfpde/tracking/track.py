@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.measures.events import Event
+from mfpde.detection.region import angle_of
+from mfpde.measures.events import Event, EventKind
 from mfpde.notebook import Printed
 from mfpde.tracking.paths import Junction, Path, SeenAtoms, make_paths
 
 SHOWN_ON_ITS_WAY = 5e-7
+"""Mass that six digits show."""
 _MOST_LINES = 60
+KINDS: tuple[EventKind, ...] = ("birth", "merge", "fission", "death")
+BEGINNINGS = {"birth": "born at", "merge": "merged at", "fission": "split off at"}
+ENDS = {"merge": "until", "fission": "split at", "death": "died at"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,47 +81,41 @@ class Track(Printed):
         return np.sum(alive, axis=0, dtype=np.int64) + np.zeros(len(times), np.int64)
 
     def __str__(self) -> str:
-        return tree_text(self)
+        return describe_tree(self)
 
 
-def tree_text(track: Track) -> str:
+def describe_tree(track: Track) -> str:
     """Return a heading and the tree, one line for each atom, ancestors indented below."""
-    lines = [_heading(track)]
-    for path in _roots(track):
-        lines += _branch(track, path)
+    childless = [path for path in track.paths.values() if not path.children]
+    childless.sort(key=lambda path: (-path.times[-1], -path.masses[path.last_seen]))
+    lines = [_describe_counts(track)]
+    for path in childless:
+        lines += _describe_branch(track, path)
     if len(lines) > _MOST_LINES:
         left = len(lines) - _MOST_LINES
         lines = [*lines[:_MOST_LINES], f"... and {left} more lines"]
     return "\n".join(lines)
 
 
-def _heading(track: Track) -> str:
+def _describe_counts(track: Track) -> str:
     if not len(track.times):
         return "atoms: no saves"
-    kinds = [event.kind for event in track.events]
-    counts = {
-        kind: kinds.count(kind) for kind in ("birth", "merge", "fission", "death")
-    }
-    counted = [f"{n} {kind}{'s' * (n > 1)}" for kind, n in counts.items() if n]
+    kinds = Counter(event.kind for event in track.events)
+    counted = [f"{n} {kind}{'s' * (n > 1)}" for kind in KINDS if (n := kinds[kind])]
     return (
         f"atoms: {track.counts[0]} at t = {track.times[0]:g}, {track.counts[-1]} at "
         f"t = {track.times[-1]:g}; {', '.join(counted) or 'no events'}"
     )
 
 
-def _roots(track: Track) -> list[Path]:
-    """Paths without children, the latest and heaviest first."""
-    childless = [path for path in track.paths.values() if not path.children]
-    return sorted(
-        childless, key=lambda path: (-path.times[-1], -path.masses[path.last_seen])
-    )
-
-
-def _branch(track: Track, path: Path, *, first: str = "", rest: str = "") -> list[str]:
-    lines = [first + _line(track, path)]
-    for index, parent in enumerate(path.parents):
-        is_last = index == len(path.parents) - 1
-        lines += _branch(
+def _describe_branch(
+    track: Track, path: Path, *, first: str = "", rest: str = ""
+) -> list[str]:
+    """Return the line of a path, and those of its parents with a branch before each."""
+    lines = [first + _describe_path(path)]
+    for parent in path.parents:
+        is_last = parent == path.parents[-1]
+        lines += _describe_branch(
             track,
             track.paths[parent],
             first=rest + ("└─ " if is_last else "├─ "),
@@ -124,53 +124,36 @@ def _branch(track: Track, path: Path, *, first: str = "", rest: str = "") -> lis
     return lines
 
 
-def _line(track: Track, path: Path) -> str:
+def _describe_path(path: Path) -> str:
     mass, arrived = path.masses[path.last_seen], path.arrived_masses[path.last_seen]
-    words = [f"atom {path.identity}: mass {mass:.6f}", _place(path)]
-    away = mass - arrived
-    if path.end is None and away > SHOWN_ON_ITS_WAY:
-        words.insert(1, f"{away:.6f} of it on its way")
+    words = [f"atom {path.identity}: mass {mass:.6f}"]
+    if path.end is None and mass - arrived > SHOWN_ON_ITS_WAY:
+        words.append(f"{mass - arrived:.6f} of it on its way")
+    words.append(_describe_place(path.points[path.last_seen]))
     if path.birth is None:
         words.append(f"there at t = {path.times[0]:g}")
     else:
-        words.append(f"{_BEGINNINGS[path.birth.event.kind]} {_when(path.birth)}")
+        words.append(
+            f"{BEGINNINGS[path.birth.event.kind]} {_describe_time(path.birth)}"
+        )
     if path.end is not None:
-        words.append(f"{_ENDS[path.end.event.kind]} {_when(path.end)}")
+        words.append(f"{ENDS[path.end.event.kind]} {_describe_time(path.end)}")
     elif not path.is_there_at_last:
         words.append(f"unseen since t = {path.times[path.last_seen]:g}")
     return ", ".join(words)
 
 
-def _place(path: Path) -> str:
-    point = path.points[path.last_seen]
-    if len(point) == 2:
-        angle = np.mod(np.arctan2(point[1], point[0]), 2 * np.pi)
-        return f"angle {angle / np.pi:.5f} pi"
+def _describe_place(point: FloatArray) -> str:
     if len(point) == 3:
         # Adding zero turns a rounded -0.0 into 0.0.
-        shown = ", ".join(f"{round(float(x), 5) + 0.0:.5f}" for x in point)
-        return f"at ({shown})"
-    polar = np.arctan2(np.linalg.norm(point[:-1]), point[-1])
-    return f"polar angle {polar / np.pi:.5f} pi"
+        return f"at ({', '.join(f'{x:.5f}' for x in point.round(5) + 0.0)})"
+    name = "angle" if len(point) == 2 else "polar angle"
+    return f"{name} {angle_of(point) / np.pi:.5f} pi"
 
 
-def _when(junction: Junction) -> str:
+def _describe_time(junction: Junction) -> str:
     time = junction.event.time
     if junction.is_exact:
         return f"t = {time:.8g}"
     half = (junction.latest - junction.earliest) / 2
     return f"t = {time:.6g} ± {half:.2g}"
-
-
-_BEGINNINGS = {
-    "birth": "born at",
-    "merge": "merged at",
-    "fission": "split off at",
-    "death": "left at",
-}
-_ENDS = {
-    "birth": "born at",
-    "merge": "until",
-    "fission": "split at",
-    "death": "died at",
-}

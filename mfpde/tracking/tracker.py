@@ -12,7 +12,7 @@ from mfpde.detection import ConcentrationReport, ball_radius, concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, atoms_of
-from mfpde.tracking.flow import Flow, Rest, TimeSpan
+from mfpde.tracking.flow import FlowBetween, Rest, TimeSpan
 from mfpde.tracking.paths import SeenAtoms
 from mfpde.tracking.settings import Concentration
 from mfpde.tracking.track import Track
@@ -137,7 +137,7 @@ class Tracker:
         if isinstance(measure, Measure) and measure.geometry.axis is not None:
             # Atoms of a zonal measure lie at the poles and stay there.
             return Rest()
-        return Flow(
+        return FlowBetween(
             self.equation.equation_after(times.start).field(before).velocity,
             self.equation.equation_before(times.end).field(measure).velocity,
             times,
