@@ -52,7 +52,7 @@ OVER = {
     "solver, runs": CORE,
     **dict.fromkeys(("detection, tracking", "stationary"), ANALYSIS),
     "branches, theory, studies": ANALYSIS,
-    **dict.fromkeys(("mfpde", "modules", "participles"), CORE),
+    **dict.fromkeys(("mfpde", "modules"), CORE),
     **dict.fromkeys(("tests", "validation", "benchmarks"), PROOF),
 }
 
