@@ -310,7 +310,7 @@ def test_the_floor_agrees_with_brute_force(seed, beta, *, activation, dimension)
         equation, random_points(5, dimension, seed + 1), masses / masses.sum()
     )
     tried = field.values(random_points(30_000, dimension, seed + 2))
-    floor = floor_of(field, 1e-6, level=float(tried.min()))
+    floor = floor_of(field, float(tried.min()), 1e-6)
     assert floor.is_tight
     # Values are known to their rounding, which certificates add: at beta = 1e-40, 1e24.
     rounding = 2 * field.rounding

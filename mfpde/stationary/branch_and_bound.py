@@ -51,10 +51,9 @@ class Floor(NamedTuple):
 
 def floor_of(
     field: RidgeField,
-    slack: float,
-    *,
     level: float,
-    allowed: float = 0.0,
+    allowed: float,
+    *,
     enough: float = np.inf,
     budget: int = BUDGET,
 ) -> Floor:
@@ -64,13 +63,11 @@ def floor_of(
     ----------
     field
         The field.
-    slack
-        Largest difference between the smallest value met and the bound that ends the search;
-        raised to a hundredth of the distance from ``level`` down to that smallest value.
     level
         The value that the minimum is compared with.
     allowed
-        A bound this far below ``level``, if that is above 0, is as good.
+        A bound this far below ``level`` ends the search, and so does one below the smallest
+        value met by a hundredth of how far that is below ``level``.
     enough
         The search stops early once a value this far below ``level`` is met.
     budget
@@ -79,7 +76,6 @@ def floor_of(
     """
     cells = SphereCells.covering(field.dimension, field.width / 2)
     smallest, point, bound, spent = np.inf, np.zeros(field.dimension), np.inf, 0
-    known = level - allowed if allowed > 0 else np.inf
     while True:
         places, radii = cells.balls()
         lower, is_open = np.full(len(radii), -np.inf), np.ones(len(radii), dtype=bool)
@@ -91,8 +87,8 @@ def floor_of(
             where = int(np.argmin(values))
             if values[where] < smallest:
                 smallest, point = float(values[where]), tried[where]
-            slack = max(slack, RELATIVE_SLACK * (level - smallest))
-            goal = min(smallest - slack, known)
+            slack = RELATIVE_SLACK * (level - smallest)
+            goal = min(smallest - slack, level - allowed)
             low.append(tried[values < level - enough])
             lower[is_open] = np.maximum(lower[is_open], below)
             places[is_open], radii[is_open] = floors

@@ -32,8 +32,8 @@ from mfpde.stationary.ridge_fields import ROUNDOFF, RidgeField
 from mfpde.terms import PointMasses
 
 TOLERANCE = 1e-12
-SLACK_SHARE = 0.2
-ALLOWED_SHARE = 0.9
+LEAST_SHARE, ALLOWED_SHARE = 0.2, 0.9
+"""Shares of the tolerance that a search may leave: all but the rounding."""
 HOPELESS = 1e6
 LARGEST_DIMENSION = 4
 
@@ -205,14 +205,13 @@ def certify(
     """
     field, mean = state.field, state.mean
     rounding = 2 * field.rounding + state.mean_rounding
-    allowed = max(0.0, ALLOWED_SHARE * tolerance - rounding)
+    allowed = max(ALLOWED_SHARE * tolerance - rounding, LEAST_SHARE * tolerance)
     flat = flat_bounds(field, mean, most=HOPELESS * tolerance)
     is_flat = mean - flat.floor <= allowed
     floor = floor_of(
         replace(field, known=flat[1:]),
-        SLACK_SHARE * tolerance,
-        level=mean,
-        allowed=allowed,
+        mean,
+        allowed,
         enough=enough,
         budget=0 if is_flat else budget,
     )

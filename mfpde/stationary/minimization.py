@@ -7,11 +7,12 @@ singular it is convex, and one of the minimisers is found.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import real_number
+from mfpde.arrays import FloatArray, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Atoms, Density, as_measure
@@ -24,6 +25,7 @@ from mfpde.stationary.certification import (
     state_on_grid,
 )
 from mfpde.stationary.convex_energy import ConvexEnergy, check_descent, convex_energy
+from mfpde.stationary.result import format_places
 from mfpde.stationary.ring_minimizer import (
     AxialRings,
     RingPieces,
@@ -120,36 +122,20 @@ class Minimum(Printed):
             return [
                 f"density over the uniform one: {values.min():.6g} to {values.max():.6g}"
             ]
-        if self.rings is not None:
-            axis = " ".join(f"{x:.7f}" for x in self.rings.axis)
-            pairs = zip(self.rings.angles, self.rings.masses, strict=True)
-            return [
-                f"axis {axis}",
-                f"{'ring':>4} {'angle/pi':>12} {'mass':>11}",
-                *(
-                    f"{i:4d} {t / np.pi:12.9f} {m:11.8f}"
-                    for i, (t, m) in enumerate(pairs)
-                ),
-            ]
-        assert isinstance(self.measure, Atoms)
-        return _atom_rows(self.measure)
+        if self.rings is None:
+            assert isinstance(self.measure, Atoms)
+            return _rows("atom", self.measure.points, self.measure.masses)
+        axis = " ".join(f"{x:.7f}" for x in self.rings.axis)
+        rows = _rows("ring", self.rings.on_half_circle, self.rings.masses)
+        return [f"axis {axis}", *rows]
 
 
-def _atom_rows(atoms: Atoms) -> list[str]:
-    shown = min(len(atoms), MOST_ROWS)
-    if atoms.dimension == 2:
-        turns = np.mod(np.arctan2(atoms.points[:, 1], atoms.points[:, 0]) / np.pi, 2.0)
-        places = [f"{turn:12.9f}" for turn in turns]
-        title = f"{'angle/pi':>12}"
-    else:
-        rounded = np.round(atoms.points, 7) + 0.0
-        places = [" ".join(f"{x:10.7f}" for x in row) for row in rounded]
-        title = " ".join(f"{f'x{k + 1}':>10}" for k in range(atoms.dimension))
-    rows = [f"{'atom':>4} {title} {'mass':>11}"]
-    rows += [f"{i:4d} {places[i]} {atoms.masses[i]:11.8f}" for i in range(shown)]
-    if shown < len(atoms):
-        rows.append(f"and {len(atoms) - shown} more")
-    return rows
+def _rows(name: str, points: FloatArray, masses: FloatArray) -> list[str]:
+    title, places = format_places(points)
+    numbered = enumerate(zip(places, masses, strict=True))
+    rows = [f"{index:4d} {place} {mass:11.8f}" for index, (place, mass) in numbered]
+    more = [f"and {len(rows) - MOST_ROWS} more"] if len(rows) > MOST_ROWS else []
+    return [f"{name:>4} {title} {'mass':>11}", *rows[:MOST_ROWS], *more]
 
 
 def minimize(
@@ -189,57 +175,35 @@ def minimize(
     energy = convex_energy(equation, geometry.dimension, "minimize")
     tolerance = real_number("tolerance", tolerance, above=0.0) * energy.scale
     found = []
-    for attempt in (_smooth, _ringed, _atomic):
-        candidate = attempt(equation, energy, geometry, tolerance)
-        if candidate is not None:
-            found.append(candidate)
-            if candidate.gap <= tolerance:
-                break
+    for candidate in _candidates(equation, energy, geometry, tolerance):
+        found.append(candidate)
+        if candidate.gap <= tolerance:
+            break
     return min(found, key=lambda candidate: candidate.gap)
 
 
-def _smooth(
+def _candidates(
     equation: MeanFieldEquation,
     energy: ConvexEnergy,
     geometry: Circle | Sphere,
     tolerance: float,
-) -> Minimum | None:
+) -> Iterator[Minimum]:
     density = smooth_candidate(equation, energy, geometry)
-    if density is None:
-        return None
-    if np.ptp(equation.first_variation(density)) > HOPELESS * tolerance:
-        return None
-    state = state_on_grid(equation, energy, as_measure(density))
-    found, _ = certify(state, tolerance, budget=0)
-    return Minimum(equation, density, "density", found, None)
-
-
-def _ringed(
-    equation: MeanFieldEquation,
-    energy: ConvexEnergy,
-    geometry: Circle | Sphere,
-    tolerance: float,
-) -> Minimum | None:
-    del geometry
+    if density is not None and (
+        np.ptp(equation.first_variation(density)) <= HOPELESS * tolerance
+    ):
+        state = state_on_grid(equation, energy, as_measure(density))
+        found, _ = certify(state, tolerance, budget=0)
+        yield Minimum(equation, density, "density", found, None)
     axis = common_axis(energy)
-    if axis is None:
-        return None
-    end = sliding_minimum(RingPieces(energy_of_rings(energy, axis)), tolerance)
-    rings = AxialRings.of(axis, end.positions, end.masses)
-    atoms = Atoms(*rings.atoms(ring_count(energy)))
-    kind = "atoms" if len(atoms) == len(rings.angles) else "ring"
-    if not end.condition < LARGEST_CONDITION:
-        kind = "spread"
-    shown = rings if kind == "ring" else None
-    return Minimum(equation, atoms, kind, end.certificate, end.condition, shown)
-
-
-def _atomic(
-    equation: MeanFieldEquation,
-    energy: ConvexEnergy,
-    geometry: Circle | Sphere,
-    tolerance: float,
-) -> Minimum:
+    if axis is not None:
+        end = sliding_minimum(RingPieces(energy_of_rings(energy, axis)), tolerance)
+        rings = AxialRings.of(axis, end.positions, end.masses)
+        atoms = Atoms(*rings.atoms(ring_count(energy)))
+        kind = "atoms" if len(atoms) == len(rings.angles) else "ring"
+        kind = kind if end.condition < LARGEST_CONDITION else "spread"
+        shown = rings if kind == "ring" else None
+        yield Minimum(equation, atoms, kind, end.certificate, end.condition, shown)
     end = sliding_minimum(AtomicPieces(energy), tolerance)
     order = np.argsort(-end.masses, kind="stable")
     if geometry.dimension == 2:
@@ -247,4 +211,4 @@ def _atomic(
         order = np.argsort(np.mod(turns, 2 * np.pi))
     atoms = Atoms(end.positions[order], end.masses[order])
     kind = "atoms" if end.condition < LARGEST_CONDITION else "spread"
-    return Minimum(equation, atoms, kind, end.certificate, end.condition)
+    yield Minimum(equation, atoms, kind, end.certificate, end.condition)

@@ -175,7 +175,7 @@ class PolishedAtoms(Printed):
         return f"{name:>12}: {'yes' if holds else 'no':<4}"
 
     def _table(self) -> list[str]:
-        title, places = _places(self.atoms.points)
+        title, places = format_places(self.atoms.points)
         header = f"{'atom':>4} {title} {'mass':>11} {'split rate':>12}"
         rows = [
             f"{index:4d} {place} {mass:11.8f} {rate:12.4e}"
@@ -186,7 +186,7 @@ class PolishedAtoms(Printed):
         return [header, *rows]
 
 
-def _places(points: FloatArray) -> tuple[str, list[str]]:
+def format_places(points: FloatArray) -> tuple[str, list[str]]:
     """Heading and position of each atom: angle / pi on S^1, else up to 3 coordinates."""
     if points.shape[1] == 2:
         turns = np.mod(np.arctan2(points[:, 1], points[:, 0]) / np.pi, 2.0)

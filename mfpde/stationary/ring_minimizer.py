@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.geometry.arcs import tangent_frames
+from mfpde.geometry.arcs import normalised, tangent_frames
 from mfpde.stationary.atomic_pieces import DISTINCT, Arrangement, AtomicPieces
 from mfpde.stationary.certification import Certificate
 from mfpde.stationary.convex_energy import ConvexEnergy, PairKernel
@@ -44,20 +44,22 @@ class AxialRings:
         order = np.argsort(angles)
         return cls(axis, angles[order], masses[order])
 
+    @property
+    def on_half_circle(self) -> FloatArray:
+        """Points (n, 2): coordinates of the rings along the axis and across it."""
+        return np.stack([np.cos(self.angles), np.sin(self.angles)], axis=1)
+
     def atoms(self, count: int) -> PointMasses:
         """Arrangement of ``count`` equally spaced atoms on each ring, one on a pole."""
         across = tangent_frames(self.axis[np.newaxis])[0]
         points, masses = [], []
-        rings = zip(self.angles, self.masses, strict=True)
-        for number, (angle, mass) in enumerate(rings):
-            own = 1 if angle in (0.0, np.pi) else count
+        for number, (height, radius) in enumerate(self.on_half_circle):
+            own = 1 if self.angles[number] in (0.0, np.pi) else count
             turns = (np.arange(own) + number / len(self.angles)) * 2 * np.pi / own
             circle = np.stack([np.cos(turns), np.sin(turns)], axis=1) @ across
-            points.append(np.cos(angle) * self.axis + np.sin(angle) * circle)
-            masses.append(np.full(own, mass / own))
-        together = np.concatenate(points)
-        together /= np.linalg.norm(together, axis=1, keepdims=True)
-        return PointMasses(together, np.concatenate(masses))
+            points.append(height * self.axis + radius * circle)
+            masses.append(np.full(own, self.masses[number] / own))
+        return PointMasses(normalised(np.concatenate(points)), np.concatenate(masses))
 
 
 def common_axis(energy: ConvexEnergy) -> FloatArray | None:

@@ -47,7 +47,7 @@ def search_maximum(
     points = points[
         lowest_apart(points, values, apart=SAME, below=np.nextafter(level, np.inf))
     ]
-    floor = floor_of(field, tolerance / 4, level=float(values.min()))
+    floor = floor_of(field, float(values.min()), tolerance / 4)
     smallest = min(float(values.min()), floor.smallest)
     bends = np.abs(
         np.linalg.eigvalsh(field.expansion(points, np.zeros(len(points))).hessian)
