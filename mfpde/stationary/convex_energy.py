@@ -127,20 +127,13 @@ class ConvexEnergy:
         parts = [kernel.matrix(points, others) for kernel in self.kernels]
         return np.asarray(np.sum(parts, axis=0))
 
-    def attraction(
-        self, atoms: PointMasses, *, mass: float | None = None, rest: float = 0.0
-    ) -> RidgeField:
-        """A[mu] of ``atoms``, up to ``rest`` that of a measure of ``mass`` in their place."""
-        mass = float(atoms.masses.sum()) if mass is None else mass
-        parts = tuple(kernel.ridges(atoms, mass) for kernel in self.kernels)
-        return RidgeField(parts, self.dimension, rest)
-
     def first_variation(
         self, atoms: PointMasses, *, mass: float | None = None, rest: float = 0.0
     ) -> RidgeField:
-        """F = A[mu] + V, with A[mu] as :meth:`attraction` gives it."""
-        field = self.attraction(atoms, mass=mass, rest=rest)
-        return RidgeField(field.parts + self.external.parts, self.dimension, rest)
+        """F = A[mu] + V of ``atoms``, up to ``rest`` that of what they replace, of ``mass``."""
+        mass = float(atoms.masses.sum()) if mass is None else mass
+        parts = tuple(kernel.ridges(atoms, mass) for kernel in self.kernels)
+        return RidgeField(parts + self.external.parts, self.dimension, rest)
 
     def kernel_remainder(self, degree: int) -> float:
         """Bound of the distance of K, in x or y, from the polynomials of ``degree``."""

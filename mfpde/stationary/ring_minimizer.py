@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.geometry.arcs import normalised, tangent_frames
+from mfpde.geometry.arcs import normalize, tangent_frames
 from mfpde.stationary.atomic_pieces import DISTINCT, Arrangement, AtomicPieces
 from mfpde.stationary.certification import Certificate
 from mfpde.stationary.convex_energy import ConvexEnergy, PairKernel
@@ -59,7 +59,7 @@ class AxialRings:
             circle = np.stack([np.cos(turns), np.sin(turns)], axis=1) @ across
             points.append(height * self.axis + radius * circle)
             masses.append(np.full(own, self.masses[number] / own))
-        return PointMasses(normalised(np.concatenate(points)), np.concatenate(masses))
+        return PointMasses(normalize(np.concatenate(points)), np.concatenate(masses))
 
 
 def common_axis(energy: ConvexEnergy) -> FloatArray | None:
