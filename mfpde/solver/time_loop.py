@@ -211,13 +211,13 @@ class TimeLoop:
             if not is_accepted:
                 now.step_control = control
                 now.rejected += 1
-        self._accept(state, step, target if step == remaining else now.time + step)
+        self._accept_step(state, step, target if step == remaining else now.time + step)
         now.step_control = control
         if now.time == target:
             self._exchange_with_atoms()
         return None
 
-    def _accept(self, state: State, step: float, end: float) -> None:
+    def _accept_step(self, state: State, step: float, end: float) -> None:
         """Save what is due within a step that ends in ``state``, and stand there."""
         now = self.now
         self._save_within(state, step, end)

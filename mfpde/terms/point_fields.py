@@ -17,18 +17,16 @@ from mfpde.geometry.zonal_fields import ZonalFields
 
 
 class PointFields:
-    """Fields of ``geometry`` at ``positions`` (n, d)."""
+    """Fields of ``geometry`` at ``positions`` (n, d).
+
+    Its ``points`` are these, or on a zonal grid the pairs (n, 2).
+    """
 
     def __init__(self, geometry: Geometry, positions: FloatArray) -> None:
-        self._geometry = geometry
-        self._positions = positions
+        self._geometry, self._positions = geometry, positions
+        axis = geometry.axis
+        self.points = positions if axis is None else in_plane(axis, positions)
         self._last: tuple[ComplexArray, FieldAtPoints] | None = None
-
-    @cached_property
-    def points(self) -> FloatArray:
-        """The points (n, d), on a zonal grid the pairs (n, 2)."""
-        axis = self._geometry.axis
-        return self._positions if axis is None else in_plane(axis, self._positions)
 
     @cached_property
     def tangents(self) -> FloatArray:
