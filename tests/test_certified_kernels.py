@@ -97,6 +97,20 @@ def test_an_own_exponential_has_the_minimum_of_attention(beta, grid):
         assert gaps[0] == pytest.approx(gaps[1], rel=2e-2, abs=1e-12)
 
 
+def test_rings_of_an_own_exponential_are_those_of_attention():
+    neuron = mfpde.Perceptron([[0.6, 0.0, 0.8]], [-0.3])
+    attention = mfpde.MeanFieldEquation(
+        mfpde.Attention(20.0), neuron, direction="descent"
+    )
+    known, own = (
+        mfpde.minimize(equation, GRIDS[1])
+        for equation in (attention, descent(Twin(20.0), neuron))
+    )
+    assert known.kind == own.kind == "ring"
+    np.testing.assert_allclose(own.rings.angles, known.rings.angles, atol=1e-9)
+    assert own.energy == pytest.approx(known.energy, abs=1e-13)
+
+
 @pytest.mark.parametrize("coefficients", [(0, 1), (0, 0.5, 1), (0.2, 0.3, 0, 1, 0.5)])
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 def test_a_polynomial_of_positive_coefficients_is_minimised(coefficients, grid):

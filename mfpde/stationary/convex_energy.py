@@ -214,42 +214,35 @@ def check_energy(equation: MeanFieldEquation, name: str) -> None:
 
 
 def check_convex(equation: MeanFieldEquation, dimension: int, name: str) -> None:
-    """Raise ``ValueError`` unless E is convex: D of heads, and eigenvalues of other kernels.
+    """Raise ``ValueError`` unless E is convex (this module's docstring).
 
-    Those of attention without matrices are positive; those of kernels are computed, to rounding.
+    Eigenvalues of attention are positive; those of other kernels are computed, to rounding.
     """
+    advice = (
+        "below 0, and a local minimum of E need not be the global one; polish finds "
+        "stationary atoms"
+    )
     for head in equation.heads:
-        _check_head(head, name)
-    _check_spectrum(equation, dimension, name)
-
-
-def _check_head(head: Attention, name: str) -> None:
-    lowest = float(np.linalg.eigvalsh(head.keys_matrix).min())
-    reason = ""
-    if lowest < -NO_EIGENVALUE * head.size:
-        reason = f"bilinear has the eigenvalue {lowest:.4g}, below 0"
-    elif (head.multiple or 0.0) < 0:
-        reason = f"value is {head.multiple:.4g} times bilinear, below 0"
-    if reason:
-        raise ValueError(
-            f"{name} needs a convex energy: {reason}, and a local minimum of E need not be "
-            "the global one; polish and continuation take such a head"
-        )
-
-
-def _check_spectrum(equation: MeanFieldEquation, dimension: int, name: str) -> None:
+        lowest = float(np.linalg.eigvalsh(head.keys_matrix).min())
+        if lowest < -NO_EIGENVALUE * head.size:
+            raise ValueError(
+                f"{name} needs a convex energy: bilinear has the eigenvalue {lowest:.4g}, "
+                f"{advice}"
+            )
+        if (head.multiple or 0.0) < 0:
+            raise ValueError(
+                f"{name} needs a convex energy: value is {head.multiple:.4g} times bilinear, "
+                f"{advice}"
+            )
     terms = [term for term in equation.interactions if term.is_zonal]
     if all(isinstance(term, Attention) for term in terms):
         return
     degree = max(term.zonal_kernel.band_limit(dimension) for term in terms)
-    spectrum = sum(
-        (t.amplitude * t.zonal_kernel.spectrum(dimension, degree) for t in terms),
-        np.zeros(degree + 1),
-    )
+    parts = [t.amplitude * t.zonal_kernel.spectrum(dimension, degree) for t in terms]
+    spectrum = np.sum(parts, axis=0)
     lowest = 1 + int(np.argmin(spectrum[1:]))
     if spectrum[lowest] < -NO_EIGENVALUE * np.abs(spectrum).max():
         raise ValueError(
             f"{name} needs a convex energy: the kernel's eigenvalue of degree {lowest} on "
-            f"S^{dimension - 1} is {spectrum[lowest]:.4g}, below 0, and a local minimum of E "
-            "need not be the global one; polish finds stationary atoms"
+            f"S^{dimension - 1} is {spectrum[lowest]:.4g}, {advice}"
         )

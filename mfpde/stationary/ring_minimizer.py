@@ -81,12 +81,10 @@ def common_axis(energy: ConvexEnergy) -> FloatArray | None:
 
 def ring_count(energy: ConvexEnergy) -> int:
     """Number of atoms on a ring at which F is that of the ring to rounding."""
-    count = LEAST_COUNT
-    while count < MOST_COUNT and (
-        energy.kernel_remainder(count - 1) > ALIASING * energy.scale
-    ):
-        count += 4
-    return count
+    negligible = ALIASING * energy.scale + energy.kernel_remainder(MOST_COUNT)
+    counts = range(LEAST_COUNT, MOST_COUNT + 1, 4)
+    enough = (n for n in counts if energy.kernel_remainder(n - 1) <= negligible)
+    return next(enough, MOST_COUNT)
 
 
 def energy_of_rings(energy: ConvexEnergy, axis: FloatArray) -> ConvexEnergy:
