@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,7 @@ from scipy.integrate import solve_ivp
 from mfpde.arrays import LARGEST_COUNT, FloatArray, shown, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.weighted_points import as_atoms
 from mfpde.notebook import Printed
 from mfpde.particles import solve_particles
 from mfpde.runs.layers import Layers, stages_of
@@ -39,6 +40,7 @@ from mfpde.solver.solve import solve
 from mfpde.terms.external import tangential
 
 MakeLayers = Callable[[np.random.Generator], Layers]
+_Numbers = tuple[FloatArray, FloatArray, float]
 _DIFFERENCE = 1e-5
 """Half the distance, as a tangent, of the points whose velocities give D v."""
 _RTOL, _ATOL = 1e-9, 1e-10
@@ -192,22 +194,8 @@ def ensemble(
         options=options,
     )
     results = [one(s) for s in seeds] if jobs == 1 else _in_processes(one, seeds, jobs)
-    return Ensemble(
-        times=times,
-        two_token=np.array([result.two_token for result in results]),
-        energies=np.array([result.energies for result in results]),
-        lyapunov=np.array([result.lyapunov for result in results]),
-        seeds=seeds,
-        seed=seed,
-    )
-
-
-class _Numbers(NamedTuple):
-    """What is kept of a run: arrays (times,), and its Lyapunov exponent."""
-
-    two_token: FloatArray
-    energies: FloatArray
-    lyapunov: float
+    statistics, energies, exponents = map(np.array, zip(*results, strict=True))
+    return Ensemble(times, statistics, energies, exponents, seeds, seed)
 
 
 def _layers(make_layers: MakeLayers, seed: int) -> Layers:
@@ -251,6 +239,7 @@ def _one_run(
     lyapunov: bool,
     options: dict[str, Any],
 ) -> _Numbers:
+    """Return the two-token statistic and energies (times,) of a run, and its exponent."""
     layers = _layers(make_layers, seed)
     follow = solve_particles if isinstance(start, Atoms) else solve
     run = follow(layers, start, t_end=t_end, save_at=times, **options)
@@ -261,20 +250,16 @@ def _one_run(
         heading = np.random.default_rng([seed, 1]).standard_normal(start.dimension)
         exponent = lyapunov_exponent(layers, start, heading, t_end=t_end)
     statistic = np.array([(1 - mean @ mean) / 2 for mean in map(_mean, run.states)])
-    return _Numbers(statistic, run.energies, exponent)
+    return statistic, run.energies, exponent
 
 
 def _mean(measure: AnyMeasure) -> FloatArray:
     """Return int x dmu, shape (d,)."""
-    if isinstance(measure, Atoms):
-        return np.asarray(measure.masses @ measure.points)
-    whole = as_measure(measure)
-    geometry, masses = whole.geometry, whole.density.masses
-    mean = masses.ravel() @ geometry.points.reshape(masses.size, -1)
-    if geometry.axis is not None:
-        # A band is all around the axis.
-        mean = (mean @ geometry.axis) * geometry.axis
-    return np.asarray(mean + whole.atoms.masses @ whole.atoms.points)
+    cells = as_atoms(measure)
+    mean = cells.masses @ cells.points
+    axis = None if isinstance(measure, Atoms) else as_measure(measure).geometry.axis
+    # A band of a zonal grid is all around the axis.
+    return np.asarray(mean if axis is None else (mean @ axis) * axis)
 
 
 def _standard_error(values: FloatArray) -> FloatArray:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.notebook import Printed
+from mfpde.notebook import Printed, format_table
 from mfpde.runs.run import Run
 from mfpde.stationary import PolishedAtoms
 from mfpde.studies.quantity import Converging
@@ -77,36 +79,26 @@ class AtomConvergence(Printed):
             lines.append(f"polished: {self.polished.message}")
         lines += [f"note: {note}" for note in self.notes]
         for quantity in self.quantities:
-            lines += ["", quantity.name, *_table_rows(self.grids, quantity)]
+            lines += ["", quantity.name, _table(self.grids, quantity)]
         width = max(len(quantity.name) for quantity in self.quantities)
         verdicts = [f"{q.name:<{width}}  {_verdict(q)}" for q in self.quantities]
         return "\n".join([*lines, "", *verdicts])
 
 
-def _table_rows(grids: tuple[Geometry, ...], quantity: Converging) -> list[str]:
-    """Return lines of a table, one for each grid, without columns that are empty."""
-    columns = {
+def _table(grids: tuple[Geometry, ...], quantity: Converging) -> str:
+    """Return a table with a line for each grid, without columns that are empty."""
+    numbers: dict[str, Iterable[float]] = {
+        "difference": [np.nan, *quantity.differences],
+        "order": [np.nan, np.nan, *quantity.orders][: len(grids)],
+        "particles": quantity.particle_errors,
+        "polished": quantity.polished_errors,
+    }
+    columns: dict[str, Iterable[Any]] = {
         "cells": [" x ".join(map(str, grid.shape)) for grid in grids],
         "value": [_value_text(quantity, k, digits=12) for k in range(len(grids))],
-        "difference": ["-", *_number_texts(quantity.differences)],
-        "order": ["-", "-", *_number_texts(quantity.orders, ".2f")],
-        "particles": _number_texts(quantity.particle_errors),
-        "polished": _number_texts(quantity.polished_errors),
+        **{name: row for name, row in numbers.items() if not all(map(np.isnan, row))},
     }
-    found = [""] * (len(grids) + 1)
-    for name, entries in columns.items():
-        if set(entries[: len(grids)]) != {"-"}:
-            cells = [name, *entries[: len(grids)]]
-            width = max(map(len, cells)) + 2
-            found = [
-                line + cell.rjust(width)
-                for line, cell in zip(found, cells, strict=True)
-            ]
-    return found
-
-
-def _number_texts(numbers: FloatArray, form: str = ".2e") -> list[str]:
-    return ["-" if np.isnan(number) else f"{number:{form}}" for number in numbers]
+    return format_table([*columns], zip(*columns.values(), strict=True))
 
 
 def _value_text(quantity: Converging, k: int, *, digits: int) -> str:
@@ -114,7 +106,7 @@ def _value_text(quantity: Converging, k: int, *, digits: int) -> str:
     value = np.atleast_1d(quantity.values[k])
     if quantity.kind == "position" and len(value) == 2:
         value = np.mod(np.arctan2(value[1:], value[:1]), 2 * np.pi)
-    return " ".join(_number_texts(value, f".{digits}g"))
+    return " ".join("-" if np.isnan(x) else f"{x:.{digits}g}" for x in value)
 
 
 def _verdict(quantity: Converging) -> str:
