@@ -10,7 +10,9 @@ from . import (
     tracking as tracking, transport as transport, viewer as viewer,
 )
 from .branches import (
-    BranchEvent as BranchEvent, Continuation as Continuation, continuation as continuation,
+    BranchEvent as BranchEvent, Continuation as Continuation,
+    FollowedMinimum as FollowedMinimum, MinimizerEvent as MinimizerEvent,
+    continuation as continuation, follow_minimizer as follow_minimizer,
 )
 from .detection import concentration as concentration
 from .equation import MeanFieldEquation as MeanFieldEquation

@@ -313,6 +313,11 @@ CALLS: dict[str, Call] = {
         {"values": [1.0, 1.1]},
         unbounded=("path",),
     ),
+    "follow_minimizer": Call(
+        lambda values: mfpde.follow_minimizer(DESCENT, CIRCLE, "beta", values),
+        {"values": [1.0, 1.1]},
+        unbounded=("condition",),
+    ),
     "convergence_to_atoms": Call(
         lambda **given: mfpde.convergence_to_atoms(ASCENT, wave, **given),
         {
@@ -445,7 +450,8 @@ CALLS: dict[str, Call] = {
 }
 RESULTS = (
     "AtomConvergence BranchEvent Certificate Clustering Continuation Ensemble Maximum Minimum "
-    "PhaseDiagram PolishedAtoms Run StationaryDensity WassersteinReport "
+    "FollowedMinimum MinimizerEvent PhaseDiagram PolishedAtoms Run StationaryDensity "
+    "WassersteinReport "
     "theory.AntiConcentrationBound theory.InverseOfInteraction theory.KernelCurvature "
     "theory.NonDegeneracy theory.PhaseDiagram theory.StrictStability"
 )

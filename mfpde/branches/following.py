@@ -41,7 +41,7 @@ def continuation(
 
     Without diffusion the state is of atoms whose masses stay those of the start: a minimiser
     of E, whose masses change with the parameter, leaves the branch at once and is followed by
-    one call of :func:`mfpde.minimize` for each value.  Atoms are polished at the first
+    :func:`mfpde.follow_minimizer`.  Atoms are polished at the first
     value, and followed to the last, through folds; each time that the branch passes one of the
     values it is recorded, polished.  With diffusion the state is a smooth density on a grid.
     Events are located to 1e-8 of the parameter, mostly to rounding: see

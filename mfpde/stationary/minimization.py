@@ -150,7 +150,7 @@ def minimize(
     rings around the common axis of the neurons (on S^2), and atoms.  The first whose gap is at
     most the tolerance is returned, else the one with the smallest gap; ``gap`` holds in
     either case, rounding bounded a priori.  The state that a descent run ends in need not be
-    the minimiser.  Follow it along beta by one call for each value: masses move too.
+    the minimiser.  :func:`mfpde.follow_minimizer` follows it along beta.
 
     Parameters
     ----------

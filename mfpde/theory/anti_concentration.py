@@ -21,6 +21,14 @@ and S cannot be all of mu if C < C_1.
 * *Derived here*, for a single atom of mass m that a density has collapsed to, which must not
   dissolve (Hess F >= 0 with its own mass in F): m <= (C_2 + C) / (1 + C_2).
 
+Of several atoms of mass >= m there are at most (paper, Corollary 3.6, with the constants that its
+argument gives; M the published bound, l_k the lengths of arcs that hold the support)
+
+    N_m <= max(1, M / m) \sum_k ceil(l_k / (theta_beta / 2)):
+
+an arc of length theta_beta / 2 holds one atom, or a cluster of mass at most M.  Where that takes
+more than one arc it is weaker than N_m <= 1 / m, which holds for any probability.
+
 A bound of 1 or more is void and is reported as none.
 """
 
@@ -34,6 +42,7 @@ from numpy.typing import ArrayLike
 
 from mfpde.arrays import real_array, real_number
 from mfpde.equation import MeanFieldEquation
+from mfpde.theory.conditions import only_attention
 from mfpde.theory.curvature import (
     PUBLISHED_INWARD,
     PUBLISHED_OUTWARD,
@@ -59,19 +68,13 @@ class AntiConcentrationBound:
         The kernel convention in words.
     constant
         C of the published bound, in units of the kernel's peak; None if not known.
-    published
+    published, published_obstacle
         The paper's bound on a cluster of two or more atoms (Theorem 3.5), if it holds and
-        is below 1.
-    published_obstacle
-        Why there is no published bound; empty if there is one.
-    derived
-        The sharper bound on such a cluster, derived here.
-    derived_single_atom
-        Bound on one atom that must not dissolve, derived here.
-    derived_obstacle
-        Why there is no derived bound on a cluster; empty if there is one.
-    single_atom_obstacle
-        Why there is no bound on one atom; empty if there is one.
+        is below 1; else why there is none.
+    derived, derived_obstacle
+        The sharper bound on such a cluster, derived here; else why there is none.
+    derived_single_atom, single_atom_obstacle
+        Bound on one atom that must not dissolve, derived here; else why there is none.
     """
 
     diameter: float
@@ -90,15 +93,18 @@ class AntiConcentrationBound:
         return self.published is not None
 
     def __str__(self) -> str:
+        rows = {
+            "published: ": (self.published, self.published_obstacle),
+            "derived:   ": (self.derived, self.derived_obstacle),
+        }
+        single = _Bound(self.derived_single_atom, self.single_atom_obstacle)
         cluster = f"two or more atoms within {self.diameter:.4g}"
-        published = _shown(self.published, self.published_obstacle)
-        derived = _shown(self.derived, self.derived_obstacle)
-        single = _shown(self.derived_single_atom, self.single_atom_obstacle)
-        return (
-            f"anti-concentration, {self.convention}:\n"
-            f"  {cluster}, published: {published}\n"
-            f"  {cluster}, derived:   {derived}\n"
-            f"  one atom that does not dissolve, derived: {single}"
+        return "\n".join(
+            [
+                f"anti-concentration, {self.convention}:",
+                *(f"  {cluster}, {name}{_Bound(*row)}" for name, row in rows.items()),
+                f"  one atom that does not dissolve, derived: {single}",
+            ]
         )
 
 
@@ -125,29 +131,19 @@ def anti_concentration_bound(
     ValueError
         If the equation has not exactly one attention, or ``lipschitz`` is negative.
     """
-    if len(equation.attentions) != 1:
-        raise ValueError(
-            f"equation has {len(equation.attentions)} attentions: bounds are known for one"
-        )
-    attention = equation.attentions[0]
-    shared = _shared_obstacle(equation)
+    beta = only_attention(equation, "the bound").beta
     wide = curvature_constant(equation, lipschitz, published=True)
     sharp = curvature_constant(equation, lipschitz, published=False)
-    unknown = "give lipschitz=, the steepest slope of the user's activation"
-    missing = shared or (unknown if sharp is None else "")
-    constants = kernel_curvature(attention.beta)
-    published = _bound(
-        wide,
-        inward=PUBLISHED_INWARD,
-        outward=PUBLISHED_OUTWARD,
-        obstacle=missing or _published_obstacle(equation),
-    )
-    derived, single = (
-        _bound(sharp, inward=inward, outward=constants.outward, obstacle=missing)
-        for inward in (constants.inward, 1.0)
-    )
+    missing = _find_obstacle(equation)
+    if not missing and sharp is None:
+        missing = "give lipschitz=, the steepest slope of the user's activation"
+    inward, outward = kernel_curvature(beta).inward, kernel_curvature(beta).outward
+    of_paper = missing or _find_published_obstacle(equation)
+    published = _bound(wide, PUBLISHED_INWARD, PUBLISHED_OUTWARD, of_paper)
+    derived = _bound(sharp, inward, outward, missing)
+    single = _bound(sharp, 1.0, outward, missing)
     return AntiConcentrationBound(
-        diameter=concavity_angle(attention.beta) / 2,
+        diameter=concavity_angle(beta) / 2,
         convention=equation.convention,
         constant=wide,
         published=published.value,
@@ -168,30 +164,19 @@ def cluster_count_bound(
 ) -> int | None:
     r"""Largest number of atoms of mass >= m in a stable state of descent on the circle.
 
-    N_m <= max(1, M / m) \sum_k ceil(l_k / (theta_beta / 2)), with M the published bound of
-    :func:`anti_concentration_bound` (paper, Corollary 3.6, with the constants that its
-    argument gives): an arc of length theta_beta / 2 holds one atom, or a cluster of mass
-    at most M.  Where that takes more than one arc it is weaker than N_m <= 1 / m, which
-    holds for any probability.
-
-    Begin with
+    N_m of this module's docstring (paper, Corollary 3.6), or None where there is no published
+    bound.  Begin with
     ``cluster_count_bound(MeanFieldEquation(Attention(5.0), direction="descent"), 0.1)``.
 
     Parameters
     ----------
-    equation
+    equation, lipschitz
         As in :func:`anti_concentration_bound`.
     least_mass
         Least mass m of an atom that counts, above 0 and at most 1.
     arcs
         Lengths l_k in radians of disjoint arcs that hold the support, (k,); by default
         the whole circle.
-    lipschitz
-        As in :func:`anti_concentration_bound`.
-
-    Returns
-    -------
-    The bound rounded down, or None where there is no published M.
 
     Raises
     ------
@@ -218,52 +203,47 @@ class _Bound(NamedTuple):
     value: float | None
     obstacle: str = ""
 
+    def __str__(self) -> str:
+        return self.obstacle if self.value is None else f"{self.value:.6g}"
+
 
 def _bound(
-    constant: float | None, *, inward: float, outward: float, obstacle: str
+    constant: float | None, inward: float, outward: float, obstacle: str
 ) -> _Bound:
-    """The bound (C_2 + C) / (C_1 + C_2) if there is no obstacle and it is below 1, else why."""
+    """Return (C_2 + C) / (C_1 + C_2) if there is no obstacle and it is below 1, else why."""
     if obstacle or constant is None:
         return _Bound(None, f"no bound: {obstacle}")
     if constant >= inward:
-        return _Bound(
-            None,
-            f"no bound at these weights: C = {constant:.4g} is not below "
-            f"{inward:.4g}, in units of the kernel's peak",
-        )
+        weights = f"C = {constant:.4g} is not below {inward:.4g}"
+        reason = f"no bound at these weights: {weights}, in units of the kernel's peak"
+        return _Bound(None, reason)
     return _Bound(float((outward + constant) / (inward + outward)))
 
 
-def _shared_obstacle(equation: MeanFieldEquation) -> str:
+def _find_obstacle(equation: MeanFieldEquation) -> str:
     """Return the hypothesis of all three bounds that fails, in words, or nothing."""
-    attention = equation.attentions[0]
+    attention, perceptrons = equation.attentions[0], equation.perceptrons
     obstacles = {
         "it is about descent": equation.direction != "descent",
         "it is about unnormalised attention": attention.needs_values,
         "with diffusion there are no atoms": equation.diffusion > 0,
         "the drift is no gradient": not equation.has_energy,
-        "it is about perceptrons, not other potentials": len(equation.perceptrons)
+        "it is about perceptrons, not other potentials": len(perceptrons)
         < len(equation.externals),
-        "it is about the circle": any(p.dimension != 2 for p in equation.perceptrons),
+        "it is about the circle": any(p.dimension != 2 for p in perceptrons),
     }
     return next((text for text, holds in obstacles.items() if holds), "")
 
 
-def _published_obstacle(equation: MeanFieldEquation) -> str:
+def _find_published_obstacle(equation: MeanFieldEquation) -> str:
     """Return the hypothesis of the published bound alone that fails, or nothing."""
-    perceptrons = equation.perceptrons
-    beta = equation.attentions[0].beta
+    perceptrons, beta = equation.perceptrons, equation.attentions[0].beta
+    has_biases = any(p.biases.any() or p.output_bias.any() for p in perceptrons)
     obstacles = {
         "the theorem has sigma(0) = 0": any(value_at_zero(p) != 0 for p in perceptrons),
-        "the theorem has no biases": any(
-            p.biases.any() or p.output_bias.any() for p in perceptrons
-        ),
+        "the theorem has no biases": has_biases,
         f"beta = {beta:g} is too small for the theorem's constants": (
             not kernel_curvature(beta).satisfies_published_constants
         ),
     }
     return next((text for text, holds in obstacles.items() if holds), "")
-
-
-def _shown(value: float | None, otherwise: str) -> str:
-    return f"{value:.6g}" if value is not None else otherwise

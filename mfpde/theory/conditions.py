@@ -98,7 +98,7 @@ def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictSt
         If the remark is not about such an equation, or the points are no unit vectors of
         the terms' dimension.
     """
-    attention = _only_attention(equation, "Remark 5.6")
+    attention = only_attention(equation, "Remark 5.6")
     wrong = {
         "ascent": equation.direction != "descent",
         "normalised attention": attention.needs_values,
@@ -164,7 +164,7 @@ def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
 
 
 def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
-    attention = _only_attention(equation, "Proposition 6.1")
+    attention = only_attention(equation, "Proposition 6.1")
     if not attention.needs_values:
         raise ValueError(
             "equation has unnormalised attention; Proposition 6.1 is about softmax"
@@ -186,7 +186,8 @@ def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
     return term
 
 
-def _only_attention(equation: MeanFieldEquation, source: str) -> Attention:
+def only_attention(equation: MeanFieldEquation, source: str) -> Attention:
+    """Return the one attention that ``source`` is about; ``ValueError`` if there are others."""
     if len(equation.attentions) != 1:
         raise ValueError(
             f"equation has {len(equation.attentions)} attentions; {source} is about one"

@@ -28,8 +28,6 @@ external terms, the shift delta_j = eps e^(2 pi i j q / n) of the atoms changes 
 
 for softmax divided by the mean of K over the atoms, as seen from one of them.  q = 0 is the
 rotation, q and n - q have the same rate.  (Derived here.)
-
-Checks of the arguments that the functions of this package share.
 """
 
 from __future__ import annotations
@@ -101,26 +99,11 @@ class KernelCurvature:
 
 
 def concavity_angle(beta: float) -> float:
-    """theta_beta = arccos((sqrt(1 + 4 beta^2) - 1) / (2 beta)) (paper, eq. 5.8).
+    """theta_beta = arccos((sqrt(1 + 4 beta^2) - 1) / (2 beta)) in radians (paper, eq. 5.8).
 
     Two atoms closer than this attract more strongly the further apart they are.  It is
-    pi/2 at beta = 0 and close to beta^(-1/2) at large beta; the same for both kernels.
-
-    Begin with ``concavity_angle(5.0)``.
-
-    Parameters
-    ----------
-    beta
-        Inverse temperature, from 0 to 1000.
-
-    Returns
-    -------
-    The angle in radians, in (0, pi/2].
-
-    Raises
-    ------
-    ValueError
-        If beta is out of its range.
+    pi/2 at ``beta`` 0 and close to beta^(-1/2) at large beta; the same for both kernels.  A beta
+    out of its range, 0 to 1000, is a ``ValueError``.  Begin with ``concavity_angle(5.0)``.
     """
     beta = Attention(beta).beta
     # With c = cos theta: beta sin^2 theta = c and c = 2 beta / (1 + sqrt(1 + 4 beta^2)).
@@ -131,17 +114,8 @@ def concavity_angle(beta: float) -> float:
 def kernel_curvature(beta: float) -> KernelCurvature:
     """Return theta_beta and the exact extremes of K''/beta, derived from eqs. 5.7 and 5.9.
 
+    At ``beta`` 0, K''/beta is -cos t; errors are those of :func:`concavity_angle`.
     Begin with ``kernel_curvature(5.0)``.
-
-    Parameters
-    ----------
-    beta
-        Inverse temperature, from 0 to 1000; at 0, K''/beta is -cos t.
-
-    Raises
-    ------
-    ValueError
-        If beta is out of its range.
     """
     angle = concavity_angle(beta)
     # K'' increases on (0, theta_beta): there 1 + 3 beta c - beta^2 sin^2 = 1 + 2 beta c.
@@ -167,21 +141,11 @@ def _steepest_angle(beta: float) -> float:
 def curvature_constant(
     equation: MeanFieldEquation, lipschitz: float | None, *, published: bool
 ) -> float | None:
-    """Sum the bounds on |V''| over the perceptrons (this module's docstring).
+    """Sum the bounds on |V''| over the perceptrons, in units of the kernel's peak.
 
-    Parameters
-    ----------
-    equation
-        An equation with an attention; with vector weights their lengths count.
-    lipschitz
-        Lipschitz constant L of a user's activation.
-    published
-        Whether to use C_theta of the paper instead of the sharper constant.
-
-    Returns
-    -------
-    The bound in units of the kernel's peak, or None if the Lipschitz constant of an
-    activation is not known.
+    That is C_theta of the paper if ``published``, else the sharper constant (this module's
+    docstring); with vector weights their lengths count.  None if the Lipschitz constant of an
+    activation is not known, a user's without ``lipschitz``.
     """
     given = (
         None if lipschitz is None else real_number("lipschitz", lipschitz, at_least=0.0)
@@ -273,19 +237,9 @@ def equispaced_lifetime(
 ) -> float:
     """Time in which the fastest shift of n equispaced atoms grows by a factor e.
 
-    Parameters are those of :func:`equispaced_rates`.  Clusters that far apart last this
-    time times the logarithm of what they are off by.
-
-    Begin with ``equispaced_lifetime(25.0, 5)``.
-
-    Returns
-    -------
-    1 / (largest rate), or inf if no shift grows at a rate above the smallest number.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of its range.
+    It is 1 / (largest rate), or inf if no shift grows: clusters that far apart last this time
+    times the logarithm of what they are off by.  Parameters and errors are those of
+    :func:`equispaced_rates`.  Begin with ``equispaced_lifetime(25.0, 5)``.
     """
     rates = equispaced_rates(
         beta, count, direction=direction, normalized=normalized, kernel=kernel

@@ -20,7 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import ComplexArray, FloatArray, real_array, real_number, shown
+from mfpde.arrays import (
+    ComplexArray,
+    FloatArray,
+    IntArray,
+    real_array,
+    real_number,
+    shown,
+)
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Density
 from mfpde.terms.exponential_kernel import SMALLEST_BETA
@@ -28,8 +35,8 @@ from mfpde.theory.curvature import checked_attention
 
 ROUNDING = 2e-15
 """Relative size of what f's coefficients cannot be told from."""
-RESOLVED = 1e-6
-DECAYED = 1e-4
+RESOLVED, DECAYED, NEGATIVE = 1e-6, 1e-4, 1e-5
+"""Shares of the density: its error by rounding, its last degrees, its most negative value."""
 LARGEST_MASS = 1e100
 
 
@@ -113,61 +120,60 @@ def density_with_potential(
     values = np.broadcast_to(given, geometry.shape)
     area = float(geometry.areas.sum())
     degree = geometry.max_degree
+    degrees = geometry.degrees(degree)
     coefficients = geometry.moments(values * geometry.areas / area, degree)
     spectrum = attention.amplitude * attention.zonal_kernel.spectrum(
         geometry.dimension, degree
     )
     if total_mass is not None:
         mass = real_number("total_mass", total_mass, above=0.0, at_most=LARGEST_MASS)
-        coefficients[geometry.degrees(degree) == 0] = mass * spectrum[0]
-    return _inverted(geometry, coefficients, spectrum)
-
-
-def _inverted(
-    geometry: Geometry, coefficients: ComplexArray, spectrum: FloatArray
-) -> InverseOfInteraction:
-    degrees = geometry.degrees(len(spectrum) - 1)
-    # Norm of each degree's part f_l in L^2 of the uniform probability.  Coefficients of order
-    # m > 0 stand for -m too; on the circle so do all of degree > 0.
-    is_circle = geometry.dimension == 2
-    doubled = degrees > 0 if is_circle else np.arange(len(degrees)) > degrees.max()
-    powers = np.abs(coefficients) ** 2 * np.where(doubled, 2.0, 1.0)
-    sizes = np.sqrt(np.bincount(degrees, weights=powers))
+        coefficients[degrees == 0] = mass * spectrum[0]
+    sizes = _measure_degrees(geometry, coefficients, degrees)
     noise = ROUNDING * float(np.sqrt((sizes**2).sum()))
-    # A nonnegative density is no larger than its mass in any degree, up to multiplicity.
+    # A nonnegative density is no larger than its mass in any degree, up to multiplicity; what
+    # rounding of f does to it grows with the degree.
     scale = max(float(sizes[0]), noise) / float(spectrum[0])
-    # What rounding of f does to the density grows with the degree.
     highest = int(np.nonzero(noise <= RESOLVED * scale * spectrum)[0].max(initial=0))
-    symbol = np.zeros(len(spectrum))
-    symbol[: highest + 1] = 1 / spectrum[: highest + 1]
-    area = float(geometry.areas.sum())
-    values = geometry.synthesis(symbol[degrees] * coefficients) / area
+    inverse = np.zeros(len(spectrum))
+    inverse[: highest + 1] = 1 / spectrum[: highest + 1]
+    found = geometry.synthesis(inverse[degrees] * coefficients) / area
     # Beyond the highest degree f has only noise, and the density decays before it: in the last
     # two degrees, of which one is even and one odd.
-    parts = sizes * symbol
-    tail = parts[max(1, highest - 1) : highest + 1]
-    decays = not (sizes[highest + 1 :] > noise).any() and bool(
-        tail.max(initial=0.0) <= DECAYED * float(parts.max())
-    )
-    lowest, peak = float(values.min()), float(np.abs(values).max())
-    nonnegative = bool(lowest >= -10 * RESOLVED * peak)
+    parts, is_rest = sizes * inverse, np.arange(len(sizes)) > highest
+    tail = float(parts[max(1, highest - 1) : highest + 1].max(initial=0.0))
+    decays = tail <= DECAYED * float(parts.max()) and (sizes[is_rest] <= noise).all()
+    lowest, peak = float(found.min()), float(np.abs(found).max())
+    is_nonnegative = lowest >= -NEGATIVE * peak
     obstacle = ""
     if not decays:
         obstacle = (
             f"the coefficients of the potential divided by the eigenvalues do not decay by "
             f"degree {highest}, the last that can be inverted in double precision"
         )
-    elif not nonnegative:
+    elif not is_nonnegative:
         obstacle = (
             f"the density would be negative: {lowest:.4g} per area at its lowest, "
-            f"{float(values.max()):.4g} at its highest"
+            f"{float(found.max()):.4g} at its highest"
         )
     return InverseOfInteraction(
-        density=None if obstacle else Density(geometry, np.maximum(values, 0.0)),
+        density=None if obstacle else Density(geometry, np.maximum(found, 0.0)),
         obstacle=obstacle,
-        coefficients_decay=decays,
-        is_nonnegative=nonnegative,
-        total_mass=float((values * geometry.areas).sum()),
-        values=values,
+        coefficients_decay=bool(decays),
+        is_nonnegative=bool(is_nonnegative),
+        total_mass=float((found * geometry.areas).sum()),
+        values=found,
         degree=highest,
     )
+
+
+def _measure_degrees(
+    geometry: Geometry, coefficients: ComplexArray, degrees: IntArray
+) -> FloatArray:
+    """Return the norm of each degree's part f_l in L^2 of the uniform probability.
+
+    Coefficients of order m > 0 stand for -m too; on the circle so do all of degree > 0.
+    """
+    is_circle = geometry.dimension == 2
+    doubled = degrees > 0 if is_circle else np.arange(len(degrees)) > degrees.max()
+    powers = np.abs(coefficients) ** 2 * np.where(doubled, 2.0, 1.0)
+    return np.asarray(np.sqrt(np.bincount(degrees, weights=powers)))

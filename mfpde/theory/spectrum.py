@@ -140,25 +140,14 @@ def fastest_mode(beta: float | Kernel, dimension: int) -> int:
 
     On the circle it is the number of clusters that a random small perturbation of the
     uniform state first forms (Bruno, Pasqualotto & Agazzi, ICLR 2025, arXiv 2410.23228).
-    It is the same for both kernels and for softmax; diffusion lowers it.
-    Begin with ``fastest_mode(5.0, 2)``.
-
-    Parameters
-    ----------
-    beta
-        Inverse temperature, from 0 to 1000; at 0 only l = 1 grows.  Or a
-        :class:`mfpde.Kernel`, of which a degree must grow.
-    dimension
-        Dimension d of S^(d-1), at least 2.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of its range.
+    It is the same for both kernels and for softmax; diffusion lowers it.  At ``beta`` 0 only
+    l = 1 grows; of a :class:`mfpde.Kernel` in its place a degree must grow.
+    Parameters and errors are those of :func:`growth_rates`.  Begin with ``fastest_mode(5.0, 2)``.
     """
     dimension = checked_dimension(dimension)
     if isinstance(beta, Kernel):
-        rates = _rates(beta, dimension)
+        degrees = np.arange(1, beta.band_limit(dimension) + 1)
+        rates = growth_rates(beta, dimension, degrees, direction="ascent")
         if rates.max() <= 0:
             raise ValueError(f"beta = {beta!r}: no degree grows in ascent")
         return int(np.argmax(rates)) + 1
@@ -197,8 +186,22 @@ def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
     ValueError
         If the start does not lie on a circle, or has no moment of this degree.
     """
+    if start.dimension != 2:
+        raise ValueError(
+            f"start lies on S^{start.dimension - 1}: cluster angles are predicted on the "
+            "circle only"
+        )
     mode = fastest_mode(beta, 2)
-    moment = _fourier_moment(start, mode)
+    atoms = start if isinstance(start, Atoms) else as_measure(start).atoms
+    moment = atoms.masses @ np.exp(-1j * mode * angles_of(atoms.points))
+    if not isinstance(start, Atoms):
+        density = as_measure(start).density
+        circle = density.geometry
+        if circle.max_degree < mode:
+            raise ValueError(
+                f"start on {circle!r} must lie on a Circle of at least {2 * mode + 1} cells"
+            )
+        moment += circle.moments(density.masses, mode)[mode]
     if abs(moment) < SMALLEST_MOMENT:
         raise ValueError(
             f"start: its moment of degree {mode}, the fastest mode at beta = {beta:g}, is "
@@ -217,20 +220,11 @@ def critical_diffusion(
 ) -> float:
     """Diffusion kappa_# below which the uniform state is unstable in ascent.
 
-    It is lambda_1 / beta, for softmax lambda_1 / (beta lambda_0); 1/d at beta = 0.  In descent
-    the uniform state is always stable.  Formula and sources: this module's docstring.
+    It is lambda_1 / beta, for softmax lambda_1 / (beta lambda_0); 1/d at beta = 0; for a kernel
+    the largest lambda_l(W), l >= 1, or 0 if none is positive.  In descent the uniform state is
+    always stable.  The unshifted kernel multiplies kappa_# by e^beta.  Formula and sources: this
+    module's docstring.  Parameters and errors are those of :func:`growth_rates`.
     Begin with ``critical_diffusion(4.0, 3)``.
-
-    Parameters
-    ----------
-    beta, dimension, normalized, kernel
-        As in :func:`growth_rates`; ``"unshifted"`` multiplies kappa_# by e^beta.  For a
-        kernel it is the largest lambda_l(W), l >= 1, or 0 if none is positive.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of its range.
     """
     if isinstance(beta, Kernel):
         _check_plain(normalized, kernel)
@@ -241,12 +235,6 @@ def critical_diffusion(
         beta, dimension, 1, direction="ascent", normalized=normalized, kernel=kernel
     )
     return float(rate) / (dimension - 1)
-
-
-def _rates(kernel: Kernel, dimension: int) -> FloatArray:
-    """Growth rates in ascent of degrees 1, 2, ... up to where the kernel ends."""
-    degrees = np.arange(1, kernel.band_limit(dimension) + 1)
-    return growth_rates(kernel, dimension, degrees, direction="ascent")
 
 
 def _check_plain(normalized: bool, kernel: str) -> None:
@@ -270,27 +258,6 @@ def interaction_curvatures(
     if attention.normalized:
         logs = logs - logs[0]
     return np.asarray(attention.amplitude * np.exp(logs) / attention.beta)
-
-
-def _fourier_moment(start: AnyMeasure, degree: int) -> complex:
-    atoms = start if isinstance(start, Atoms) else as_measure(start).atoms
-    if start.dimension != 2:
-        raise ValueError(
-            f"start lies on S^{start.dimension - 1}: cluster angles are predicted on the "
-            "circle only"
-        )
-    phases = np.exp(-1j * degree * angles_of(atoms.points))
-    moment = complex(phases @ atoms.masses)
-    if not isinstance(start, Atoms):
-        whole = as_measure(start)
-        circle = whole.geometry
-        if circle.max_degree < degree:
-            raise ValueError(
-                f"start on {circle!r} must lie on a Circle of at least {2 * degree + 1} "
-                "cells"
-            )
-        moment += complex(circle.moments(whole.density.masses, degree)[degree])
-    return moment
 
 
 def _degrees(degrees: Any) -> IntArray:

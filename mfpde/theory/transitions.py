@@ -77,17 +77,12 @@ def has_continuous_transition(beta: float | Kernel, dimension: int) -> bool:
     """Whether the noisy phase transition is continuous: beta <= beta_*.
 
     This holds for unnormalised attention, under either kernel (:mod:`mfpde.theory.spectrum`); for
-    beta > beta_* the transition is discontinuous.  For a kernel W it is the statement on
+    ``beta`` > beta_* the transition is discontinuous.  For a kernel W it is the statement on
     small amplitudes that is behind it: the states that leave the uniform one at the
     critical diffusion do so below it iff lambda_2l <= lambda_l / d, l the degree of the
     largest eigenvalue, for l = 1 or on the circle; for even l in d > 2 they never do (the
     free energy has a cubic term).  Other ordered states, far from the uniform one, are not
-    excluded.  Begin with ``has_continuous_transition(1.0, 3)``.
-
-    Parameters
-    ----------
-    beta, dimension
-        As in :func:`fastest_mode`.
+    excluded.  ``dimension`` is d.  Begin with ``has_continuous_transition(1.0, 3)``.
 
     Raises
     ------
