@@ -759,7 +759,7 @@ def test_the_inverse_says_which_condition_fails() -> None:
         (lambda: theory.eigenvalues(1.0, 2, -1), "degrees = -1"),
         (lambda: theory.eigenvalues(1.0, 2, [1.5]), "degrees"),
         (lambda: theory.eigenvalues(1.0, 2, 1, kernel="shiftd"), "shifted"),
-        (lambda: theory.eigenvalues(400.0, 2, 1, kernel="unshifted"), "too large"),
+        (lambda: theory.eigenvalues(400.0, 2, 1, kernel="unshifted"), "at most 350"),
         (lambda: theory.growth_rates(1.0, 2, 1, direction="up"), "direction"),
         (
             lambda: theory.growth_rates(1.0, 2, 1, direction="ascent", diffusion=-1),
