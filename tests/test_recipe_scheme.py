@@ -42,7 +42,7 @@ class MonotoneCircle(CircleTransport):
 @pytest.fixture(autouse=True)
 def monotone(monkeypatch):
     """Register the scheme for the length of a test."""
-    of_circles = dict(mfpde.transport._SCHEMES[mfpde.Circle])
+    of_circles = list(mfpde.transport._SCHEMES[mfpde.Circle])
     monkeypatch.setitem(mfpde.transport._SCHEMES, mfpde.Circle, of_circles)
     register_scheme(mfpde.Circle, Scheme("monotone", MonotoneCircle))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import partial
 
 from mfpde.arrays import choice
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
@@ -23,7 +23,7 @@ from mfpde.transport.circle_schemes import (
 )
 from mfpde.transport.lagrangian import LARGEST_DEGREE, LagrangianSphere
 from mfpde.transport.phases import SMOOTH, Phases, SmoothTransport
-from mfpde.transport.spectral import ResolvedSpectral, Spectral
+from mfpde.transport.spectral import LARGEST_UPPER_PART, Spectral
 from mfpde.transport.sphere import DonorBlendedSphere
 from mfpde.transport.state import Flow, State
 from mfpde.transport.zonal import SemiLagrangianZonal
@@ -48,15 +48,50 @@ class Scheme:
     """A transport by its ``name``: made by ``transport(grid, rtol)`` of an equation on a grid.
 
     One that ``moves_labels`` carries the mass of a density along characteristics: of equations
-    without diffusion, without atoms, on one grid.
+    without diffusion, without atoms, on one grid.  One that ``pins_atoms`` leaves those on the
+    grid where they are, and is no default there.
     """
 
     name: str
     transport: Callable[..., Transport]
     moves_labels: bool = False
+    pins_atoms: bool = False
 
 
-_SCHEMES: dict[type[Geometry], dict[str, Scheme]] = {}
+def _in_phases(
+    smooth: Callable[..., SmoothTransport], rough: type[Transport]
+) -> Callable[..., Transport]:
+    """What makes a transport that begins ``smooth``; with diffusion it is the second alone."""
+
+    def make(grid: GridEquation, rtol: float = DEFAULT_RTOL) -> Transport:
+        then = rough(grid, rtol)
+        return then if grid.diffusion > 0 else Phases(smooth(grid, rtol), then)
+
+    return make
+
+
+# Behind a kink of the velocity a density jumps.  It stays positive there for long, but the filter
+# lets mass leak through the jump; labels lose none, and take over earlier than fluxes.
+_resolved = partial(Spectral, largest_upper_part=LARGEST_UPPER_PART)
+
+_SCHEMES: dict[type[Geometry], list[Scheme]] = {
+    Circle: [
+        Scheme("semi_lagrangian", SemiLagrangianCircle, pins_atoms=True),
+        Scheme(
+            "semi_lagrangian_donor_blended",
+            _in_phases(ResolvedSemiLagrangianCircle, DonorBlendedCircle),
+        ),
+        Scheme("donor_blended", DonorBlendedCircle),
+    ],
+    Sphere: [
+        Scheme("spectral_labels", _in_phases(_resolved, LagrangianSphere), True),
+        Scheme("spectral_donor_blended", _in_phases(Spectral, DonorBlendedSphere)),
+        Scheme("labels", LagrangianSphere, moves_labels=True),
+        Scheme("donor_blended", DonorBlendedSphere),
+    ],
+    Zonal: [Scheme("semi_lagrangian", SemiLagrangianZonal)],
+}
+"""Schemes in the order in which they are defaults, where they can be."""
 
 
 def register_scheme(geometry: type[Geometry], scheme: Scheme) -> None:
@@ -68,60 +103,22 @@ def register_scheme(geometry: type[Geometry], scheme: Scheme) -> None:
         Class of geometries, such as ``Circle``.
     scheme
         The scheme; one of the same name that this class had is replaced.  The first scheme
-        of a geometry is its default, unless :func:`default_scheme` says otherwise.
+        of a geometry of one's own is its default.
     """
-    _SCHEMES.setdefault(geometry, {})[scheme.name] = scheme
-
-
-def _in_phases(
-    smooth: type[SmoothTransport], rough: type[Transport]
-) -> Callable[..., Transport]:
-    """What makes a transport that begins ``smooth``; with diffusion it is the second alone."""
-
-    def make(grid: GridEquation, rtol: float = DEFAULT_RTOL) -> Transport:
-        then = rough(grid, rtol)
-        return then if grid.diffusion > 0 else Phases(smooth(grid, rtol), then)
-
-    return make
-
-
-register_scheme(Circle, Scheme("donor_blended", DonorBlendedCircle))
-register_scheme(Circle, Scheme("semi_lagrangian", SemiLagrangianCircle))
-register_scheme(
-    Circle,
-    Scheme(
-        "semi_lagrangian_donor_blended",
-        _in_phases(ResolvedSemiLagrangianCircle, DonorBlendedCircle),
-    ),
-)
-register_scheme(Sphere, Scheme("donor_blended", DonorBlendedSphere))
-register_scheme(
-    Sphere,
-    Scheme("spectral_donor_blended", _in_phases(Spectral, DonorBlendedSphere)),
-)
-register_scheme(Sphere, Scheme("labels", LagrangianSphere, moves_labels=True))
-register_scheme(
-    Sphere,
-    Scheme(
-        "spectral_labels",
-        _in_phases(ResolvedSpectral, LagrangianSphere),
-        moves_labels=True,
-    ),
-)
-register_scheme(Zonal, Scheme("semi_lagrangian", SemiLagrangianZonal))
+    others = [s for s in _SCHEMES.get(geometry, []) if s.name != scheme.name]
+    _SCHEMES[geometry] = [*others, scheme]
 
 
 def _schemes_of(geometry: Geometry) -> dict[str, Scheme]:
-    """Schemes by name, those of a geometry's own class before those of its bases."""
+    """Schemes by name; those of a geometry's own class replace those of its bases."""
     found: dict[str, Scheme] = {}
     for kind in reversed(type(geometry).__mro__):
-        found |= _SCHEMES.get(kind, {})
+        found |= {scheme.name: scheme for scheme in _SCHEMES.get(kind, [])}
     if not found:
         raise ValueError(f"geometry = {geometry!r} has no transport scheme")
     return found
 
 
-@singledispatch
 def default_scheme(
     geometry: Geometry, *, exact_atoms: bool = False, labels: bool = False
 ) -> str:
@@ -135,20 +132,12 @@ def default_scheme(
     while the grid resolves the density.  On a geometry of one's own it is the first scheme
     registered for it.
     """
-    del exact_atoms, labels
-    return next(iter(_schemes_of(geometry)))
-
-
-@default_scheme.register
-def _(geometry: Circle, *, exact_atoms: bool = False, labels: bool = False) -> str:
-    del labels
-    return "semi_lagrangian" if exact_atoms else "semi_lagrangian_donor_blended"
-
-
-@default_scheme.register
-def _(geometry: Sphere, *, exact_atoms: bool = False, labels: bool = False) -> str:
-    del geometry, exact_atoms
-    return "spectral_labels" if labels else "spectral_donor_blended"
+    return next(
+        scheme.name
+        for scheme in _schemes_of(geometry).values()
+        if (exact_atoms or not scheme.pins_atoms)
+        and (labels or not scheme.moves_labels)
+    )
 
 
 def scheme_for(

@@ -34,7 +34,7 @@ from mfpde.transport.state import Flow, State
 LARGEST_NEGATIVE_MASS = 1e-5
 """Weight of the density's negative part from which on the grid does not resolve it."""
 LARGEST_UPPER_PART = 0.2
-"""Share of a resolved density, in L2, that the upper half of the degrees may hold."""
+"""Such a share of the density, in L2, in the upper half of the degrees comes with jumps."""
 # Of the step times the largest speed times the highest degree; the method is stable up to 2.8.
 _COURANT_NUMBER = 2.8
 _FILTER_RATE = 72.0
@@ -46,6 +46,11 @@ class Spectral(SmoothTransport):
     """Spectral transport of a density without atoms, on the circle or the sphere.
 
     The ``outflows`` of its flows are the rates of change of the moments of all degrees.
+
+    Parameters
+    ----------
+    largest_upper_part
+        Share of a resolved density, in L2, that the upper half of the degrees may hold.
     """
 
     name = "spectral"
@@ -53,11 +58,18 @@ class Spectral(SmoothTransport):
     # moments err by 5e-5 where softmax changes fast, else by 1e-6.
     tolerance_share = 5.0
 
-    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+    def __init__(
+        self,
+        grid: GridEquation,
+        rtol: float = DEFAULT_RTOL,
+        largest_upper_part: float = 1.0,
+    ) -> None:
         super().__init__(grid, rtol)
+        self._largest_upper_part = largest_upper_part
         geometry = grid.geometry
         self._highest = geometry.max_degree
         degrees = geometry.degrees(self._highest)
+        self._is_upper = 2 * degrees > self._highest
         self._watched = np.flatnonzero(degrees <= grid.degree)
         shares = degrees / (self._highest + 1.0)
         self._filter_rates = -_FILTER_RATE * shares**_FILTER_ORDER
@@ -145,11 +157,15 @@ class Spectral(SmoothTransport):
         return is_resolved and not self.grid.has_lost_mass(moments, masses)
 
     def rejects(self, state: State) -> bool:
-        """Whether the density is negative somewhere, or noise rules its velocity."""
+        """Whether the density is negative, too rough, or noise rules its velocity."""
         if negative_mass(state.masses.ravel()) > LARGEST_NEGATIVE_MASS:
             return True
-        moments = self.density_moments(state.masses)
-        return self.grid.has_lost_mass(moments, state.masses)
+        moments, pairing = self._all_moments(state.masses), self.grid.geometry.pairing
+        upper = np.where(self._is_upper, moments, 0.0)
+        most = self._largest_upper_part**2 * pairing(moments, moments)
+        if pairing(upper, upper) > most:
+            return True
+        return self.grid.has_lost_mass(moments[self._watched], state.masses)
 
     def restored(self, masses: FloatArray) -> FloatArray:
         """Masses without a negative part, of the same total."""
@@ -157,31 +173,6 @@ class Spectral(SmoothTransport):
             return masses
         areas = self.grid.geometry.areas
         return project_masses(masses.ravel(), areas.ravel()).reshape(masses.shape)
-
-
-class ResolvedSpectral(Spectral):
-    """Spectral transport while the upper half of the degrees holds little of the density.
-
-    Behind a kink of the velocity a density jumps.  It stays positive there for long, but the
-    filter lets mass leak through the jump; labels lose none.
-    """
-
-    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
-        super().__init__(grid, rtol)
-        geometry = grid.geometry
-        degrees = geometry.degrees(self._highest)
-        self._is_upper = 2 * degrees > self._highest
-
-    def rejects(self, state: State) -> bool:
-        """Whether the density is not resolved in this stricter sense."""
-        if super().rejects(state):
-            return True
-        moments = self._all_moments(state.masses)
-        upper = np.where(self._is_upper, moments, 0.0)
-        pairing = self.grid.geometry.pairing
-        return bool(
-            pairing(upper, upper) > LARGEST_UPPER_PART**2 * pairing(moments, moments)
-        )
 
 
 def keeps_positive(geometry: Geometry, masses: FloatArray) -> bool:
