@@ -13,7 +13,7 @@ from documents import pages
 import mfpde
 from mfpde.atoms.exact import LEAST_CELLS, NEGLIGIBLE_MASS
 from mfpde.settings.settings import read_settings
-from mfpde.transport.spectral import LARGEST_NEGATIVE_MASS
+from mfpde.transport.phases import LARGEST_NEGATIVE_MASS
 from validation.references.two_atoms import merge_time
 
 ROOT = Path(__file__).parent.parent

@@ -18,8 +18,8 @@ from mfpde import (
     solve,
     solve_particles,
 )
-from mfpde.transport import State, scheme_for
-from mfpde.transport.spectral import keeps_positive, project_masses
+from mfpde.transport import SMOOTH, State, scheme_for
+from mfpde.transport.spectral import project_masses
 from validation.sphere_cases import AXES, l1_distance, moebius, von_mises
 
 
@@ -97,12 +97,18 @@ def test_the_projection_is_the_nearest_positive_density_of_the_same_mass(masses,
         assert lowered[~positive].max() <= lowered[positive].mean() + 1e-12
 
 
-def test_a_density_keeps_positive_where_its_band_limited_form_is_positive():
+def test_the_phase_begins_where_the_band_limited_form_of_a_density_is_positive():
     sphere = Sphere(32)
-    smooth = Density.from_function(sphere, lambda x: np.exp(2 * x[..., 0]))
-    cap = Density.from_function(sphere, lambda x: 1.0 * (x[..., 0] > 0.7))
-    assert keeps_positive(sphere, smooth.normalized().masses)
-    assert not keeps_positive(sphere, cap.normalized().masses)
+    transport = scheme_for("spectral_labels", sphere).transport(driven().on(sphere))
+    phases = []
+    for function in (
+        lambda x: np.exp(2 * x[..., 0]),
+        lambda x: 1.0 * (x[..., 0] > 0.7),
+    ):
+        start = Density.from_function(sphere, function).normalized()
+        state = State(start.masses, np.empty((0, 3)), np.empty(0))
+        phases.append(transport.begin(state).phase)
+    assert phases == [SMOOTH, 0]
 
 
 # --- The phase itself -----------------------------------------------------------------

@@ -15,11 +15,15 @@ from mfpde.transport.circle import cell_means, centre_values
 from mfpde.transport.euler_stages import SSPRK33, DrainingTransport
 from mfpde.transport.kinks import ROUNDING, velocity_of_half_stable_kinks
 from mfpde.transport.line import wrapped
-from mfpde.transport.semi_lagrangian import (
-    ResolvedSemiLagrangian,
-    SemiLagrangian,
-    blended_mass,
-)
+from mfpde.transport.phases import SmoothTransport
+from mfpde.transport.semi_lagrangian import SemiLagrangian, blended_mass
+from mfpde.transport.state import State
+
+# Mass in structures of a cell or two up to which semi-Lagrangian transport, which would pin
+# them, is more accurate than donor blending.
+_LARGEST_UNRESOLVED_MASS = 0.3
+_RESOLVED_TOLERANCE = 0.1
+_CELLS_OF_FULL_TOLERANCE = 256
 
 
 class CircleTransport(DrainingTransport):
@@ -139,5 +143,17 @@ class SemiLagrangianCircle(SemiLagrangian):
         return blended_mass(self.extended(masses))
 
 
-class ResolvedSemiLagrangianCircle(ResolvedSemiLagrangian, SemiLagrangianCircle):
-    """Semi-Lagrangian transport around the circle of what the grid mostly resolves."""
+class ResolvedSemiLagrangianCircle(SemiLagrangianCircle, SmoothTransport):
+    """Semi-Lagrangian transport, without atoms, of a density that the circle mostly resolves."""
+
+    name = "semi_lagrangian"
+
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+        super().__init__(grid, rtol)
+        # The error in time stays well below that of the grid, which falls with the cells.
+        fineness = max(self.circle.num_cells / _CELLS_OF_FULL_TOLERANCE, 1.0)
+        self.tolerance_share = _RESOLVED_TOLERANCE / fineness**2
+
+    def carries(self, state: State) -> bool:
+        """Return whether at most 30 % of the mass are in structures of a cell or two."""
+        return self.unresolved_mass(state.masses) <= _LARGEST_UNRESOLVED_MASS

@@ -1,7 +1,7 @@
 """A transport in two phases: one while the grid resolves the density, then one for what forms.
 
-The first begins with a density without atoms that it ``resolves``.  The second goes on from the
-state that the first no longer ``carries``, or that was before a step whose end it ``rejects``.
+The first begins with a density without atoms, and goes on as long as it ``carries`` the state.
+The second goes on from there, or from the state before a step that ends in no positive measure.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from abc import abstractmethod
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.compiled import compiled_sum
 from mfpde.terms import PointMasses
 from mfpde.transport.base import LARGEST_ERROR, Step, Transport
 from mfpde.transport.state import Flow, State
 
 ROUGH, SMOOTH = 0, 1
 """Phases of a state: in the first that a run goes through, ``SMOOTH``, no atom forms."""
+LARGEST_NEGATIVE_MASS = 1e-5
+"""Weight of the density's negative part from which on the grid does not resolve it."""
 
 
 class SmoothTransport(Transport):
@@ -31,18 +34,8 @@ class SmoothTransport(Transport):
     name: str
 
     @abstractmethod
-    def resolves(self, masses: FloatArray) -> bool:
-        """Return whether masses of cells may be moved so from now on."""
-
     def carries(self, state: State) -> bool:
-        """Return whether steps may begin at ``state``."""
-        del state
-        return True
-
-    def rejects(self, state: State) -> bool:
-        """Return whether a step that ends in ``state`` is no step of a measure."""
-        del state
-        return False
+        """Return whether the grid resolves the density of ``state``: steps may begin there."""
 
 
 class Phases(Transport):
@@ -63,9 +56,10 @@ class Phases(Transport):
 
         Labels go on: they know the density better than the grid.
         """
-        is_bare = labels is None and len(state.atom_masses) == 0
-        if is_bare and self._smooth.resolves(state.masses):
-            return self._smooth.begin(state)._replace(phase=SMOOTH)
+        if labels is None and len(state.atom_masses) == 0:
+            smooth = self._smooth.begin(state)
+            if self._smooth.carries(smooth):
+                return smooth._replace(phase=SMOOTH)
         return self._rough.begin(state, labels)._replace(phase=ROUGH)
 
     def step(self, state: State, dt: float) -> Step:
@@ -75,7 +69,7 @@ class Phases(Transport):
         if self._smooth.carries(state):
             result = self._smooth.step(state, dt)
             is_refused = LARGEST_ERROR < result.error <= np.inf
-            if is_refused or not self._smooth.rejects(result.state):
+            if is_refused or is_positive(result.state.masses):
                 return result
         rough = self._rough.begin(self._smooth.measured(state))
         return Step(rough._replace(phase=ROUGH), np.inf)
@@ -115,3 +109,17 @@ class Phases(Transport):
     def flow(self, state: State) -> Flow:
         """Return moments and velocities of ``state`` in its phase."""
         return self._at(state).flow(state)
+
+
+def is_positive(masses: FloatArray) -> bool:
+    """Whether the negative part of masses of cells weighs next to nothing."""
+    return negative_mass(masses.ravel()) <= LARGEST_NEGATIVE_MASS
+
+
+@compiled_sum
+def negative_mass(masses: FloatArray) -> float:
+    """Sum of the negative ``masses`` (cells,), without its sign."""
+    total = 0.0
+    for i in range(len(masses)):
+        total -= min(masses[i], 0.0)
+    return total

@@ -24,13 +24,10 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
 from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
-from mfpde.grid_equation import GridEquation
 from mfpde.runge_kutta import COMMUTATOR_FREE, weigh_stages_until
-from mfpde.transport.base import DEFAULT_RTOL
 from mfpde.transport.departure_points import find_departure_points
 from mfpde.transport.fluxes import Change, FluxTransport, Passage, StepFarTooLongError
 from mfpde.transport.line import blends
-from mfpde.transport.phases import SmoothTransport
 from mfpde.transport.state import Flow, State
 
 # The flows keep their order below about 1.
@@ -40,11 +37,6 @@ HOPELESS_COMPRESSION = 50.0
 # With exact atoms, between two exchanges of mass: what contracts to one must be met while it
 # is a few cells wide, and tails be absorbed in small portions.
 _COMPRESSION_BEFORE_ATOMS = 0.2
-LARGEST_UNRESOLVED_MASS = 0.3
-"""Mass in structures of a cell or two up to which semi-Lagrangian transport, which would pin
-them, is more accurate than donor blending."""
-_RESOLVED_TOLERANCE = 0.1
-_CELLS_OF_FULL_TOLERANCE = 256
 # A cell of less mass is neither the core of an atom to come nor a tail that matters.
 _SMALLEST_CORE = 3e-5
 
@@ -131,6 +123,10 @@ class SemiLagrangian(FluxTransport):
         velocities = np.concatenate([flow.velocity for flow in flows])
         return _moved(masses, edges, velocities, weights, self.periodic)
 
+    def crosses_saves(self, state: State) -> bool:
+        """Whether steps may go past saves: they do, without atoms."""
+        return len(state.atom_masses) == 0
+
     def state_between(
         self, before: State, after: State, dt: float, share: float
     ) -> State:
@@ -158,32 +154,6 @@ class SemiLagrangian(FluxTransport):
             contraction = _contraction(flow.velocity[0], state.masses)
             steepest = max(steepest, contraction / _COMPRESSION_BEFORE_ATOMS)
         return _LARGEST_COMPRESSION / steepest if steepest > 0 else np.inf
-
-
-class ResolvedSemiLagrangian(SemiLagrangian, SmoothTransport):
-    """Semi-Lagrangian transport of a density without atoms that the grid mostly resolves."""
-
-    name = "semi_lagrangian"
-
-    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
-        super().__init__(grid, rtol)
-        # The error in time stays well below that of the grid, which falls with the cells.
-        cells = grid.geometry.shape[0]
-        fineness = max(cells / _CELLS_OF_FULL_TOLERANCE, 1.0)
-        self.tolerance_share = _RESOLVED_TOLERANCE / fineness**2
-
-    def resolves(self, masses: FloatArray) -> bool:
-        """Return whether at most 30 % of the mass are in structures of a cell or two."""
-        unresolved = self.unresolved_mass(self.represented(masses))
-        return unresolved <= LARGEST_UNRESOLVED_MASS
-
-    def crosses_saves(self, state: State) -> bool:
-        """Whether steps may go past saves: they do, without atoms."""
-        return len(state.atom_masses) == 0
-
-    def carries(self, state: State) -> bool:
-        """Return whether that is so of a state that evolves."""
-        return self.unresolved_mass(state.masses) <= LARGEST_UNRESOLVED_MASS
 
 
 @compiled

@@ -20,19 +20,16 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.compiled import compiled, compiled_sum
-from mfpde.geometry import Geometry, Sphere
+from mfpde.compiled import compiled
+from mfpde.geometry import Sphere
 from mfpde.geometry.base import as_kind
 from mfpde.grid_equation import GridEquation
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
-from mfpde.terms import PointMasses
 from mfpde.transport.base import DEFAULT_RTOL, Step
 from mfpde.transport.fluxes import NEGLIGIBLE_RATE
-from mfpde.transport.phases import SmoothTransport
+from mfpde.transport.phases import SmoothTransport, is_positive
 from mfpde.transport.state import Flow, State
 
-LARGEST_NEGATIVE_MASS = 1e-5
-"""Weight of the density's negative part from which on the grid does not resolve it."""
 LARGEST_UPPER_PART = 0.2
 """Such a share of the density, in L2, in the upper half of the degrees comes with jumps."""
 # Of the step times the largest speed times the highest degree; the method is stable up to 2.8.
@@ -149,23 +146,16 @@ class Spectral(SmoothTransport):
         fastest *= self._highest
         return _COURANT_NUMBER / fastest if fastest > 0 else np.inf
 
-    def resolves(self, masses: FloatArray) -> bool:
-        """Return whether masses stay positive in the grid's degrees, and noise rules nothing."""
-        nobody = PointMasses(np.empty((0, self.grid.geometry.dimension)), np.empty(0))
-        moments = self.grid.moments(masses, nobody)
-        is_resolved = keeps_positive(self.grid.geometry, masses)
-        return is_resolved and not self.grid.has_lost_mass(moments, masses)
-
-    def rejects(self, state: State) -> bool:
-        """Whether the density is negative, too rough, or noise rules its velocity."""
-        if negative_mass(state.masses.ravel()) > LARGEST_NEGATIVE_MASS:
-            return True
+    def carries(self, state: State) -> bool:
+        """Whether the density is positive in the grid's degrees, and noise rules nothing."""
         moments, pairing = self._all_moments(state.masses), self.grid.geometry.pairing
+        if not is_positive(self._masses(moments)):
+            return False
         upper = np.where(self._is_upper, moments, 0.0)
         most = self._largest_upper_part**2 * pairing(moments, moments)
         if pairing(upper, upper) > most:
-            return True
-        return self.grid.has_lost_mass(moments[self._watched], state.masses)
+            return False
+        return not self.grid.has_lost_mass(moments[self._watched], state.masses)
 
     def restored(self, masses: FloatArray) -> FloatArray:
         """Masses without a negative part, of the same total."""
@@ -173,22 +163,6 @@ class Spectral(SmoothTransport):
             return masses
         areas = self.grid.geometry.areas
         return project_masses(masses.ravel(), areas.ravel()).reshape(masses.shape)
-
-
-def keeps_positive(geometry: Geometry, masses: FloatArray) -> bool:
-    """Whether cell masses stay positive if degrees above the grid's are left out."""
-    moments = geometry.moments(masses, geometry.max_degree)
-    kept = geometry.synthesis(moments) * (geometry.areas / geometry.areas.sum())
-    return bool(negative_mass(kept.ravel()) <= LARGEST_NEGATIVE_MASS)
-
-
-@compiled_sum
-def negative_mass(masses: FloatArray) -> float:
-    """Sum of the negative ``masses`` (cells,), without its sign."""
-    total = 0.0
-    for i in range(len(masses)):
-        total -= min(masses[i], 0.0)
-    return total
 
 
 @compiled

@@ -16,7 +16,6 @@ from mfpde.transport.base import DEFAULT_RTOL, geometry_of
 from mfpde.transport.kinks import ROUNDING, velocity_of_half_stable_kinks
 from mfpde.transport.line import blends
 from mfpde.transport.semi_lagrangian import SemiLagrangian
-from mfpde.transport.state import State
 
 
 class SemiLagrangianZonal(SemiLagrangian):
@@ -50,10 +49,6 @@ class SemiLagrangianZonal(SemiLagrangian):
         # By symmetry; at theta = pi rounding would leave 1e-16.
         velocity[[0, -1]] = 0.0
         return np.asarray(velocity[np.newaxis])
-
-    def crosses_saves(self, state: State) -> bool:
-        """Whether steps may go past saves: they do, without atoms."""
-        return len(state.atom_masses) == 0
 
     def unresolved_mass(self, masses: FloatArray) -> float:
         """Mass in structures of a cell or two, of n or of rho, whichever is smoother.
