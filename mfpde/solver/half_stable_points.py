@@ -34,10 +34,10 @@ def describe_half_stable_mass(
 
     Where the start stood is the user's.  Layers, and densities on surfaces, are not judged.
     """
+    if not len(states) or not isinstance(dynamics, MeanFieldEquation):
+        return None
     geometry = as_measure(states[0]).geometry
     if not isinstance(geometry, Circle | Zonal):
-        return None
-    if not isinstance(dynamics, MeanFieldEquation):
         return None
     layers = [term.layer for term in dynamics.on(geometry).externals]
     if not any(layer is None or layer.activation.kinks for layer in layers):
