@@ -161,17 +161,25 @@ def test_an_energy_that_is_not_convex_is_refused(matrix, value, message):
         mfpde.certificate(equation, mfpde.Atoms([[1.0, 0.0]]))
 
 
-def test_polish_and_continuation_take_an_indefinite_matrix():
-    neuron = mfpde.Perceptron([[1.0, 0.0]], [0.3], activation="tanh")
-    equation = mfpde.MeanFieldEquation(
-        head(2.0, np.diag([1.0, -0.5])), neuron, direction="ascent"
-    )
-    found = mfpde.polish(equation, mfpde.Atoms([[np.cos(0.01), np.sin(0.01)]]))
-    assert found.converged
-    branch = mfpde.continuation(
-        equation, found.atoms, parameter="weight_scale", values=[1.0, 1.5]
-    )
-    assert len(branch.energies) >= 2
+@pytest.mark.parametrize("parameter", ["beta", "weight_scale"])
+def test_polish_and_continuation_take_an_indefinite_matrix(parameter):
+    """A branch ends where Newton's method goes from its start."""
+
+    def at(beta: float, scale: float) -> mfpde.MeanFieldEquation:
+        neuron = mfpde.Perceptron([[1.0, 0.2]], [0.3 * scale], activation="tanh")
+        attention = head(beta, np.diag([1.0, -0.5]))
+        return mfpde.MeanFieldEquation(attention, neuron, direction="ascent")
+
+    angles = np.array([0.3, 2.8])
+    pair = mfpde.Atoms(np.stack([np.cos(angles), np.sin(angles)], 1), [0.6, 0.4])
+    start = mfpde.polish(at(2.0, 1.0), pair, max_move=2.0).atoms
+    values, end = [2.0, 2.6], at(2.6, 1.0)
+    if parameter == "weight_scale":
+        values, end = [1.0, 1.3], at(2.0, 1.3)
+    branch = mfpde.continuation(at(2.0, 1.0), start, parameter=parameter, values=values)
+    direct = mfpde.polish(end, start, max_move=2.0)
+    assert direct.converged
+    assert branch.energies[-1] == pytest.approx(end.energy(direct.atoms), abs=1e-12)
 
 
 @pytest.mark.parametrize("direction", ["ascent", "descent"])

@@ -27,7 +27,7 @@ from mfpde.arrays import FloatArray
 from mfpde.branches.linear_systems import Direction, Linearised
 from mfpde.branches.result import BranchPoint, StationaryState
 from mfpde.equation import MeanFieldEquation
-from mfpde.terms import ExternalTerm, InteractionTerm
+from mfpde.terms import Attention, ExternalTerm, InteractionTerm
 
 PARAMETERS = ("beta", "weight_scale", "diffusion")
 SMALLEST_DIFFUSION = 1e-12
@@ -54,7 +54,7 @@ def equation_at(
     diffusion = value if parameter == "diffusion" else equation.diffusion
     changed: dict[InteractionTerm | ExternalTerm, InteractionTerm | ExternalTerm] = {}
     if parameter == "beta":
-        changed |= {term: replace(term, beta=value) for term in equation.attentions}
+        changed |= {term: replace(term, beta=value) for term in _attentions(equation)}
     if parameter == "weight_scale":
         changed |= {
             term: term.layer.scaled(value)
@@ -65,11 +65,16 @@ def equation_at(
     return MeanFieldEquation(*terms, direction=equation.direction, diffusion=diffusion)
 
 
+def _attentions(equation: MeanFieldEquation) -> list[Attention]:
+    """The attention terms, a head with its matrices too."""
+    return [term for term in equation.interactions if isinstance(term, Attention)]
+
+
 def check_parameter(equation: MeanFieldEquation, parameter: str) -> None:
     """Raise ``ValueError`` if the equation has no such parameter."""
-    if parameter == "beta" and len(equation.attentions) != 1:
+    if parameter == "beta" and len(_attentions(equation)) != 1:
         raise ValueError(
-            f"parameter = 'beta': the equation has {len(equation.attentions)} attention "
+            f"parameter = 'beta': the equation has {len(_attentions(equation))} attention "
             "terms; it must have one"
         )
     if parameter == "weight_scale" and not equation.perceptrons:
