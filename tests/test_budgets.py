@@ -52,6 +52,7 @@ OVER = {
     "solver, runs": CORE,
     **dict.fromkeys(("detection, tracking", "stationary"), ANALYSIS),
     "branches, theory, studies": ANALYSIS,
+    "particles, atoms": "motion on a rescaled time came in, with particles that merge",
     **dict.fromkeys(("mfpde", "modules"), CORE),
     **dict.fromkeys(("tests", "validation", "benchmarks"), PROOF),
 }

@@ -23,7 +23,7 @@ from mfpde import (
 )
 from mfpde.atoms import atoms_of_state, state_of
 from mfpde.atoms.hand_off import HandOff
-from mfpde.atoms.motion import AtomMotion, AtomsTooFastError
+from mfpde.atoms.motion import AtomMotion, StepTooSmallError
 from mfpde.transport import scheme_for
 from validation.references.two_atoms import merge_time
 
@@ -397,7 +397,7 @@ def test_a_method_that_takes_too_many_evaluations_gives_way_to_the_next(monkeypa
     def recorded(rate, span, first, *, method, **options):
         tried.append(method)
         if method == "LSODA":
-            raise AtomsTooFastError(1e-9)
+            raise StepTooSmallError(1e-9)
         return solve_ivp(rate, span, first, method=method, **options)
 
     monkeypatch.setattr("mfpde.atoms.motion.solve_ivp", recorded)

@@ -2,11 +2,11 @@
 
 from mfpde.atoms.clusters import atoms_of_state, state_of
 from mfpde.atoms.exact import ExactAtoms, check_atoms, coarseness
-from mfpde.atoms.motion import AtomsTooFastError
+from mfpde.atoms.motion import StepTooSmallError
 
 __all__ = [
-    "AtomsTooFastError",
     "ExactAtoms",
+    "StepTooSmallError",
     "atoms_of_state",
     "check_atoms",
     "coarseness",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -97,16 +96,8 @@ def state_of(masses: FloatArray, atoms: Atoms) -> State:
     return Clusters(atoms.masses, atoms.points, widths).state(masses)
 
 
-@lru_cache(maxsize=8)
-def _nobody(dimension: int) -> Atoms:
-    """No atoms, made once: every save of a density alone has them."""
-    return Atoms.none(dimension)
-
-
 def atoms_of_state(state: State) -> Atoms:
     """The atoms of a state, with their covariances where they are clouds."""
-    if state.cloud_size == 1 and len(state.atom_masses) == 0:
-        return _nobody(state.points.shape[1])
     if state.cloud_size == 1:
         return Atoms(state.points, state.atom_masses)
     masses, positions, covariances = Clusters.of_state(state)

@@ -36,11 +36,11 @@ _MET = 1 + 1e-6
 """Factor of the distance at which atoms meet, which the integrator finds to rounding."""
 
 
-class AtomsTooFastError(FloatingPointError):
-    """Atoms that would never reach the end of their motion, in steps of length ``step``."""
+class StepTooSmallError(ArithmeticError):
+    """Motion in steps of length ``step``, which would never reach its end."""
 
     def __init__(self, step: float) -> None:
-        super().__init__(f"atoms alone move in steps of {step:.1e}")
+        super().__init__(f"the motion takes steps of {step:.1e}")
         self.step = step
 
 
@@ -58,7 +58,7 @@ class AtomMotion:
 
         Raises
         ------
-        AtomsTooFastError
+        StepTooSmallError
             If the integrator fails, or takes steps that would never reach the end.
         """
         events: list[Event] = []
@@ -161,8 +161,8 @@ def _integrate(
                 )
             if found.status > 0:
                 return found
-            failure = AtomsTooFastError(float(found.y[-1, -1]) / len(found.t))
-        except AtomsTooFastError as error:
+            failure = StepTooSmallError(float(found.y[-1, -1]) / len(found.t))
+        except StepTooSmallError as error:
             failure = error
     raise failure
 
@@ -177,7 +177,7 @@ def _within_reason(
         nonlocal evaluations
         evaluations += 1
         if evaluations > MOST_EVALUATIONS:
-            raise AtomsTooFastError(float(state[-1]) / evaluations)
+            raise StepTooSmallError(float(state[-1]) / evaluations)
         return rate(s, state)
 
     return count_and_evaluate

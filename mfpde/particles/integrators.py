@@ -16,7 +16,7 @@ import numpy as np
 from scipy.integrate import DOP853, RK45
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms.motion import AtomMotion
+from mfpde.atoms.motion import AtomMotion, StepTooSmallError
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Atoms
 from mfpde.particles.methods import particle_system
@@ -31,10 +31,6 @@ FIRST_STEPS = 100
 
 class NotFiniteError(ArithmeticError):
     """A velocity is infinite or not a number."""
-
-
-class StepTooSmallError(ArithmeticError):
-    """The tolerances ask for steps below the spacing of numbers, or that never reach the end."""
 
 
 @dataclass
@@ -91,7 +87,7 @@ class DormandPrince:
                 taken += 1
                 is_hopeless = taken > FIRST_STEPS and solver.h_abs < smallest
                 if solver.status == "failed" or is_hopeless:
-                    raise StepTooSmallError
+                    raise StepTooSmallError(solver.h_abs)
                 state = solver.y.reshape(state.shape)
                 if solver.status == "finished":
                     state = system.normalize(state)

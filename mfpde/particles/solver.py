@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, real_number, shown
-from mfpde.atoms.motion import AtomsTooFastError
+from mfpde.atoms.motion import StepTooSmallError
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.particles.integrators import (
@@ -20,7 +20,6 @@ from mfpde.particles.integrators import (
     Merging,
     NotFiniteError,
     RungeKutta,
-    StepTooSmallError,
 )
 from mfpde.particles.methods import (
     MANY,
@@ -210,7 +209,7 @@ class _Motion:
             return StopReason.of("interrupted", time=self.time)
         except NotFiniteError:
             return StopReason.of("non_finite", time=self.time)
-        except (StepTooSmallError, AtomsTooFastError):
+        except StepTooSmallError:
             return StopReason(
                 "step_too_small",
                 f"the tolerances ask for a step below rounding at t = {self.time:.6g}: "

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms import AtomsTooFastError, ExactAtoms, state_of
+from mfpde.atoms import ExactAtoms, StepTooSmallError, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Measure
 from mfpde.runs.checkpoint import LONG_AGO, RECENT_STEPS, Checkpoint
@@ -86,7 +86,7 @@ class TimeLoop:
             reason = self._run_layers()
         except KeyboardInterrupt:
             return StopReason.of("interrupted", time=self.final_time)
-        except AtomsTooFastError as error:
+        except StepTooSmallError as error:
             reason = StopReason.of(
                 "step_too_small", time=self.now.time, step=error.step
             )
