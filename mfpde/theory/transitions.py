@@ -162,28 +162,16 @@ class PhaseDiagram(Printed):
             f"{'beta':>10} {'threshold':>14} {'coexistence':>14} {'fold':>14} "
             f"{'barrier':>12} {'moment':>9}"
         )
-        rows = [
-            f"{beta:10.7g} {threshold:14.9g} {met:14.9g} {fold:14.9g} {barrier:12.5g} "
-            f"{moment:9.6f}"
-            for beta, threshold, met, fold, barrier, moment in zip(
-                self.betas,
-                self.threshold,
-                self.coexistence,
-                self.fold,
-                self.barrier,
-                self.moment_at_coexistence,
-                strict=True,
-            )
-        ]
+        columns = [self.betas, self.threshold, self.coexistence, self.fold]
+        columns += [self.barrier, self.moment_at_coexistence]
+        row = "{:10.7g} {:14.9g} {:14.9g} {:14.9g} {:12.5g} {:9.6f}"
+        mode = f"of degree {self.degree} " if self.degree > 1 else ""
         title = (
             f"ascent with diffusion on S^{self.dimension - 1}, K = {kernel}; the transition "
-            f"{self._mode}is continuous up to beta = {self.cusp:.12g}"
+            f"{mode}is continuous up to beta = {self.cusp:.12g}"
         )
+        rows = [row.format(*values) for values in zip(*columns, strict=True)]
         return "\n".join([title, header, *rows])
-
-    @property
-    def _mode(self) -> str:
-        return f"of degree {self.degree} " if self.degree > 1 else ""
 
 
 def phase_diagram(
