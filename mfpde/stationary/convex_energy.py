@@ -33,7 +33,7 @@ from mfpde.stationary.ridge_fields import (
     activation_bounds,
     neuron_field,
 )
-from mfpde.terms import Attention, InteractionTerm, Perceptron, PointMasses
+from mfpde.terms import Perceptron, PointMasses
 from mfpde.terms.kernels import Kernel
 
 NO_EIGENVALUE = 1e-13
@@ -150,21 +150,23 @@ def convex_energy(
     ValueError
         Where E is not convex or has no bounds, or for terms of another dimension.
     """
-    for term in equation.terms:
-        if not isinstance(term, InteractionTerm) or isinstance(term, Attention):
-            term.check_dimension(dimension)
+    for term in equation.externals:
+        term.check_dimension(dimension)
+    for head in equation.heads:
+        head.check_dimension(dimension)
     check_convex(equation, dimension, name)
-    kernels = tuple(_pair_kernel(t, dimension) for t in equation.interactions)
-    return ConvexEnergy(kernels, equation.perceptron_parts, dimension)
-
-
-def _pair_kernel(term: InteractionTerm, dimension: int) -> PairKernel:
-    matrix, amplitude = np.eye(dimension), term.amplitude
-    if isinstance(term, Attention) and not term.is_zonal:
+    identity = np.eye(dimension)[np.newaxis]
+    kernels = [
+        PairKernel(term.zonal_kernel, term.amplitude, identity)
+        for term in equation.interactions
+        if term.is_zonal
+    ]
+    for head in equation.heads:
         # Symmetric to the last bit: so is the matrix between points.
-        matrix = (term.keys_matrix + term.keys_matrix.T) / (2 * term.size)
-        amplitude *= (term.multiple or 0.0) * term.size
-    return PairKernel(term.zonal_kernel, amplitude, matrix[np.newaxis])
+        matrix = (head.keys_matrix + head.keys_matrix.T) / (2 * head.size)
+        amplitude = head.amplitude * (head.multiple or 0.0) * head.size
+        kernels.append(PairKernel(head.zonal_kernel, amplitude, matrix[np.newaxis]))
+    return ConvexEnergy(tuple(kernels), equation.perceptron_parts, dimension)
 
 
 def check_descent(equation: MeanFieldEquation, name: str) -> None:
@@ -216,7 +218,7 @@ def check_energy(equation: MeanFieldEquation, name: str) -> None:
 def check_convex(equation: MeanFieldEquation, dimension: int, name: str) -> None:
     """Raise ``ValueError`` unless E is convex (this module's docstring).
 
-    Eigenvalues of attention are positive; those of other kernels are computed, to rounding.
+    Eigenvalues are computed, to rounding.
     """
     advice = (
         "below 0, and a local minimum of E need not be the global one; polish finds "
@@ -235,7 +237,7 @@ def check_convex(equation: MeanFieldEquation, dimension: int, name: str) -> None
                 f"{advice}"
             )
     terms = [term for term in equation.interactions if term.is_zonal]
-    if all(isinstance(term, Attention) for term in terms):
+    if not terms:
         return
     degree = max(term.zonal_kernel.band_limit(dimension) for term in terms)
     parts = [t.amplitude * t.zonal_kernel.spectrum(dimension, degree) for t in terms]
