@@ -262,7 +262,10 @@ class Run(Printed):
     def __str__(self) -> str:
         facts = [f"{name + ':':13}{fact}" for name, fact in self.facts.items()]
         parts = ["\n".join(facts), self._diagnostics_table]
-        if self.equation is not None and _is_searchable(self.final):
+        final = self.final
+        # Particles beyond S^2 are not searched.
+        is_searchable = not isinstance(final, Atoms) or final.dimension <= 3
+        if self.equation is not None and is_searchable:
             parts.append(str(concentration(self.final, self.equation)))
         if self.track is not None:
             parts.append(str(self.track))
@@ -288,8 +291,3 @@ def spread_indices(count: int) -> IntArray:
     """Return indices below ``count``, evenly, with both ends: a few if they are many."""
     chosen = np.linspace(0, count - 1, min(TIMES_SHOWN, count)).round()
     return np.unique(chosen).astype(int)
-
-
-def _is_searchable(measure: AnyMeasure) -> bool:
-    """Whether ``concentration`` applies to the measure; particles beyond S^2 are excluded."""
-    return not isinstance(measure, Atoms) or measure.dimension <= 3

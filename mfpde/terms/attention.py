@@ -242,11 +242,12 @@ class Attention(InteractionTerm):
         the quotient nor the logarithm of softmax underflows.
         """
         self.check_dimension(points.shape[-1])
-        probes, values = points, np.eye(points.shape[-1])
+        probes = points
         if self.bilinear is not None:
-            probes, values = points @ self.bilinear / self.size, self.values_matrix
+            probes = points @ self.bilinear / self.size
         peaks, sums, vectors = self.zonal_kernel.scaled_sums(probes, atoms)
-        drift = tangential(vectors @ values.T, points)
+        sent = vectors if self.is_zonal else vectors @ self.values_matrix.T
+        drift = tangential(sent, points)
         if self.needs_values:
             potential = self.softmax_potential(np.log(sums) + peaks)
             return FieldValues(potential, drift / sums[:, np.newaxis])
