@@ -13,7 +13,8 @@ from scipy.integrate import solve_ivp
 import mfpde
 from mfpde.detection.arrivals import find_owners, interpolate_velocity
 from mfpde.detection.basins import find_basins
-from mfpde.detection.cells import flow_of, probing_rings
+from mfpde.detection.flow import flow_of
+from mfpde.detection.graph import probing_rings
 from mfpde.detection.paths import linear_flows
 from mfpde.measures.sampling import quantized
 

@@ -20,7 +20,7 @@ from scipy.ndimage import map_coordinates, spline_filter
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.basins import Basins
-from mfpde.detection.cells import CellFlow
+from mfpde.detection.flow import CellFlow
 from mfpde.detection.paths import Paths
 
 STEP, WIDEST = 1 / 6, 0.35
@@ -62,7 +62,7 @@ def find_owners(flow: CellFlow, basins: Basins, points: FloatArray) -> IntArray:
 
 
 def _paths_in(flow: CellFlow) -> Paths:
-    sharpness = flow.field.equation.sharpness
+    sharpness = flow.equation.sharpness
     reach = STEP / np.sqrt(max(WIDEST**-2, sharpness))
     return Paths(interpolate_velocity(flow), float(reach))
 
@@ -92,7 +92,7 @@ def _find_certain(flow: CellFlow, basins: Basins) -> BoolArray:
     """
     labels, neighbours = basins.labels, flow.cells.neighbours
     inside = (labels == labels[neighbours]).all(axis=0) & (labels >= 0)
-    if flow.field.equation.has_energy:
+    if flow.equation.has_energy:
         inside &= flow.heights > basins.passes[labels]
     else:
         inside &= basins.attractors | basins.attractors[neighbours].any(axis=0)
@@ -103,7 +103,7 @@ def interpolate_velocity(flow: CellFlow) -> Callable[[FloatArray], FloatArray]:
     """Return the velocity at any points (m, 3), interpolated between those of the cells."""
     points = flow.cells.points
     nlat = round(np.pi / flow.cells.width)
-    smooth = flow.velocity - flow.field.drift(points)
+    smooth = flow.velocity - _find_drift(flow, points)
     rows = smooth.T.reshape(3, nlat, -1)
     nlon = rows.shape[2]
     # Over a pole a column goes on in its opposite.
@@ -125,6 +125,12 @@ def interpolate_velocity(flow: CellFlow) -> Callable[[FloatArray], FloatArray]:
             map_coordinates(part, [row, column], mode="grid-wrap", prefilter=False)
             for part in parts
         ]
-        return np.stack(found, axis=1) + flow.field.drift(places)
+        return np.stack(found, axis=1) + _find_drift(flow, places)
 
     return velocity_at
+
+
+def _find_drift(flow: CellFlow, points: FloatArray) -> FloatArray:
+    """Velocity (n, 3) that the terms beside attention give at ``points`` (n, 3)."""
+    drifts = [term.drift(points) for term in flow.equation.externals]
+    return flow.equation.sign * sum(drifts, np.zeros(points.shape))

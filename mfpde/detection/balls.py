@@ -16,7 +16,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
-from mfpde.detection.cells import unknown_grid
+from mfpde.detection.graph import unknown_grid
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.distributions import (
@@ -81,47 +81,27 @@ def _largest_ball(geometry: Geometry, measure: Measure, radius: float) -> float:
 @_largest_ball.register(Circle)
 def _(circle: Circle, measure: Measure, radius: float) -> float:
     finer = _finer(circle.num_cells)
-    if len(measure.atoms) == 0:
-        values = circle.interpolate_values(measure.density.values, finer)
-        width = 2 * (radius + ANGLE_ROUNDING) / finer.spacing
-        return _largest_window(values * finer.areas, width)
-    density = measure.density.interpolated(finer)
-    whole = AngularDistribution.of(Measure(density, measure.atoms))
-    return whole.largest_ball_mass(radius)
+    if len(measure.atoms):
+        density = measure.density.interpolated(finer)
+        whole = AngularDistribution.of(Measure(density, measure.atoms))
+        return whole.largest_ball_mass(radius)
+    values = circle.interpolate_values(measure.density.values, finer)
+    levels = np.append(0.0, np.cumsum(np.tile(values, 2))) * finer.spacing
+    count, width = len(values), 2 * (radius + ANGLE_ROUNDING) / finer.spacing
+    if width >= count:
+        return float(levels[count])
+    # The mass is linear in the arc's place between those at which an end meets a face.
+    numbers = np.arange(len(levels))
+    ends = np.interp(numbers[:count] + width, numbers, levels)
+    starts = np.interp(numbers[count:-1] - width, numbers, levels)
+    ahead, behind = ends - levels[:count], levels[count:-1] - starts
+    return float(max(ahead.max(), behind.max()))
 
 
 @lru_cache(maxsize=8)
 def _finer(cells: int) -> Circle:
     """Return one circle for each number of cells, with what it has computed."""
     return Circle(PARTS_OF_CELL * cells)
-
-
-def _largest_window(masses: FloatArray, width: float) -> float:
-    """Largest mass in an arc ``width`` cells long, of equal cells around a circle."""
-    if width >= len(masses):
-        return float(masses.sum())
-    return float(_largest_arc(masses, width))
-
-
-@compiled
-def _largest_arc(masses: FloatArray, width: float) -> float:
-    """Largest mass in an arc shorter than the circle.
-
-    The mass is linear in the arc's place between those at which an end meets a face.
-    """
-    count = len(masses)
-    twice = np.zeros(2 * count + 1)
-    for i in range(2 * count):
-        twice[i + 1] = twice[i] + masses[i % count]
-    whole = int(width)
-    share = width - whole
-    largest = 0.0
-    for i in range(count):
-        inside = (1 - share) * twice[whole + i] + share * twice[whole + 1 + i]
-        from_face = inside - twice[i]
-        to_face = twice[whole + 1 + i] - (1 - share) * twice[i + 1] - share * twice[i]
-        largest = max(largest, max(from_face, to_face))
-    return largest
 
 
 @_largest_ball.register(Zonal)
@@ -143,11 +123,8 @@ def _(sphere: Sphere, measure: Measure, radius: float) -> float:
     if len(atoms) == 0:
         return float(balls.max())
     nearest_cosine = np.cos(min(radius + ANGLE_ROUNDING, np.pi))
-    about_atoms = np.where(
-        atoms.points @ atoms.points.T >= nearest_cosine - ANGLE_ROUNDING,
-        atoms.masses,
-        0.0,
-    ).sum(axis=1)
+    is_near = atoms.points @ atoms.points.T >= nearest_cosine - ANGLE_ROUNDING
+    about_atoms = is_near @ atoms.masses
     for index, (point, mass) in enumerate(zip(atoms.points, atoms.masses, strict=True)):
         near = sphere.points @ point >= nearest_cosine
         balls[near] += mass

@@ -24,7 +24,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
-from mfpde.detection.cells import CellFlow
+from mfpde.detection.flow import CellFlow
 
 AT_REST_AROUND = 4
 """A cell is in a stretch at rest if one neighbour of so many rests too: one zero alone is an
@@ -83,7 +83,7 @@ def find_basins(flow: CellFlow, attractors: IntArray | None = None) -> Basins:
     labels = connect(len(cells), np.stack([first, second], axis=1))
     labels[frozen] = -1
     ends = (targets[targets] == numbers) & ~frozen
-    if cells.on_line or not flow.field.equation.has_energy:
+    if cells.on_line or not flow.equation.has_energy:
         labels = _renumber(labels)
         passes = np.full(labels.max(initial=-1) + 2, -np.inf)
         return Basins(labels, ends, is_known, passes)

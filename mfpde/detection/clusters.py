@@ -13,8 +13,8 @@ from scipy.special import gammaln
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.basins import connect
-from mfpde.detection.cells import NARROW_WITHOUT_GRID
 from mfpde.detection.cores import LEAST_SHARE
+from mfpde.detection.flow import NARROW_WITHOUT_GRID
 from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import Atoms
 from mfpde.measures.weighted_points import sum_by_label

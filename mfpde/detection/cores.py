@@ -18,13 +18,13 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
-from mfpde.geometry.arcs import coordinates_about, distances
+from mfpde.geometry.arcs import coordinates_about
 
 NO_MASS = 1e-25
 LEAST_MASS, LEAST_SHARE = 1e-4, 1e-2
 """Least mass of a core that may be an atom, as a share of the whole; least share of its basin,
 or of the whole for what is looked for beside an atom."""
-MOST_SHIFTS, SHIFTED = 30, 1e-12
+MOST_SHIFTS, SHIFTED = 20, 1e-12
 """Mean shift ends after so many steps, or with one below this, in radians."""
 POINT_WIDTH = 1e-12
 """Radians over which a ball ends at an atom."""
@@ -65,10 +65,11 @@ class Cloud:
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return Cloud(*(np.concatenate(pair) for pair in pairs))
 
-    def mass_about(self, centre: FloatArray, radius: float) -> float:
-        """Mass within ``radius`` of a point."""
-        near, covered = self._cover(centre, radius)
-        return float(covered @ self.masses[near])
+    def masses_about(self, centre: FloatArray, radii: FloatArray) -> FloatArray:
+        """Masses (m,) within each of ``radii`` (m,) of a point."""
+        near, away = self._find_near(centre, float(radii.max(initial=0.0)))
+        shares = cover(away, radii[:, np.newaxis], self.widths[near])
+        return np.asarray(shares @ self.masses[near])
 
     def core_about(self, start: FloatArray, radius: float) -> Core:
         """Core by mean shift from ``start`` over balls of ``radius``."""
@@ -103,16 +104,29 @@ class Cloud:
 
     def _cover(self, centre: FloatArray, radius: float) -> tuple[IntArray, FloatArray]:
         """Points that a ball about a point covers, and the share of each."""
+        near, away = self._find_near(centre, radius)
+        return near, cover(away, radius, self.widths[near])
+
+    def _find_near(
+        self, centre: FloatArray, radius: float
+    ) -> tuple[IntArray, FloatArray]:
+        """Points that a ball about a point may cover, and how far away they are."""
         farthest = min(radius + self._widest, np.pi)
         near = np.nonzero(self.points @ centre >= np.cos(farthest))[0]
-        return near, cover(self.points[near], centre, radius, self.widths[near])
+        return near, chord_angles(self.points[near], centre)
+
+
+def chord_angles(points: FloatArray, centre: FloatArray) -> FloatArray:
+    """Angles (n,) between ``points`` (n, d) and a point, from their chords."""
+    away = points - centre
+    chords = np.sqrt(np.einsum("ni,ni->n", away, away))
+    return np.asarray(2 * np.arcsin(np.minimum(chords / 2, 1.0)))
 
 
 def cover(
-    points: FloatArray, centre: FloatArray, radius: float, widths: FloatArray | float
+    away: FloatArray, radius: FloatArray | float, widths: FloatArray | float
 ) -> FloatArray:
-    """Shares (n,) of cells at ``points`` (n, d) that a ball about a point covers."""
-    away = distances(points, centre)
+    """Shares of cells at distances ``away`` that balls of a ``radius`` cover."""
     return np.asarray(np.clip((radius - away) / widths + 0.5, 0.0, 1.0))
 
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.detection.cores import Cloud
+from mfpde.detection.cores import Cloud, chord_angles
 from mfpde.detection.region import NARROW_RING, CurveShape
-from mfpde.geometry.arcs import coordinates_about, distances
+from mfpde.geometry.arcs import coordinates_about
 
 SAMPLES = 48
 SMALL, LARGE = 2.0, 4.0
@@ -54,10 +54,10 @@ def _length_per_mass(start: FloatArray, whole: Cloud, spacing: float) -> float |
     points, masses = whole.points[near], whole.masses[near]
     centre = start
     for _ in range(2):
-        inside = distances(points, centre) <= SMALL * spacing
+        inside = chord_angles(points, centre) <= SMALL * spacing
         total = masses[inside] @ points[inside]
         centre = total / np.linalg.norm(total)
-    away = distances(points, centre) / spacing
+    away = chord_angles(points, centre) / spacing
     large, small = masses[away <= LARGE].sum(), masses[away <= SMALL].sum()
     if small < least:
         return None

@@ -14,7 +14,7 @@ import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.basins import Basins
-from mfpde.detection.cells import CellFlow
+from mfpde.detection.flow import CellFlow
 
 
 class MovedParts(NamedTuple):

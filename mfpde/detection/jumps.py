@@ -16,64 +16,31 @@ since the normal derivative integrates to the step across a jump, however smeare
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
+from scipy.ndimage import map_coordinates
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
-from mfpde.detection.cells import cells_of_sphere, unknown_grid
+from mfpde.detection.graph import graph_of, unknown_grid
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.geometry.arcs import exponential_map, tangent_frames
 from mfpde.geometry.circle import points_at
 from mfpde.measures.measure import Density, Measure
 
-PLATEAU = 0.15
-LEAST_STEP = 0.15
-STEEP = 0.7
-OVERSHOOT = 0.25
+PLATEAU, LEAST_STEP = 0.15, 0.15
+STEEP, OVERSHOOT = 0.7, 0.25
 NEAR = 1.5
-BETWEEN = (0.5, NEAR)
-FAR = (2.5, 3.5, 4.5)
-REACH_OF_JUMPS = int(FAR[-1] + 0.5)
+BETWEEN, FAR = (0.5, NEAR), (2.5, 3.5, 4.5)
+"""Distances in cells at which densities are compared, on the step and on the plateaus."""
+REACH = 5
 """Number of cells that are looked at on either side of a face."""
 EMPTY = 1e-2
 """A step below this share of the mean density is none."""
-_DILATIONS = 2
-_DUST = 1e-6
-
-
-def jump_faces(
-    values: FloatArray,
-    faces: IntArray,
-    *,
-    mean: float,
-    counted: BoolArray | None = None,
-) -> IntArray:
-    """Which of the ``faces`` of a line of cells are at jumps of a density.
-
-    Parameters
-    ----------
-    values
-        Density (n,) in the cells, which follow one another periodically.
-    faces
-        Numbers (m,) of the cells below consecutive faces.
-    mean
-        Mean density, in whose units a step is seen as one.
-    counted
-        Which faces (m,) can be at a jump; by default all.
-    """
-    count = len(values)
-    sampled = {
-        side * cells: values[(faces + _cell_of(side, cells)) % count]
-        for side in (-1, 1)
-        for cells in (*BETWEEN, *FAR)
-    }
-    steps = _steps(sampled, floor=EMPTY * float(mean))
-    if counted is not None:
-        steps = np.where(counted, steps, 0.0)
-    rises = np.abs(sampled[0.5] - sampled[-0.5])
-    return np.asarray(faces[_steepest(steps > 0, rises)])
+DUST = 1e-6
+"""Share of the area: in high dimension cells are tiny but beside the equator."""
 
 
 class Jumps(NamedTuple):
@@ -97,37 +64,55 @@ def _jumps_on(geometry: Geometry, density: Density) -> Jumps:
 
 @_jumps_on.register(Circle)
 def _(circle: Circle, density: Density) -> Jumps:
-    values = density.values
-    found = jump_faces(values, np.arange(len(values)), mean=values.mean())
-    beside = _cells_beside(found, len(values))
-    return Jumps(points_at(circle.face_angles[found]), beside)
+    found = _find_faces(density, np.ones(circle.num_cells, dtype=bool))
+    return Jumps(points_at(circle.face_angles[found]), _mark_beside(found, density))
 
 
 @_jumps_on.register(Zonal)
 def _(zonal: Zonal, density: Density) -> Jumps:
-    faces = np.arange(REACH_OF_JUMPS - 1, zonal.num_cells - REACH_OF_JUMPS)
-    mean = density.total_mass / zonal.areas.sum()
-    counted = holds_area(zonal.area_shares, faces)
-    found = jump_faces(density.values, faces, mean=mean, counted=counted)
-    angles = zonal.face_angles[1:][found]
-    return Jumps(zonal.points_at(angles), _cells_beside(found, zonal.num_cells))
+    cumulated = np.append(0.0, np.cumsum(zonal.area_shares))
+    held = cumulated[REACH:] - cumulated[:-REACH]
+    counted = np.zeros(zonal.num_cells, dtype=bool)
+    counted[REACH - 1 : -REACH] = np.minimum(held[:-REACH], held[REACH:]) > DUST
+    found = _find_faces(density, counted)
+    points = zonal.points_at(zonal.face_angles[1:][found])
+    return Jumps(points, _mark_beside(found, density))
 
 
-def _cells_beside(faces: IntArray, count: int) -> BoolArray:
-    """Which of ``count`` cells lie beside a face, numbered as the cell below it."""
-    beside = np.zeros(count, dtype=bool)
-    beside[np.append(faces, faces + 1) % count] = True
+def _mark_beside(faces: IntArray, density: Density) -> BoolArray:
+    """Which cells lie beside a face, numbered as the cell below it."""
+    beside = np.zeros(len(density.values), dtype=bool)
+    beside[np.append(faces, faces + 1) % len(beside)] = True
     return beside
+
+
+def _find_faces(density: Density, counted: BoolArray) -> IntArray:
+    """Which faces of a line of cells are at jumps, of those that are ``counted`` (n,).
+
+    Of neighbouring ones the steepest.
+    """
+    values, count = density.values, len(density.values)
+    sampled = {
+        side * cells: np.roll(values, -int(side * cells + 0.5))
+        for side in (-1, 1)
+        for cells in (*BETWEEN, *FAR)
+    }
+    floor = EMPTY * density.total_mass / float(density.geometry.areas.sum())
+    places = np.nonzero(counted & (_find_steps(sampled, floor=floor) > 0))[0]
+    if not len(places):
+        return places
+    runs = np.split(places, np.nonzero(np.diff(places) > 2)[0] + 1)
+    if len(runs) > 1 and runs[0][0] + count - runs[-1][-1] <= 2:
+        runs[0] = np.append(runs.pop(), runs[0])
+    rises = np.abs(sampled[0.5] - sampled[-0.5])
+    return np.array([run[np.argmax(rises[run])] for run in runs])
 
 
 @_jumps_on.register(Sphere)
 def _(sphere: Sphere, density: Density) -> Jumps:
-    values = density.values
-    points = sphere.points.reshape(-1, 3)
-    neighbours = cells_of_sphere(sphere).neighbours
-    sample = _Sampler(sphere, values)
-    h = sphere.spacing
-    basis = tangent_frames(points)
+    values, h = density.values.ravel(), sphere.spacing
+    points, neighbours = sphere.points.reshape(-1, 3), graph_of(sphere).neighbours
+    sample, basis = _sampler_of(sphere, density.values), tangent_frames(points)
     slopes = np.stack(
         [
             sample(exponential_map(points, NEAR * h * basis[:, a]))
@@ -137,24 +122,22 @@ def _(sphere: Sphere, density: Density) -> Jumps:
         axis=1,
     )
     floor = EMPTY * density.total_mass / (4 * np.pi)
-    wanted = LEAST_STEP * STEEP * np.maximum(values.ravel(), floor)
-    tried = np.nonzero(np.linalg.norm(slopes, axis=1) > wanted / 2)[0]
+    least = LEAST_STEP * STEEP * np.maximum(values, floor) / 2
+    tried = np.nonzero(np.linalg.norm(slopes, axis=1) > least)[0]
     steps = np.zeros(len(points))
     if len(tried):
         normals = np.einsum("na,nai->ni", slopes[tried], basis[tried])
-        normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+        normals *= h / np.linalg.norm(normals, axis=1, keepdims=True)
         sampled = {
-            side * cells: sample(
-                exponential_map(points[tried], side * cells * h * normals)
-            )
+            side * cells: sample(exponential_map(points[tried], side * cells * normals))
             for side in (-1, 1)
             for cells in (*BETWEEN, *FAR)
         }
-        about = values.ravel()[neighbours[:, tried]]
-        beside = np.stack([about.min(axis=0), about.max(axis=0)])
-        steps[tried] = _steps(sampled, floor=floor, beside=beside)
+        steps[tried] = _find_steps(
+            sampled, floor=floor, beside=values[neighbours[:, tried]]
+        )
     around = steps
-    for _ in range(_DILATIONS):
+    for _ in range(2):
         around = np.maximum(around, around[neighbours].max(axis=0))
     inside = np.nonzero(around)[0]
     steepness = np.linalg.norm(slopes[inside], axis=1) / (2 * NEAR * h)
@@ -163,12 +146,27 @@ def _(sphere: Sphere, density: Density) -> Jumps:
     return Jumps(points[at_jump], at_jump, float(length))
 
 
-def _cell_of(side: int, cells: float) -> int:
-    """Offset from face i (above cell i) to the cell whose centre is so far away."""
-    return int(cells + 0.5) if side > 0 else int(0.5 - cells)
+def _sampler_of(
+    sphere: Sphere, values: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Return the density at points (n, 3), linear between the centres, over the poles too."""
+    half, first = sphere.nlon // 2, sphere.colatitudes[0]
+    rows = [np.roll(values[:1], half, 1), values, np.roll(values[-1:], half, 1)]
+    padded = np.concatenate(rows)
+    colatitudes = np.concatenate([[-first], sphere.colatitudes, [np.pi + first]])
+
+    def sample(points: FloatArray) -> FloatArray:
+        x, y, z = points.T
+        polar = np.arctan2(np.hypot(x, y), z)
+        row = np.interp(polar, colatitudes, np.arange(len(colatitudes)))
+        column = np.arctan2(y, x) / sphere.longitude_step
+        places = [row, column]
+        return np.asarray(map_coordinates(padded, places, order=1, mode="grid-wrap"))
+
+    return sample
 
 
-def _steps(
+def _find_steps(
     sampled: dict[float, FloatArray], *, floor: float, beside: FloatArray | None = None
 ) -> FloatArray:
     """Step at each place, 0 where there is no jump.
@@ -197,56 +195,3 @@ def _steps(
         & (within >= STEEP * step)
     )
     return np.where(is_jump, step, 0.0)
-
-
-def holds_area(shares: FloatArray, faces: IntArray) -> BoolArray:
-    """Whether cells with these ``shares`` of the area are more than dust on both sides of a face.
-
-    In high dimension they are tiny but beside the equator.
-    """
-    cumulated = np.concatenate([[0.0], np.cumsum(shares)])
-    above = cumulated[faces + 1 + REACH_OF_JUMPS] - cumulated[faces + 1]
-    below = cumulated[faces + 1] - cumulated[faces + 1 - REACH_OF_JUMPS]
-    return np.asarray(np.minimum(above, below) > _DUST)
-
-
-def _steepest(found: BoolArray, rises: FloatArray) -> IntArray:
-    """Of each run of neighbouring places that are found, the steepest one."""
-    places = np.nonzero(found)[0]
-    if len(places) == 0:
-        return places
-    runs = np.split(places, np.nonzero(np.diff(places) > 2)[0] + 1)
-    if len(runs) > 1 and runs[0][0] + len(found) - runs[-1][-1] <= 2:
-        runs[0] = np.concatenate([runs.pop(), runs[0]])
-    return np.array([run[np.argmax(rises[run])] for run in runs])
-
-
-class _Sampler:
-    """Density at any points (n, 3), linear between the cell centres, over the poles too."""
-
-    def __init__(self, sphere: Sphere, values: FloatArray) -> None:
-        half = sphere.nlon // 2
-        self.values = np.concatenate(
-            [np.roll(values[:1], half, 1), values, np.roll(values[-1:], half, 1)]
-        )
-        middle = sphere.colatitudes
-        self.colatitudes = np.concatenate([[-middle[0]], middle, [np.pi + middle[0]]])
-        self.sphere = sphere
-
-    def __call__(self, points: FloatArray) -> FloatArray:
-        across = np.hypot(points[:, 0], points[:, 1])
-        colatitudes = np.arctan2(across, points[:, 2])
-        turns = np.arctan2(points[:, 1], points[:, 0]) / (2 * np.pi) % 1.0
-        row = np.searchsorted(self.colatitudes, colatitudes, side="right") - 1
-        row = np.clip(row, 0, len(self.colatitudes) - 2)
-        low, high = self.colatitudes[row], self.colatitudes[row + 1]
-        down = (colatitudes - low) / (high - low)
-        columns = turns * self.sphere.nlon
-        column = np.floor(columns).astype(np.int64)
-        right = columns - column
-        first, second = column % self.sphere.nlon, (column + 1) % self.sphere.nlon
-        top = (1 - right) * self.values[row, first] + right * self.values[row, second]
-        below = (1 - right) * self.values[row + 1, first] + right * self.values[
-            row + 1, second
-        ]
-        return np.asarray((1 - down) * top + down * below)

@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.basins import Basins
 from mfpde.detection.cores import Cloud
-from mfpde.detection.field import ROUNDING
+from mfpde.detection.flow import ROUNDING
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,17 @@ import numpy as np
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.balls import core_radius, profile_radii
 from mfpde.detection.basins import Basins
-from mfpde.detection.cells import CellFlow
-from mfpde.detection.cores import LEAST_MASS, LEAST_SHARE, Cloud, Core, cover
+from mfpde.detection.cores import (
+    LEAST_MASS,
+    LEAST_SHARE,
+    Cloud,
+    Core,
+    chord_angles,
+    cover,
+)
 from mfpde.detection.curves import find_curve
 from mfpde.detection.edges import Edges
-from mfpde.detection.field import ROUNDING
+from mfpde.detection.flow import ROUNDING, CellFlow
 from mfpde.detection.parts import Part
 from mfpde.detection.region import (
     LEAST_EXCESS,
@@ -63,14 +69,14 @@ class RegionSearch:
     @property
     def total(self) -> float:
         """Mass of the measure, of which the masses of clouds and cores are shares."""
-        return self.flow.field.measure.total_mass
+        return self.flow.measure.total_mass
 
     @cached_property
     def core_radius(self) -> float:
         """Radius of a core, in radians."""
         is_zonal = self.flow.place == "zonal"
         spacing = np.nan if is_zonal else self.flow.spacing
-        return core_radius(self.flow.field.equation, spacing)
+        return core_radius(self.flow.equation, spacing)
 
     @property
     def window(self) -> float:
@@ -89,7 +95,7 @@ class RegionSearch:
         core, place = self._find_core(part)
         slopes, eigenvalues = self._find_eigenvalues(core.centre)
         radii = profile_radii(flow.spacing)
-        balls = np.array([self.whole.mass_about(core.centre, r) for r in radii])
+        balls = self.whole.masses_about(core.centre, radii)
         narrow = self._find_narrow(part, core)
         # Two directions as on S^2: in high dimension a narrow atom is many times its
         # principal radius away from the pole.
@@ -174,16 +180,14 @@ class RegionSearch:
     def _area(self, part: Part, centre: FloatArray, radius: float) -> float:
         """Area of the cells of a basin, as far as a ball covers them."""
         cells = self.flow.cells
-        shares = cover(cells.points[part.cells], centre, radius, cells.width)
-        return float(shares @ cells.areas[part.cells])
+        away = chord_angles(cells.points[part.cells], centre)
+        return float(cover(away, radius, cells.width) @ cells.areas[part.cells])
 
     def _find_narrow(self, part: Part, core: Core) -> Core:
         """The core as the grid sees it, without its tails."""
         if self.flow.place == "zonal" and not self.flow.is_ring(core.centre):
             return part.cloud.core_at(core.centre, self.window)
-        starts = [core.centre, *self._starts(part)]
-        cores = [part.cloud.core_about(start, self.window) for start in starts]
-        return max(cores, key=lambda one: one.mass)
+        return part.cloud.core_about(core.centre, self.window)
 
     def _find_rival(self, part: Part, narrow: Core) -> Core:
         """The second densest window of a part, apart from its core; massless if there is none."""
@@ -250,14 +254,18 @@ class RegionSearch:
             return None
         angle = float(flow.angles_of(centre))
         if part.atom is None:
-            sides = angle + self.core_radius * np.array([-1.0, 1.0])
-            points = flow.points_at(np.clip(sides, 0.0, np.pi))
-            inwards = ((centre - points) * flow.at(points)).sum(axis=1)
-            is_one = width <= NARROW_RING or (inwards > 0).all()
+            is_one = width <= NARROW_RING or self._flows_inwards(centre, angle)
             if not (excess > LEAST_EXCESS and is_one):
                 return None
         length = 2 * np.pi * np.sin(angle) if zonal.dimension == 3 else np.nan
         return CurveShape(float(length), zonal.axis, angle)
+
+    def _flows_inwards(self, centre: FloatArray, angle: float) -> bool:
+        """Whether both sides of a ring flow to it."""
+        sides = np.clip(angle + self.core_radius * np.array([-1.0, 1.0]), 0.0, np.pi)
+        points = self.flow.points_at(sides)
+        inwards = ((centre - points) * self.flow.at(points)).sum(axis=1)
+        return bool((inwards > 0).all())
 
     def _find_eigenvalues(self, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Eigenvalues of the velocity's gradient where mass moves, and all (d - 1,).
@@ -266,32 +274,30 @@ class RegionSearch:
         and cot(t) v along it, where mass does not move.
         """
         flow, points = self.flow, centre[np.newaxis]
-        _, gradient = velocity_gradients(
-            flow.at,
-            points,
-            frames=tangent_frames(points),
-            step=flow.differenced(centre),
+        frames = tangent_frames(points)
+        velocity, gradient = velocity_gradients(
+            flow.at, points, frames=frames, step=flow.differenced(centre)
         )
-        if flow.field.equation.has_energy:
+        if flow.equation.has_energy:
             slopes = np.linalg.eigvalsh((gradient[0] + gradient[0].T) / 2)
         else:
             slopes = np.sort(np.linalg.eigvals(gradient[0]).real)
         if not flow.is_ring(centre):
             return slopes, self._repeat(centre, slopes, 0.0)
         # v_t cot t, with the velocity v_t (cos t, -sin t) at (sin t, cos t).
-        along = flow.at(points)[0, 0] / centre[0]
+        along = float(velocity[0] @ frames[0, :, 0] / centre[0])
         return slopes, self._repeat(centre, slopes, along)
 
     def _spread(self, centre: FloatArray) -> int:
         """In how many directions mass about a place spreads: in one across a ring."""
         is_ring = self.flow.is_ring(centre)
-        return 1 if is_ring else self.flow.field.measure.dimension - 1
+        return 1 if is_ring else self.flow.measure.dimension - 1
 
     def _repeat(
         self, centre: FloatArray, values: FloatArray, along: float
     ) -> FloatArray:
         """Values (d - 1,) of all directions at a place: about a pole alike, ``along`` a ring."""
-        size, spread = self.flow.field.measure.dimension - 1, self._spread(centre)
+        size, spread = self.flow.measure.dimension - 1, self._spread(centre)
         if len(values) == size:
             return values
         return np.append(np.repeat(values, spread), np.full(size - spread, along))

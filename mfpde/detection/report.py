@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mfpde.arrays import FloatArray
-from mfpde.detection.cells import Place
+from mfpde.detection.graph import Place
 from mfpde.detection.region import ConcentratedRegion, Kind, local_exponents
 from mfpde.measures.measure import AnyMeasure
 from mfpde.notebook import Printed

@@ -18,12 +18,13 @@ import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.basins import Basins
-from mfpde.detection.cells import CellFlow
 from mfpde.detection.cores import LEAST_SHARE, Cloud, Core
-from mfpde.detection.field import VelocityField
+from mfpde.detection.flow import CellFlow
 from mfpde.detection.paths import Paths
 from mfpde.detection.region import ATOM_EXPONENT, NARROW
+from mfpde.field import GridField
 from mfpde.measures.measure import Atoms, Density, Measure, as_measure
+from mfpde.terms import PointMasses
 
 WINDOW = 4.0
 """Radius of the ball that a cluster is looked for in, in cells."""
@@ -70,7 +71,7 @@ def _find_narrow_peaks(cloud: Cloud, spacing: float) -> list[Core]:
         core = near.core_about(start, window)
         for place in (start, core.centre):
             is_open &= cloud.points @ place < np.cos(window)
-        inner = near.mass_about(core.centre, SMALL * spacing)
+        inner = near.masses_about(core.centre, np.array([SMALL * spacing]))[0]
         is_point = core.mass < inner * (WINDOW / SMALL) ** ATOM_EXPONENT
         is_narrow = core.principal_radii[0] <= NARROW * spacing
         if core.mass >= LEAST_SHARE and is_point and is_narrow:
@@ -81,7 +82,7 @@ def _find_narrow_peaks(cloud: Cloud, spacing: float) -> list[Core]:
 def _find_rest(flow: CellFlow, peak: Core) -> FloatArray | None:
     """Place (3,) at which a cluster comes to rest near its centre; None if it leaves."""
     spacing, start = flow.spacing, peak.centre[np.newaxis]
-    whole = as_measure(flow.field.measure)
+    whole = as_measure(flow.measure)
     density, atoms = whole.density, whole.atoms
     farthest = np.cos(WINDOW * spacing)
     away = density.geometry.points @ peak.centre < farthest
@@ -91,19 +92,40 @@ def _find_rest(flow: CellFlow, peak: Core) -> FloatArray | None:
         Density(density.geometry, np.where(away, density.values, 0.0)),
         Atoms(atoms.points[kept], atoms.masses[kept], covariances),
     )
-    others = VelocityField(flow.field.equation, left)
-    mass = whole.total_mass - left.total_mass
+    others = GridField(flow.equation.on(density.geometry), left)
+    mass = np.array([whole.total_mass - left.total_mass])
 
     def velocity_at(points: FloatArray) -> FloatArray:
-        return others.of_atom(points, mass)
+        return np.concatenate([_move_atom(others, one, mass) for one in points])
 
     def has_left(points: FloatArray) -> BoolArray:
         moved = np.linalg.norm(points - start, axis=1)
         return np.asarray(moved > MEETING * spacing)
 
     def is_slow(points: FloatArray) -> BoolArray:
-        return np.asarray(np.linalg.norm(velocity_at(points), axis=1) < SLOW * spacing)
+        speeds = np.linalg.norm(velocity_at(points), axis=1)
+        return np.asarray(speeds < SLOW * spacing)
 
     paths = Paths(velocity_at, spacing / STEPS_PER_CELL, FARTHEST * spacing)
     ends, _ = paths.ends(start, lambda points: has_left(points) | is_slow(points))
     return None if has_left(ends)[0] else np.asarray(ends[0])
+
+
+def _move_atom(others: GridField, point: FloatArray, mass: FloatArray) -> FloatArray:
+    """Velocity (1, 3) of one more atom of a mass (1,) at a point (3,).
+
+    The atom's own field has no gradient at its place; under softmax its mass counts in the
+    normalisation.
+    """
+    grid, moments, place = others.grid, others.moments, point[np.newaxis]
+    if grid.pulls_on_itself:
+        own = grid.geometry.atom_moments(place, mass, grid.degree)
+        acting = PointMasses(
+            np.concatenate([others.acting.points, place]),
+            np.concatenate([others.acting.masses, mass]),
+        )
+        cells = others.measure.density.masses
+        moments = grid.with_masses(
+            np.asarray(moments) + own, cells, acting, everywhere=True
+        )
+    return np.asarray(grid.velocity_at(moments, place))

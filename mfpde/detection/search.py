@@ -9,10 +9,10 @@ import numpy as np
 from mfpde.detection.arrivals import find_owners, move_edges
 from mfpde.detection.balls import largest_ball_mass, profile_radii
 from mfpde.detection.basins import Basins, find_basins
-from mfpde.detection.cells import CellFlow, flow_of
 from mfpde.detection.clusters import particle_clusters
 from mfpde.detection.cores import NO_MASS, POINT_WIDTH, Cloud
 from mfpde.detection.edges import Edges, MovedParts, find_edges
+from mfpde.detection.flow import CellFlow, flow_of
 from mfpde.detection.jumps import Jumps, find_jumps
 from mfpde.detection.parts import split_basins
 from mfpde.detection.region import FROZEN_SPEED, ConcentratedRegion
@@ -67,7 +67,7 @@ def search_measure(
 
 def _gather_mass(flow: CellFlow) -> Cloud:
     """All mass as points: the cells of a grid, in order, and then the atoms."""
-    measure, cells = flow.field.measure, flow.cells
+    measure, cells = flow.measure, flow.cells
     atoms, masses = measure, np.empty(0)
     if isinstance(measure, Measure):
         atoms, masses = measure.atoms, measure.density.masses.ravel()

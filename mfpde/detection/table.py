@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.detection.cells import Place
-from mfpde.detection.field import ROUNDING
+from mfpde.detection.flow import ROUNDING
+from mfpde.detection.graph import Place
 from mfpde.detection.region import KINDS, ConcentratedRegion, angle_of
 from mfpde.detection.report import ALL_FROZEN, LIGHT, ConcentrationReport
 
