@@ -39,50 +39,44 @@ def move_edges(flow: CellFlow, basins: Basins, masses: FloatArray) -> Basins:
     is_open = ~certain & (basins.labels >= 0) & (masses > NEGLIGIBLE)
     if not is_open.any():
         return basins
-    neighbours, paths, labels = flow.cells.neighbours, _paths_in(flow), basins.labels
+    neighbours, labels = flow.cells.neighbours, basins.labels
+    follow = _follower_of(flow, certain)
     while True:
         parts = (labels[neighbours] != labels) & (labels[neighbours] >= 0)
         edge = np.nonzero(parts.any(axis=0) & is_open)[0]
         if not len(edge):
             return replace(basins, labels=labels)
         points, labels = flow.cells.points[edge], labels.copy()
-        labels[edge] = _follow(flow, labels, points, certain, paths)
+        labels[edge] = follow(points, labels)
         is_open[edge] = False
 
 
 def find_owners(flow: CellFlow, basins: Basins, points: FloatArray) -> IntArray:
     """Basins (m,) that ``points`` (m, 3) flow to; -1 of those at rest."""
     owners = basins.labels[flow.cells.cells_of(points)]
-    moving = owners >= 0
-    certain = _find_certain(flow, basins)
-    owners[moving] = _follow(
-        flow, basins.labels, points[moving], certain, _paths_in(flow)
-    )
+    moving, follow = owners >= 0, _follower_of(flow, _find_certain(flow, basins))
+    owners[moving] = follow(points[moving], basins.labels)
     return owners
 
 
-def _paths_in(flow: CellFlow) -> Paths:
-    sharpness = flow.equation.sharpness
-    reach = STEP / np.sqrt(max(WIDEST**-2, sharpness))
-    return Paths(interpolate_velocity(flow), float(reach))
+def _follower_of(
+    flow: CellFlow, certain: BoolArray
+) -> Callable[[FloatArray, IntArray], IntArray]:
+    """Return what follows points (m, 3) to cells that are ``certain``, whose labels they get.
 
-
-def _follow(
-    flow: CellFlow,
-    labels: IntArray,
-    points: FloatArray,
-    certain: BoolArray,
-    paths: Paths,
-) -> IntArray:
-    """Basins (m,) that ``points`` flow to.
-
-    A point whose path ends in no basin gets the basin of the cell that holds it.
+    A point whose path ends in no basin gets the label of the cell that holds it.
     """
     cells_of = flow.cells.cells_of
-    ends, on_their_way = paths.ends(points, lambda reached: certain[cells_of(reached)])
-    found = labels[cells_of(ends)]
-    found[on_their_way] = -1
-    return np.where(found >= 0, found, labels[cells_of(points)])
+    reach = STEP / np.sqrt(max(WIDEST**-2, flow.equation.sharpness))
+    paths = Paths(interpolate_velocity(flow), float(reach))
+
+    def follow(points: FloatArray, labels: IntArray) -> IntArray:
+        ends, on_their_way = paths.ends(points, lambda at: certain[cells_of(at)])
+        found = labels[cells_of(ends)]
+        found[on_their_way] = -1
+        return np.where(found >= 0, found, labels[cells_of(points)])
+
+    return follow
 
 
 def _find_certain(flow: CellFlow, basins: Basins) -> BoolArray:

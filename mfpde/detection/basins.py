@@ -52,11 +52,6 @@ class Basins:
     known: BoolArray
     passes: FloatArray
 
-    @property
-    def frozen(self) -> BoolArray:
-        """Which cells (n,) lie in stretches at rest into which nothing flows."""
-        return self.labels < 0
-
 
 def find_basins(flow: CellFlow, attractors: IntArray | None = None) -> Basins:
     """Return the basins of a flow.
@@ -83,15 +78,16 @@ def find_basins(flow: CellFlow, attractors: IntArray | None = None) -> Basins:
     labels = connect(len(cells), np.stack([first, second], axis=1))
     labels[frozen] = -1
     ends = (targets[targets] == numbers) & ~frozen
-    if cells.on_line or not flow.equation.has_energy:
-        labels = _renumber(labels)
-        passes = np.full(labels.max(initial=-1) + 2, -np.inf)
-        return Basins(labels, ends, is_known, passes)
-    apart = np.unique(labels[attractors[is_known]])
-    labels = _renumber(_join_over_passes(flow, labels, apart))
+    has_peaks = flow.place == "sphere" and flow.equation.has_energy
+    if has_peaks:
+        apart = np.unique(labels[attractors[is_known]])
+        labels = _join_over_passes(flow, labels, apart)
+    # From 0 without gaps; stretches at rest, which sort first, stay -1.
+    labels = np.unique(np.append(labels, -1), return_inverse=True)[1].ravel()[:-1] - 1
     passes = np.full(labels.max(initial=-1) + 2, -np.inf)
-    pairs, levels = _find_passes(flow, labels)
-    np.maximum.at(passes, pairs.ravel(), np.repeat(levels, 2))
+    if has_peaks:
+        pairs, levels = _find_passes(flow, labels)
+        np.maximum.at(passes, pairs.ravel(), np.repeat(levels, 2))
     return Basins(labels, ends, is_known, passes)
 
 
@@ -100,12 +96,6 @@ def connect(count: int, pairs: IntArray) -> IntArray:
     links = np.ones(len(pairs)), tuple(pairs.T)
     graph = coo_array(links, shape=(count, count))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
-
-
-def _renumber(labels: IntArray) -> IntArray:
-    """Labels from 0 without gaps; those below 0 are -1."""
-    numbers = np.unique(labels, return_inverse=True)[1].ravel()
-    return np.where(labels < 0, -1, numbers - bool((labels < 0).any()))
 
 
 def _find_targets(flow: CellFlow, still: BoolArray) -> IntArray:
@@ -158,8 +148,7 @@ def _join_over_passes(flow: CellFlow, labels: IntArray, apart: IntArray) -> IntA
             continue
         if heights[peak[first]] < heights[peak[second]]:
             first, second = second, first
-        top = peak[second]
-        if heights[top] - levels[number] <= heights[top] - lowest[top]:
+        if levels[number] >= lowest[peak[second]]:
             is_apart[first] |= is_apart[second]
             parent[parent == second] = first
     return np.where(labels >= 0, parent[labels], -1)

@@ -7,23 +7,14 @@ Between two cells that flow apart, v_i < 0 < v_(i+1), the face is moved from the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.basins import Basins
+from mfpde.detection.cores import POINT_WIDTH, Cloud
 from mfpde.detection.flow import CellFlow
-
-
-class MovedParts(NamedTuple):
-    """Parts of ``cells`` (k,) beyond an edge: their lengths, middle angles and basins (k,)."""
-
-    cells: IntArray
-    lengths: FloatArray
-    angles: FloatArray
-    owners: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,38 +44,40 @@ class Edges:
         found = np.searchsorted(self.ends, angles, side="left")
         return np.minimum(found, len(self.ends) - 1)
 
-    def moved_parts(self, basins: Basins) -> MovedParts:
-        """The parts of cells that lie beyond a moved end, in the basin next to their own."""
+    def split_cells(self, flow: CellFlow, labels: IntArray, cloud: Cloud) -> Cloud:
+        """The mass, with each part of a cell beyond its moved end as a point of its own.
+
+        The part is in the basin next to that of the cell.
+        """
         before = np.arange(len(self.ends))
-        after = np.roll(before, -1)
-        beyond = self.middles - self.ends
-        cells = np.where(beyond > 0, before, after)
-        owners = basins.labels[np.where(beyond > 0, after, before)]
-        moved = self.parts & (beyond != 0) & (owners != basins.labels[cells])
-        middles = (self.middles + self.ends) / 2
-        return MovedParts(
-            cells[moved], np.abs(beyond)[moved], middles[moved], owners[moved]
+        after, beyond = np.roll(before, -1), self.middles - self.ends
+        own = np.where(beyond > 0, before, after)
+        owners = labels[np.where(beyond > 0, after, before)]
+        moved = self.parts & (beyond != 0) & (owners != labels[own])
+        cells, lengths = own[moved], np.abs(beyond)[moved]
+        whole, masses = cloud.take(cells), cloud.masses.copy()
+        held = whole.masses * lengths / flow.cells.width
+        masses[cells] -= held
+        part = replace(
+            whole,
+            points=flow.points_at((self.middles + self.ends)[moved] / 2),
+            masses=held,
+            widths=np.maximum(lengths, POINT_WIDTH),
+            owners=owners[moved],
         )
+        return replace(cloud, masses=masses).joined(part)
 
     def around(self, angle: float, dividers: FloatArray) -> tuple[float, float]:
         """Angles of the edges on both sides of an angle; ``dividers`` (k,) are edges too."""
-        cuts = np.concatenate([self.ends[self.parts], dividers])
+        cuts = np.append(self.ends[self.parts], dividers)
         if not self.is_closed:
-            cuts = np.concatenate([[0.0], cuts, [np.pi]])
-            low = cuts[cuts <= angle].max(initial=0.0)
-            return float(low), float(cuts[cuts > low].min(initial=np.pi))
-        if not len(cuts):
-            return angle - np.pi, angle + np.pi
-        low = angle - np.mod(angle - cuts, 2 * np.pi).min()
-        turned = np.mod(cuts - low, 2 * np.pi)
-        # The edge itself, up to rounding, is a turn away.
-        turned[np.minimum(turned, 2 * np.pi - turned) < ROUNDED] = 2 * np.pi
-        low = np.mod(low, 2 * np.pi)
-        return float(low), float(low + turned.min())
-
-
-ROUNDED = 1e-9
-"""Radians within which two edges are the same."""
+            cuts = np.sort(np.append(cuts, [0.0, np.pi]))
+            place = np.clip(np.searchsorted(cuts, angle, "right"), 1, len(cuts) - 1)
+            return float(cuts[place - 1]), float(cuts[place])
+        ahead = np.mod(cuts - angle, 2 * np.pi) if len(cuts) else np.array([np.pi])
+        low = float(angle + ahead.max() - 2 * np.pi)
+        turn = -2 * np.pi * np.floor(low / (2 * np.pi))
+        return float(low + turn), float(angle + ahead.min() + turn)
 
 
 def find_edges(flow: CellFlow, basins: Basins) -> Edges:

@@ -10,7 +10,6 @@ import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.balls import core_radius, profile_radii
-from mfpde.detection.basins import Basins
 from mfpde.detection.cores import (
     LEAST_MASS,
     LEAST_SHARE,
@@ -36,6 +35,8 @@ from mfpde.measures.measure import Atoms
 
 WINDOW = 6.0
 """Radius in cells of the window in which a core's width on the grid is measured."""
+PROBED = 256
+"""At least so many particles are tried, of twice as many and more."""
 ONE_CELL = 0.3
 """Rms radius, in cells, of what is nearly all in one cell: a uniform cell has 1/sqrt(12)."""
 
@@ -46,8 +47,8 @@ class RegionSearch:
 
     Attributes
     ----------
-    flow, basins, edges
-        The velocity on the cells, its basins, and the edges of these on a line.
+    flow, edges
+        The velocity on the cells, and the edges of its basins on a line.
     whole
         All mass as weighted points, cells first.
     parts
@@ -59,7 +60,6 @@ class RegionSearch:
     """
 
     flow: CellFlow
-    basins: Basins
     edges: Edges | None
     whole: Cloud
     parts: tuple[Part, ...]
@@ -81,7 +81,8 @@ class RegionSearch:
     @property
     def window(self) -> float:
         """Radius in radians of the window in which a core's width is measured."""
-        return min(WINDOW * self.flow.spacing, self.core_radius)
+        limit = WINDOW * self.flow.spacing if self.flow.has_grid else np.inf
+        return min(limit, self.core_radius)
 
     def regions(self) -> tuple[ConcentratedRegion, ...]:
         """All regions: by angle on lines, heaviest first on the sphere."""
@@ -147,23 +148,23 @@ class RegionSearch:
             contracts = self._find_eigenvalues(part.centre)[0][-1] < 0
             is_led = is_in and whole.mass / 2 < mass and contracts
             return own, whole.centre if is_led else part.centre
-        cores = [cloud.core_about(start, radius) for start in self._starts(part)]
-        core = max(cores, key=lambda one: one.mass)
+        core = cloud.core_about(self._find_start(part), radius)
         if self.flow.place == "zonal":
             core = self._take_pole(part, core)
         return core, core.centre
 
-    def _starts(self, part: Part) -> list[FloatArray]:
-        """Where mean shift starts: the densest cell, without a grid also the attractors."""
+    def _find_start(self, part: Part) -> FloatArray:
+        """Where mean shift starts: the densest cell, or the particle with most mass about it."""
         if part.centre is not None:
-            return [part.centre]
-        cells, cloud, points = self.flow.cells, part.cloud, self.flow.cells.points
+            return part.centre
+        cells, cloud = self.flow.cells, part.cloud
+        if not self.flow.has_grid:
+            points = cloud.points[:: max(len(cloud.points) // PROBED, 1)]
+            is_near = points @ cloud.points.T >= np.cos(self.core_radius)
+            return np.asarray(points[np.argmax(is_near @ cloud.masses)])
         held = np.bincount(cloud.cells, weights=cloud.masses, minlength=len(cells))
         densities = held if cells.on_line else held / cells.areas
-        starts = [points[np.argmax(densities)]]
-        if not self.flow.has_grid:
-            starts += list(points[part.cells[self.basins.attractors[part.cells]]])
-        return starts
+        return np.asarray(cells.points[np.argmax(densities)])
 
     def _take_pole(self, part: Part, band: Core) -> Core:
         """The core of the nearest pole, if mass gathers there rather than on the ring."""

@@ -11,7 +11,7 @@ from mfpde.detection.balls import largest_ball_mass, profile_radii
 from mfpde.detection.basins import Basins, find_basins
 from mfpde.detection.clusters import particle_clusters
 from mfpde.detection.cores import NO_MASS, POINT_WIDTH, Cloud
-from mfpde.detection.edges import Edges, MovedParts, find_edges
+from mfpde.detection.edges import Edges, find_edges
 from mfpde.detection.flow import CellFlow, flow_of
 from mfpde.detection.jumps import Jumps, find_jumps
 from mfpde.detection.parts import split_basins
@@ -47,7 +47,7 @@ def search_measure(
         exact, balls = Atoms.none(measure.dimension), []
         clusters = particle_clusters(Atoms(moving.points, moving.masses))
     parts = split_basins(basins, moving, flow.places_of(exact.points), clusters)
-    search = RegionSearch(flow, basins, edges, whole, tuple(parts), exact, jumps.cells)
+    search = RegionSearch(flow, edges, whole, tuple(parts), exact, jumps.cells)
     regions = search.regions()
     resting = max(1 - float(moving.masses.sum()), 0.0) * measure.total_mass
     return ConcentrationReport(
@@ -100,7 +100,7 @@ def _take_moving(
         cells[count:] = edges.cells_of(flow.angles_of(whole.points[count:]))
         moving = replace(whole, cells=cells, owners=labels[cells])
         if count:
-            moving = _move_parts(flow, moving, edges.moved_parts(basins))
+            moving = edges.split_cells(flow, labels, moving)
     elif flow.has_grid:
         moving = replace(whole, owners=labels[cells])
     else:
@@ -109,23 +109,6 @@ def _take_moving(
     alone = (moving.owners < 0) & (moving.numbers >= 0)
     moving.owners[alone] = labels.max(initial=-1) + 1 + moving.cells[alone]
     return moving.take((moving.owners >= 0) & (moving.masses > NO_MASS))
-
-
-def _move_parts(flow: CellFlow, cloud: Cloud, parts: MovedParts) -> Cloud:
-    """The mass with each part of a cell beyond the edge of its basin as a point of its own."""
-    cells, width = parts.cells, flow.cells.width
-    shares = parts.lengths / width
-    moved = cloud.take(cells)
-    masses = cloud.masses.copy()
-    masses[cells] -= shares * moved.masses
-    own = replace(
-        moved,
-        points=flow.points_at(parts.angles),
-        masses=shares * moved.masses,
-        widths=np.maximum(parts.lengths, POINT_WIDTH),
-        owners=parts.owners,
-    )
-    return replace(cloud, masses=masses).joined(own)
 
 
 def _frozen_mass(
