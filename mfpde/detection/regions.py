@@ -98,16 +98,15 @@ class RegionSearch:
         radii = profile_radii(flow.spacing)
         balls = self.whole.masses_about(core.centre, radii)
         narrow = self._find_narrow(part, core)
-        # Two directions as on S^2: in high dimension a narrow atom is many times its
-        # principal radius away from the pole.
-        widths = narrow.principal_radii / np.sqrt(min(self._spread(core.centre), 2))
-        if not flow.cells.on_line:
-            widths = narrow.principal_radii
-        widths = widths / flow.cell
+        # About a pole a radius is that of all directions together; of a width two count, as on
+        # S^2: in high dimension a narrow atom is many principal radii away from the pole.
+        alike = self._spread(core.centre) if flow.cells.on_line else 1
+        widths = narrow.principal_radii / np.sqrt(min(alike, 2)) / flow.cell
         rival = self._find_rival(part, narrow)
         is_peak = rival.principal_radii[0] <= NARROW * flow.cell
         excess = self._find_excess(part, core)
-        principal = self._repeat(core.centre, core.principal_radii, 0.0)
+        own = core.principal_radii / np.sqrt(alike)
+        principal = self._repeat(core.centre, own, 0.0)
         is_point = part.atom is not None and not flow.is_ring(core.centre)
         if part.atom is not None:
             principal = self._radii_of_exact(part.atom)
