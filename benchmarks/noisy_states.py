@@ -22,7 +22,6 @@ from results_table import in_turns
 
 import mfpde
 from mfpde.stationary.gibbs import GibbsProblem, GibbsState, needed_degree
-from mfpde.stationary.symmetry import invariant_rotations
 
 SPHERE = mfpde.Sphere(128)
 BETAS = (4.0, 8.0, 16.0)
@@ -49,8 +48,7 @@ def equation(
 def by_matrices(wanted: mfpde.MeanFieldEquation, start: mfpde.Density) -> Found:
     """Newton's method with matrices from a start."""
     degree = needed_degree([wanted], start)
-    rotations = invariant_rotations(wanted, 3)
-    problem = GibbsProblem(wanted, start.geometry, start.total_mass, degree, rotations)
+    problem = GibbsProblem(wanted, start.geometry, start.total_mass, degree)
     state = problem.state(problem.coefficients(start))
     for _ in range(MOST_ITERATIONS):
         lower = _lower(problem, state)

@@ -25,7 +25,6 @@ from mfpde.stationary.gibbs import (
 from mfpde.stationary.gibbs.descent import minimum_near
 from mfpde.stationary.gibbs.harmonics import LARGEST_TABLE
 from mfpde.stationary.gibbs.stability import leading_eigenpairs
-from mfpde.stationary.symmetry import invariant_rotations
 from mfpde.theory import eigenvalues
 
 PAPER = mfpde.Perceptron.random(3, 3, seed=111)
@@ -45,7 +44,6 @@ def problem_of(equation, density):
         geometry=density.geometry,
         mass=density.total_mass,
         degree=needed_degree([equation], density),
-        rotations=invariant_rotations(equation, density.dimension),
     )
 
 

@@ -44,7 +44,6 @@ from mfpde.stationary.gibbs import (
     mean_length,
     polished_density,
 )
-from mfpde.stationary.symmetry import invariant_rotations
 from mfpde.terms.kernels import COSINES
 
 LONGEST_STEP = 0.2
@@ -72,19 +71,6 @@ class SmoothProblem(Problem):
     def weights(self) -> FloatArray:
         """Weights (k,) of the lengths, all 1."""
         return np.ones(len(harmonics_on(self.geometry, self.degree).degrees))
-
-    def rotations(self, value: float) -> FloatArray:
-        """Return generators of the equation's rotations: more only at weight scale 0."""
-        if self.geometry.axis is not None:
-            # Zonal densities keep their axis.
-            return np.empty((0, self.geometry.dimension, self.geometry.dimension))
-        if self.parameter == "weight_scale" and value == 0:
-            return invariant_rotations(self.at(0.0), self.geometry.dimension)
-        return self._rotations
-
-    @cached_property
-    def _rotations(self) -> FloatArray:
-        return invariant_rotations(self.equation, self.geometry.dimension)
 
     def gibbs(self, value: float) -> GibbsProblem:
         """Return the problem at a value of the parameter."""
@@ -233,7 +219,6 @@ def _gibbs(problem: SmoothProblem, value: float) -> GibbsProblem:
         geometry=problem.geometry,
         mass=problem.mass,
         degree=problem.degree,
-        rotations=problem.rotations(value),
     )
 
 

@@ -41,6 +41,7 @@ the frames f_i of the atoms,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -104,7 +105,9 @@ def field_derivatives(
     ``tangent_frames(points)``.
     """
     frames = tangent_frames(points)
-    drift, gradients, scales = external_field(equation, points, frames)
+    drift, gradients, scales = external_field(
+        equation.externals, points, frames, sign=equation.sign
+    )
     count, size = drift.shape
     jacobian = np.zeros((count, size, count, size))
     _add_to_diagonal(jacobian, gradients)
@@ -220,18 +223,19 @@ def _add_to_diagonal(jacobian: FloatArray, blocks: FloatArray) -> None:
 
 
 def external_field(
-    equation: MeanFieldEquation, points: FloatArray, frames: FloatArray
+    terms: Iterable[ExternalTerm], points: FloatArray, frames: FloatArray, *, sign: int
 ) -> ExternalField:
-    """Sum of the external drifts at ``points`` (n, d), in ``frames`` (n, d - 1, d)."""
+    """Sum of the drifts of ``terms`` at ``points`` (n, d), in ``frames`` (n, d - 1, d).
+
+    On a kink the side is taken on which ``sign`` times the derivative is larger.
+    """
     count, size, _ = frames.shape
     drift, scales = np.zeros((count, size)), np.zeros(count)
     gradients = np.zeros((count, size, size))
-    for term in equation.externals:
+    for term in terms:
         here = np.einsum("nai,ni->na", frames, term.drift(points))
         if term.layer is not None:
-            slopes, contributions = _of_layer(
-                term.layer, points, frames, sign=equation.sign
-            )
+            slopes, contributions = _of_layer(term.layer, points, frames, sign=sign)
         else:
             slopes = _by_differences(term, points, frames)
             contributions = np.linalg.norm(here, axis=1)

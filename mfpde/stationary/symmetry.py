@@ -39,7 +39,7 @@ from mfpde.stationary.derivatives import (
     external_field,
     field_derivatives,
 )
-from mfpde.terms import Perceptron
+from mfpde.terms import Attention, ExternalTerm, Perceptron
 
 LARGEST_SEARCHED_DIMENSION = 16
 INDEPENDENT = 1e-8
@@ -95,13 +95,19 @@ def _planes(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.asarray(turned - np.swapaxes(turned, 1, 2))
 
 
-@lru_cache(maxsize=8)
 def invariant_rotations(equation: MeanFieldEquation, dimension: int) -> FloatArray:
     """Generators Omega (k, d, d) of the rotations that leave the equation as it is.
 
     The generators are orthogonal to each other and found by search up to d = 16; in higher
     dimension none are assumed.
     """
+    return _search_rotations(equation.externals, tuple(equation.heads), dimension)
+
+
+@lru_cache(maxsize=8)
+def _search_rotations(
+    terms: tuple[ExternalTerm, ...], heads: tuple[Attention, ...], dimension: int
+) -> FloatArray:
     identity = np.eye(dimension)
     first, second = np.triu_indices(dimension, k=1)
     planes = _planes(identity[:, first], identity[:, second])
@@ -111,17 +117,17 @@ def invariant_rotations(equation: MeanFieldEquation, dimension: int) -> FloatArr
     points = np.random.default_rng(0).standard_normal((count, dimension))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     frames = tangent_frames(points)
-    external = external_field(equation, points, frames)
+    external = external_field(terms, points, frames, sign=1)
     drift = np.einsum("na,nai->ni", external.drift, frames)
     turned_points = np.einsum("nai,gij,nj->nag", frames, planes, points, optimize=True)
     turned_drift = np.einsum("nai,gij,nj->nag", frames, planes, drift, optimize=True)
     changes = np.einsum("nab,nbg->nag", external.gradients, turned_points)
     matrix = (changes - turned_drift).reshape(-1, len(planes))
-    commuting = [head.commutators(planes).T for head in equation.heads]
+    commuting = [head.commutators(planes).T for head in heads]
     matrix = np.concatenate([matrix, *commuting])
     _, sizes, rows = np.linalg.svd(matrix)
     allowed = INVARIANT * np.sqrt(count) * float(external.scales.max())
-    allowed = min(allowed, INVARIANT) if equation.heads else allowed
+    allowed = min(allowed, INVARIANT) if heads else allowed
     kept = np.concatenate([sizes, np.zeros(len(rows) - len(sizes))]) <= allowed + 1e-12
     return np.asarray(np.einsum("kg,gij->kij", rows[kept], planes))
 

@@ -116,7 +116,9 @@ def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictSt
         raise ValueError(f"points of shape {unit.shape} must have shape (n, d), n >= 1")
     for term in equation.externals:
         term.check_dimension(unit.shape[1])
-    hessians = external_field(equation, unit, tangent_frames(unit)).gradients
+    frames = tangent_frames(unit)
+    field = external_field(equation.externals, unit, frames, sign=equation.sign)
+    hessians = field.gradients
     symmetric = (hessians + np.swapaxes(hessians, 1, 2)) / 2
     return StrictStability(
         curvatures=np.asarray(np.linalg.eigvalsh(symmetric)[:, 0], dtype=np.float64),

@@ -26,8 +26,6 @@ from mfpde.stationary.gibbs.state import GibbsState
 MOST_ITERATIONS = 200
 AT_REST = 1e-12
 """|G| below which a start is stationary, however unstable."""
-MOST_REFUSALS = 3
-"""Steps refused in a row, each in a quarter of the region: Psi does not show their fall."""
 FIRST_RADIUS = 0.5
 """Radius of the first region; |c| is at most sqrt(M sum Lambda_k), 1 or less."""
 
@@ -52,6 +50,7 @@ def minimum_near(state: GibbsState) -> Descended:
 
 def _descend(start: GibbsState) -> tuple[GibbsState, int]:
     """The state where Psi falls no more measurably, and the steps taken."""
+    tried = start
 
     @lru_cache(maxsize=2)
     def state_of(coefficients: bytes) -> GibbsState:
@@ -60,17 +59,22 @@ def _descend(start: GibbsState) -> tuple[GibbsState, int]:
     def at(coefficients: FloatArray) -> GibbsState:
         return state_of(coefficients.tobytes())
 
-    last, refusals = start.coefficients, 0
+    def psi(coefficients: FloatArray) -> float:
+        nonlocal tried
+        tried = at(coefficients)
+        return tried.potential
+
+    last = start.coefficients
 
     def stop_in_rounding(intermediate_result: OptimizeResult) -> None:
-        nonlocal last, refusals
+        nonlocal last
         is_refused = np.array_equal(intermediate_result.x, last)
-        last, refusals = intermediate_result.x, refusals + 1 if is_refused else 0
-        if refusals == MOST_REFUSALS:
+        last = intermediate_result.x
+        if is_refused and _length(tried.residual) < _length(at(last).residual):
             raise StopIteration
 
     found = minimize(
-        lambda c: at(c).potential,
+        psi,
         start.coefficients,
         jac=lambda c: at(c).residual,
         hessp=lambda c, direction: at(c).product(direction),

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
 from mfpde.stationary.convex_energy import check_convex, check_energy
 from mfpde.stationary.gibbs.descent import minimum_near
 from mfpde.stationary.gibbs.result import StationaryDensity, polished_density
 from mfpde.stationary.gibbs.state import GibbsProblem
-from mfpde.stationary.symmetry import invariant_rotations
 
 NEGLIGIBLE = 1e-14
 
@@ -63,23 +59,10 @@ def stationary_density(
             "the best"
         )
     start = check_density(equation, density, "density")
-    problem = GibbsProblem(
-        equation=equation,
-        geometry=start.geometry,
-        mass=start.total_mass,
-        degree=needed_degree([equation], start),
-        rotations=rotations_on(equation, start),
-    )
+    degree = needed_degree([equation], start)
+    problem = GibbsProblem(equation, start.geometry, start.total_mass, degree)
     end = minimum_near(problem.state(problem.coefficients(start)))
     return polished_density(end.state, iterations=end.iterations)
-
-
-def rotations_on(equation: MeanFieldEquation, density: Density) -> FloatArray:
-    """Generators (k, d, d) of the rotations that are left; none on a zonal grid."""
-    dimension = density.dimension
-    if density.geometry.axis is not None:
-        return np.empty((0, dimension, dimension))
-    return invariant_rotations(equation, dimension)
 
 
 def check_density(equation: MeanFieldEquation, start: object, name: str) -> Density:

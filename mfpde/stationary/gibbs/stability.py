@@ -19,8 +19,8 @@ from mfpde.stationary.gibbs.state import GibbsState
 ABOVE = 0.5
 LARGEST_MATRIX = 120
 """Up to as many unknowns all eigenvalues of the matrix take less."""
-FEWEST = 6
-"""Eigenvalues that are asked for first: more than of degree 1 on S^2, and the next."""
+AT_ONCE = 6
+"""Eigenvalues that are asked for at a time: more than of degree 1 on S^2, and the next."""
 
 
 class RitzPairs(NamedTuple):
@@ -62,8 +62,9 @@ def leading_eigenpairs(
 ) -> RitzPairs:
     """Eigenvalues of a positive A from the largest down to the first below ``above``.
 
-    By Lanczos' method (ARPACK), for more and more of them.  Its start is drawn with a fixed
-    seed: the same products give the same digits.
+    By Lanczos' method (ARPACK), for a few at a time across those found before, until none
+    above is left: one alone may find a multiple eigenvalue less often than it is there.  Starts
+    are drawn with a fixed seed: the same products give the same digits.
 
     Parameters
     ----------
@@ -76,17 +77,19 @@ def leading_eigenpairs(
     without
         Orthonormal columns (n, k) of an invariant subspace to leave out.
     """
+    generator, size = np.random.default_rng(0), len(sizes)
+    values, known = np.empty(0), without
 
     def across(vector: FloatArray) -> FloatArray:
-        vector = vector.ravel() - without @ (without.T @ vector.ravel())
-        image = product(vector)
-        return np.asarray(image - without @ (without.T @ image))
+        rest = vector.ravel() - known @ (known.T @ vector.ravel())
+        image = product(rest)
+        return np.asarray(image - known @ (known.T @ image))
 
-    size, count = len(sizes), FEWEST
     matrix = LinearOperator((size, size), matvec=across, dtype=np.float64)
-    start = sizes * np.random.default_rng(0).standard_normal(size)
-    while True:
-        values, vectors = eigsh(matrix, count, which="LA", v0=start)
-        if values[0] <= above or count == size - 1:
-            return RitzPairs(values[::-1], vectors[:, ::-1])
-        count = min(2 * count, size - 1)
+    while not len(values) or values[-AT_ONCE:].max() > above:
+        start = sizes * generator.standard_normal(size)
+        found, vectors = eigsh(matrix, AT_ONCE, which="LA", v0=start)
+        values = np.append(values, found)
+        known = np.concatenate([known, vectors], axis=1)
+    order = np.argsort(-values)
+    return RitzPairs(values[order], known[:, without.shape[1] + order])

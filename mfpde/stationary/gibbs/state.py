@@ -43,6 +43,7 @@ from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.stationary.gibbs.harmonics import Harmonics, harmonics_on
 from mfpde.stationary.kernel_matrix import kernel_matrix
+from mfpde.stationary.symmetry import invariant_rotations
 from mfpde.terms import ExternalTerm, PointMasses
 
 STILL = 1e-7
@@ -62,15 +63,20 @@ class GibbsProblem:
         Mass M of the densities.
     degree
         Degree L of the harmonics.
-    rotations
-        Generators (k, d, d) of the rotations that leave the equation as it is.
     """
 
     equation: MeanFieldEquation
     geometry: Geometry
     mass: float
     degree: int
-    rotations: FloatArray
+
+    @property
+    def rotations(self) -> FloatArray:
+        """Generators (k, d, d) of the rotations that leave equation and grid as they are."""
+        dimension = self.geometry.dimension
+        if self.geometry.axis is not None:
+            return np.empty((0, dimension, dimension))
+        return invariant_rotations(self.equation, dimension)
 
     @property
     def harmonics(self) -> Harmonics:
@@ -221,9 +227,9 @@ class GibbsState:
 
         At a stationary state G_c maps them to zero.
         """
-        problem = self.problem
+        problem, rotations = self.problem, self.problem.rotations
         geometry, equation = problem.geometry, problem.equation
-        if not len(problem.rotations):
+        if not len(rotations):
             return np.empty((len(self.coefficients), 0))
         # The density turned with the generator: d rho = -rho (s/kappa) grad F . Omega x.
         masses = self.density.masses
@@ -231,9 +237,7 @@ class GibbsState:
         nothing = PointMasses(np.empty((0, geometry.dimension)), np.empty(0))
         velocity = grid.velocity(grid.moments(masses, nothing))
         along = np.einsum("a...,a...i->...i", velocity, geometry.tangents)
-        turned = np.einsum(
-            "gij,...j,...i->g...", problem.rotations, geometry.points, along
-        )
+        turned = np.einsum("gij,...j,...i->g...", rotations, geometry.points, along)
         changes = (masses * turned).reshape(len(turned), -1)
         columns = [problem.harmonics.integrals(row) for row in changes]
         matrix = problem.multiply_by_root(np.stack(columns, axis=1))
