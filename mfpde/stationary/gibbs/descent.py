@@ -26,6 +26,8 @@ from mfpde.stationary.gibbs.state import GibbsState
 MOST_ITERATIONS = 200
 AT_REST = 1e-12
 """|G| below which a start is stationary, however unstable."""
+IN_ROUNDING = 1e-6
+"""|G| below which a step that shrinks G may not show in Psi, which falls by |G|^2."""
 FIRST_RADIUS = 0.5
 """Radius of the first region; |c| is at most sqrt(M sum Lambda_k), 1 or less."""
 
@@ -40,7 +42,8 @@ class Descended(NamedTuple):
 def minimum_near(state: GibbsState) -> Descended:
     """Go down from a state until G falls no further."""
     lower, iterations = _descend(state)
-    while iterations < MOST_ITERATIONS:
+    rounding = np.spacing(max(1.0, _length(lower.coefficients)))
+    while _length(lower.residual) > rounding and iterations < MOST_ITERATIONS:
         further = _newton_step(lower)
         if not _length(further.residual) < _length(lower.residual) / 2:
             break
@@ -70,7 +73,8 @@ def _descend(start: GibbsState) -> tuple[GibbsState, int]:
         nonlocal last
         is_refused = np.array_equal(intermediate_result.x, last)
         last = intermediate_result.x
-        if is_refused and _length(tried.residual) < _length(at(last).residual):
+        size = _length(at(last).residual)
+        if is_refused and _length(tried.residual) < size < IN_ROUNDING:
             raise StopIteration
 
     found = minimize(
