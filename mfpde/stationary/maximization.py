@@ -100,7 +100,7 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
         maximiser), a :class:`Potential`, vector weights, a user's activation, or more
         neurons or dimensions than can be searched.
     """
-    terms = _checked(equation)
+    terms = _check_terms(equation)
     tolerance = real_number("tolerance", tolerance, above=0.0)
     if all(t.activation.name == "relu" and not t.biases.any() for t in terms):
         points, sizes = maximise_in_cells(terms)
@@ -113,7 +113,7 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
     return Maximum(equation, points, sizes, potential, peak + potential, gap, method)
 
 
-def _checked(equation: MeanFieldEquation) -> tuple[Perceptron, ...]:
+def _check_terms(equation: MeanFieldEquation) -> tuple[Perceptron, ...]:
     check_bounded(equation, "maximize")
     terms = equation.perceptron_parts
     if not equation.attentions or equation.has_softmax:

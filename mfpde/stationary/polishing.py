@@ -83,7 +83,7 @@ def polish(
     """
     given = _as_atoms(atoms)
     _check(equation, given, merge_within)
-    start = _merged(given, merge_within)
+    start = _merge_close_atoms(given, merge_within)
     coordinates = len(start) * (start.dimension - 1)
     if coordinates > LARGEST_SYSTEM:
         raise ValueError(
@@ -136,7 +136,7 @@ def _check(equation: MeanFieldEquation, atoms: Atoms, merge_within: float) -> No
         term.check_dimension(atoms.dimension)
 
 
-def _merged(atoms: Atoms, within: float) -> Atoms:
+def _merge_close_atoms(atoms: Atoms, within: float) -> Atoms:
     """Atoms with those linked by chords up to ``within`` united at their mean."""
     pairs = cKDTree(atoms.points).query_pairs(within, output_type="ndarray")
     count = len(atoms)
