@@ -19,8 +19,8 @@ from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import Atoms
 from mfpde.measures.weighted_points import sum_by_label
 
-LEAST_MEMBERS = 5
-LIKELY_BY_CHANCE = 1e-7
+LEAST_MEMBERS, LIKELY_BY_CHANCE = 5, 1e-7
+"""Fewest particles of a cluster; how often as many may come together in uniform draws."""
 
 
 def particle_clusters(atoms: Atoms) -> FloatArray:

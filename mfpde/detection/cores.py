@@ -21,6 +21,7 @@ from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.geometry.arcs import coordinates_about
 
 NO_MASS = 1e-25
+"""A point with less is none: what a positive scheme leaves in empty cells."""
 LEAST_MASS, LEAST_SHARE = 1e-4, 1e-2
 """Least mass of a core that may be an atom, as a share of the whole; least share of its basin,
 or of the whole for what is looked for beside an atom."""

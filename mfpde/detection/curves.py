@@ -21,10 +21,12 @@ from mfpde.detection.region import NARROW_RING, CurveShape
 from mfpde.geometry.arcs import coordinates_about
 
 SAMPLES = 48
+"""Points that are looked at: the majority of so many is off by a tenth."""
 SMALL, LARGE = 2.0, 4.0
 """Radii in cells of the balls whose masses are compared."""
 SLENDER = 1.5
 LEAST_DIMENSION, LARGEST_DIMENSION = 0.6, 1.45
+"""Between an atom or a disc and a line: half-way, as in the formulas above."""
 CONCENTRATED = 4.0
 """A ball with so many times its uniform share is concentrated."""
 LEAST_CONCENTRATED = 0.1

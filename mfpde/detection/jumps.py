@@ -32,7 +32,9 @@ from mfpde.measures.measure import Density, Measure
 
 PLATEAU, LEAST_STEP = 0.15, 0.15
 STEEP, OVERSHOOT = 0.7, 0.25
+"""Shares of the step, as above."""
 NEAR = 1.5
+"""Cells to either side over which slopes are taken: a step is smeared over as many."""
 BETWEEN, FAR = (0.5, NEAR), (2.5, 3.5, 4.5)
 """Distances in cells at which densities are compared, on the step and on the plateaus."""
 REACH = 5

@@ -19,7 +19,7 @@ import numpy as np
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.geometry.arcs import exponential_map, tangent_frames
 
-DIFFERENCED = 1e-4
+DIFFERENCE = 1e-4
 """Radians over which the velocity is differenced: rounding and curvature are 1e-8 of it."""
 ORDER, FIRST_TURN = 5, 0.025
 """Order of the Taylor series of exp(tJ) at the shortest time t, and the norm of tJ there: what
@@ -129,11 +129,11 @@ class Paths:
         suffice: a step is of second order, and needs the gradient to first order only.
         """
         count, size, dimension = basis.shape
-        beside = points[:, np.newaxis] + DIFFERENCED * basis
+        beside = points[:, np.newaxis] + DIFFERENCE * basis
         vectors = self.velocity_at(
             np.concatenate([points, beside.reshape(-1, dimension)])
         )
         here, there = vectors[:count], vectors[count:].reshape(count, size, dimension)
-        changes = (there - here[:, np.newaxis]) / DIFFERENCED
+        changes = (there - here[:, np.newaxis]) / DIFFERENCE
         velocities = np.einsum("nai,ni->na", basis, here)
         return velocities, np.einsum("nai,nbi->nab", basis, changes)

@@ -26,15 +26,15 @@ from mfpde.field import GridField
 from mfpde.measures.measure import Atoms, Density, Measure, as_measure
 from mfpde.terms import PointMasses
 
-WINDOW = 4.0
+CLUSTER_WINDOW = 4.0
 """Radius of the ball that a cluster is looked for in, in cells."""
-SMALL = WINDOW / 2
+INNER_WINDOW = CLUSTER_WINDOW / 2
 """In cells: from here to there the mass about a point is constant."""
 MEETING = 1.5
 """A cluster that rests moves no farther than this, in cells."""
 SLOW = 1e-2
 """Largest speed of a cluster at rest, in cells per unit time: tails of its own pull too."""
-STEPS_PER_CELL, FARTHEST = 10, 10.0
+STEPS_PER_CELL, LONGEST_PATH = 10, 10.0
 """Steps of the path of a cluster that may rest, and its length in cells."""
 
 
@@ -52,7 +52,7 @@ def find_resting(flow: CellFlow, basins: Basins, cloud: Cloud) -> IntArray | Non
         place = None if is_alone else _find_rest(flow, peak)
         if place is None:
             continue
-        about = flow.cells.within(peak.centre, SMALL * flow.spacing)
+        about = flow.cells.within(peak.centre, INNER_WINDOW * flow.spacing)
         place_of_cell = int(flow.cells.cells_of(place[np.newaxis])[0])
         attractors[np.append(about, place_of_cell)] = place_of_cell
     return attractors if (attractors >= 0).any() else None
@@ -60,7 +60,7 @@ def find_resting(flow: CellFlow, basins: Basins, cloud: Cloud) -> IntArray | Non
 
 def _find_narrow_peaks(cloud: Cloud, spacing: float) -> list[Core]:
     """Clusters that are points to the grid and hold a hundredth of the mass."""
-    window = WINDOW * spacing
+    window = CLUSTER_WINDOW * spacing
     # The density in the middle of such a cluster is at least twice this.
     least = LEAST_SHARE / (4 * np.pi * (NARROW * spacing) ** 2)
     is_open = cloud.densities >= least
@@ -71,8 +71,8 @@ def _find_narrow_peaks(cloud: Cloud, spacing: float) -> list[Core]:
         core = near.core_about(start, window)
         for place in (start, core.centre):
             is_open &= cloud.points @ place < np.cos(window)
-        inner = near.masses_about(core.centre, np.array([SMALL * spacing]))[0]
-        is_point = core.mass < inner * (WINDOW / SMALL) ** ATOM_EXPONENT
+        inner = near.masses_about(core.centre, np.array([INNER_WINDOW * spacing]))[0]
+        is_point = core.mass < inner * (CLUSTER_WINDOW / INNER_WINDOW) ** ATOM_EXPONENT
         is_narrow = core.principal_radii[0] <= NARROW * spacing
         if core.mass >= LEAST_SHARE and is_point and is_narrow:
             found.append(core)
@@ -84,7 +84,7 @@ def _find_rest(flow: CellFlow, peak: Core) -> FloatArray | None:
     spacing, start = flow.spacing, peak.centre[np.newaxis]
     whole = as_measure(flow.measure)
     density, atoms = whole.density, whole.atoms
-    farthest = np.cos(WINDOW * spacing)
+    farthest = np.cos(CLUSTER_WINDOW * spacing)
     away = density.geometry.points @ peak.centre < farthest
     kept = atoms.points @ peak.centre < farthest
     covariances = None if atoms.covariances is None else atoms.covariances[kept]
@@ -106,7 +106,7 @@ def _find_rest(flow: CellFlow, peak: Core) -> FloatArray | None:
         speeds = np.linalg.norm(velocity_at(points), axis=1)
         return np.asarray(speeds < SLOW * spacing)
 
-    paths = Paths(velocity_at, spacing / STEPS_PER_CELL, FARTHEST * spacing)
+    paths = Paths(velocity_at, spacing / STEPS_PER_CELL, LONGEST_PATH * spacing)
     ends, _ = paths.ends(start, lambda points: has_left(points) | is_slow(points))
     return None if has_left(ends)[0] else np.asarray(ends[0])
 
