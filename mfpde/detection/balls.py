@@ -91,10 +91,13 @@ def _(circle: Circle, measure: Measure, radius: float) -> float:
     if width >= count:
         return float(levels[count])
     # The mass is linear in the arc's place between those at which an end meets a face.
-    numbers = np.arange(len(levels))
-    ends = np.interp(numbers[:count] + width, numbers, levels)
-    starts = np.interp(numbers[count:-1] - width, numbers, levels)
-    ahead, behind = ends - levels[:count], levels[count:-1] - starts
+    whole, share = int(width), width % 1.0
+    end = levels[whole:], levels[whole + 1 :]
+    ahead = (1 - share) * end[0][:count] + share * end[1][:count] - levels[:count]
+    start = levels[count - whole - 1 :], levels[count - whole :]
+    behind = (
+        levels[count:-1] - share * start[0][:count] - (1 - share) * start[1][:count]
+    )
     return float(max(ahead.max(), behind.max()))
 
 
