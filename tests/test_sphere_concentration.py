@@ -319,3 +319,30 @@ def test_ball_masses_are_recorded_on_every_geometry(geometry) -> None:
     recorded = run.diagnostics["largest_ball_mass"]
     assert ((recorded > 0) & (recorded < 1)).all()
     assert "at rest" in str(run)
+
+
+@pytest.mark.parametrize("angle", [0.6, 1.2])
+def test_a_curve_has_the_axis_the_polar_angle_and_the_length_of_its_circle(angle):
+    # It stays: attention at beta = 0 moves nothing.
+    report = mfpde.concentration(
+        ring(mfpde.Sphere(96), AXES[2], angle, cells=1.0), attention(0.0)
+    )
+    (region,) = [r for r in report.regions if r.curve is not None]
+    side = np.sign(region.curve.axis @ AXES[2])
+    np.testing.assert_allclose(side * region.curve.axis, AXES[2], atol=5e-3)
+    assert region.curve.polar_angle == pytest.approx(angle, abs=5e-3)
+    assert region.curve.length == pytest.approx(2 * np.pi * np.sin(angle), rel=0.05)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_particles_spread_evenly_are_no_atoms_and_clusters_of_them_are(dimension):
+    rng = np.random.default_rng(3)
+    gas = mfpde.Atoms(unit(rng.normal(size=(400, dimension))))
+    centres = unit(np.eye(dimension)[:2])
+    cluster = centres[rng.integers(2, size=400)]
+    tight = mfpde.Atoms(unit(cluster + 1e-9 * rng.normal(size=cluster.shape)))
+    equation = attention(4.0)
+    assert mfpde.concentration(gas, equation).verdict != "atoms"
+    report = mfpde.concentration(tight, equation)
+    assert report.verdict == "atoms"
+    assert len(report.atoms) == 2
