@@ -23,7 +23,7 @@ from results_table import Row
 
 from mfpde import Attention, MeanFieldEquation, Sphere
 from mfpde.transport import scheme_for
-from mfpde.transport.euler_stages import IGNORED_SHARE
+from mfpde.transport.draining import IGNORED_SHARE, shortest_draining_time
 from mfpde.transport.state import State, normalize
 
 PART = "Transport suite on the sphere (Lauritzen et al. 2012)"
@@ -162,7 +162,7 @@ def by_fluxes(case: Case, rings: int) -> Errors:
         first = outflows(masses, now)
         times = transport.draining_times(masses, first)
         least = IGNORED_SHARE * total / masses.size
-        third = 1.2 * float(times[masses > least].min(initial=np.inf))
+        third = 1.2 * shortest_draining_time(masses.ravel(), times, least)
         third = min(third, (PERIOD - now) / 3)
         stage = transport.drained(masses, first, third)
         for number in (1, 2, 3):

@@ -21,7 +21,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, writable
 from mfpde.compiled import compiled
-from mfpde.transport.euler_stages import FULL_DRAIN
+from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.line import (
     GHOSTS,
     face_blends,

@@ -12,16 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.compiled import compiled
+from mfpde.transport.draining import (
+    IGNORED_SHARE,
+    draining_times,
+    shortest_draining_time,
+)
 from mfpde.transport.fluxes import FluxTransport
 from mfpde.transport.state import Flow, State
-
-FULL_DRAIN = 1.0 - 1e-14
-"""A cell never gives up more than this share of what it has: the rest is rounding."""
-IGNORED_SHARE = 1e-3
-"""A step may outlast the draining time of cells that hold less than this share of the mean mass.
-
-They are drained completely, which keeps them positive.  It saves most of the steps that nearly
-empty cells would ask for."""
 
 
 class EulerStages(NamedTuple):
@@ -77,25 +75,52 @@ class DrainingTransport(FluxTransport):
             flow = self.find_flow(new)
             new = self.stage(new, flow, length)
             if share != 1.0:
-                # Rounded shares need not add up to 1, and the mass would drift.
-                masses = state.masses + share * (new.masses - state.masses)
-                points = state.points + share * (new.points - state.points)
-                new = state.moved(masses, points)
+                points = state.points
+                if len(points):
+                    points = _combined(points, 1.0 - share, new.points, share)
+                mix_in(new.masses.ravel(), state.masses.ravel(), share)
+                new = new.moved(new.masses, points)
         return new, flow
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""
         masses = self.drained(state.masses, flow.outflows, step)
-        return state.moved(masses, state.points + step * flow.atom_velocities)
+        points = state.points
+        if len(points):
+            points = _combined(points, 1.0, flow.atom_velocities, step)
+        return state.moved(masses, points)
 
     def longest_stable_step(self, state: State, flow: Flow) -> float:
-        """The step whose stages last ``draining_share`` of the draining time; inf at rest."""
+        """The step whose stages last ``draining_share`` of the draining time; inf at rest.
+
+        Cells that hold next to nothing do not count.
+        """
         times = self.draining_times(state.masses, flow.outflows)
-        counts = state.masses > IGNORED_SHARE * state.total_mass / state.masses.size
-        shortest = float(times[counts].min(initial=np.inf))
-        return self.draining_share / self.method_in_time.length * shortest
+        total = state.masses.sum() + state.atom_masses.sum()
+        share = self.draining_share / self.method_in_time.length
+        least = IGNORED_SHARE * total / state.masses.size
+        return share * shortest_draining_time(state.masses.ravel(), times, least)
 
     def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
-        """Mass over the sum of the outflows of each cell; inf where nothing flows."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(masses / outflows.sum(axis=0))
+        """Mass over the sum of the outflows of each cell, flat; inf where nothing flows."""
+        return draining_times(masses.ravel(), outflows.sum(axis=0).ravel())
+
+
+@compiled
+def _combined(
+    vectors: FloatArray, share: float, others: FloatArray, other_share: float
+) -> FloatArray:
+    """Sum of vectors and others (n, d) times their shares; numpy is slow on a few."""
+    result = np.empty(vectors.shape)
+    for n in range(len(vectors)):
+        for i in range(vectors.shape[1]):
+            result[n, i] = share * vectors[n, i] + other_share * others[n, i]
+    return result
+
+
+@compiled
+def mix_in(values: FloatArray, others: FloatArray, share: float) -> None:
+    """Replace ``values`` by share times them plus (1 - share) times ``others``."""
+    for i in range(len(values)):
+        # Rounded shares need not add up to 1, and the mass would drift.
+        values[i] = others[i] + share * (values[i] - others[i])

@@ -84,7 +84,7 @@ class DonorBlendedSphere(DrainingTransport):
 
     def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Draining times of whole groups."""
-        return np.asarray(outflows[DRAINING_TIME])
+        return np.ravel(outflows[DRAINING_TIME])
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray

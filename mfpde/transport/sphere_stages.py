@@ -12,7 +12,7 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled
 from mfpde.geometry.gauss_legendre import level_ring, spread_ring
-from mfpde.transport.euler_stages import FULL_DRAIN
+from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.sphere_fluxes import DRAINING_TIME, EASTWARD, SOUTHWARD
 
 
