@@ -161,7 +161,8 @@ def _reach(
 ) -> FloatArray:
     count = len(atoms)
     if max_move is not None:
-        return np.full(count, real_number("max_move", max_move, above=0.0))
+        # No two points are further apart than pi.
+        return np.full(count, min(real_number("max_move", max_move, above=0.0), np.pi))
     reach = np.full(count, REACH / np.sqrt(max(equation.sharpness, 1.0)))
     if count == 1:
         return reach
