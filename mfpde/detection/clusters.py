@@ -68,7 +68,8 @@ def _expected_by_chance(
     with np.errstate(divide="ignore"):
         caps = cap + (dimension - 1) * np.log(radii)
     others = np.maximum(members - 1, 1)
-    expected = np.log(count) + others * (np.log(count) + caps) - gammaln(members)
+    logarithm = np.log(max(count, 1))
+    expected = logarithm + others * (logarithm + caps) - gammaln(members)
     return np.asarray(np.exp(np.minimum(expected, 0.0)))
 
 

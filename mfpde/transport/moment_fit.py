@@ -29,8 +29,12 @@ _SMALLEST_FACTOR, _LARGEST_FACTOR = 0.0, 3.0
 # Newton's method ends where the misfit of all moments together is this share of the mass.
 _NEGLIGIBLE_MISFIT = 1e-4
 _MOST_STEPS = 3
-# A grid whose quadrature is exact for four times the degree.
-_NODES = Sphere(MINIMUM_RINGS, 36)
+
+
+@cache
+def _nodes() -> Sphere:
+    """A grid whose quadrature is exact for four times the degree."""
+    return Sphere(MINIMUM_RINGS, 36)
 
 
 class _Fit(NamedTuple):
@@ -105,7 +109,7 @@ def _products(masses: FloatArray, sphere: Sphere) -> FloatArray:
     the same moments up to that degree have the same matrix: here those on a small grid.
     """
     moments = sphere.moments(masses, 2 * KEPT_DEGREE)
-    on_nodes = _NODES.synthesis(moments) * (_NODES.areas / (4 * np.pi))
+    on_nodes = _nodes().synthesis(moments) * (_nodes().areas / (4 * np.pi))
     values = _values_at_nodes()
     return np.asarray((values * on_nodes.ravel()) @ values.T)
 
@@ -115,9 +119,11 @@ def _values_at_nodes() -> FloatArray:
     """Real harmonics (k, n) at the nodes of the small grid."""
     harmonics = _harmonics()
     units = np.eye(len(harmonics.places))
-    return np.stack([_NODES.synthesis(harmonics.pack(unit)).ravel() for unit in units])
+    return np.stack(
+        [_nodes().synthesis(harmonics.pack(unit)).ravel() for unit in units]
+    )
 
 
 @cache
 def _harmonics() -> RealHarmonics:
-    return RealHarmonics.of(_NODES, KEPT_DEGREE)
+    return RealHarmonics.of(_nodes(), KEPT_DEGREE)
