@@ -198,7 +198,7 @@ geometry.cells=64.5 -> [geometry] cells = 64.5 must be a whole number
 attention.beta=five -> [attention] beta = 'five' must be a real number
 attention.normalized=1 -> [attention] normalized = 1 must be True or False
 attention.kernel=shift -> [attention] kernel = 'shift' (did you mean 'shifted'
-perceptron.weights=[1.0] -> [perceptron] weights of shape (1,) do not match
+perceptron.weights=[1.0] -> [perceptron] weights of shape (1,) must have shape (2,) or (2, 2)
 perceptron.activation=rleu -> activation = 'rleu' (did you mean 'relu'?)
 perceptron.random={units=2, seed=1} -> random and directions, weights, biases
 equation.direction=up -> [equation] direction = 'up' must be one of 'ascent'
