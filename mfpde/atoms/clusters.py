@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -96,8 +97,14 @@ def state_of(masses: FloatArray, atoms: Atoms) -> State:
     return Clusters(atoms.masses, atoms.points, widths).state(masses)
 
 
+# Every save of a density alone has them.
+_no_atoms = lru_cache(maxsize=8)(Atoms.none)
+
+
 def atoms_of_state(state: State) -> Atoms:
     """The atoms of a state, with their covariances where they are clouds."""
+    if state.cloud_size == 1 and len(state.atom_masses) == 0:
+        return _no_atoms(state.points.shape[1])
     if state.cloud_size == 1:
         return Atoms(state.points, state.atom_masses)
     masses, positions, covariances = Clusters.of_state(state)

@@ -86,7 +86,8 @@ def _(circle: Circle, measure: Measure, radius: float) -> float:
         whole = AngularDistribution.of(Measure(density, measure.atoms))
         return whole.largest_ball_mass(radius)
     values = circle.interpolate_values(measure.density.values, finer)
-    levels = np.append(0.0, np.cumsum(np.tile(values, 2))) * finer.spacing
+    once = np.cumsum(values) * finer.spacing
+    levels = np.concatenate([[0.0], once, once + once[-1]])
     count, width = len(values), 2 * (radius + ANGLE_ROUNDING) / finer.spacing
     if width >= count:
         return float(levels[count])
