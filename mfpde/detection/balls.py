@@ -83,8 +83,8 @@ def _(circle: Circle, measure: Measure, radius: float) -> float:
     finer = _finer(circle.num_cells)
     if len(measure.atoms):
         density = measure.density.interpolated(finer)
-        whole = AngularDistribution.of(Measure(density, measure.atoms))
-        return whole.largest_ball_mass(radius)
+        distribution = AngularDistribution.of(Measure(density, measure.atoms))
+        return distribution.largest_ball_mass(radius)
     values = circle.interpolate_values(measure.density.values, finer)
     once = np.cumsum(values) * finer.spacing
     levels = np.concatenate([[0.0], once, once + once[-1]])
