@@ -7,8 +7,8 @@
 #              notices faults that are put into the package
 # make chromium   a browser for the tests of `mfpde view`, where apt-get can bring one; `test`
 #              asks for it, and without one skips those tests with the reason
-# make bench   the package beside what one would write instead, growth, scale, a transport suite:
-#              a table of ratios (half an hour or so)
+# make bench   whole runs, first runs, the package beside what one would write instead, growth,
+#              scale, a transport suite: a table (half an hour or so)
 #
 # make docs    the documentation, docs/_build/html/index.html; warnings are errors, and so are
 #              links between its pages that lead nowhere

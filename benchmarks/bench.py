@@ -22,11 +22,9 @@ from pathlib import Path
 import against_spectral
 import growth
 import scale
-import sphere_step
 import transport_suite
-from results_table import Row, in_turns, read_json, write_json, write_table
-
-from mfpde import Sphere
+import whole_runs
+from results_table import Row, read_json, write_json, write_table
 
 HERE = Path(__file__).resolve().parent
 ROW = "row: "
@@ -34,45 +32,9 @@ FAILED = "failed"
 """In place of the unit of a part that could not be measured."""
 
 
-def peers(*, quick: bool) -> Iterator[Row]:
-    """The package beside filtered spectral code, signed and positive, at equal errors."""
-    problems = against_spectral.PROBLEMS
-    for problem in problems[:1] if quick else problems:
-        found = against_spectral.measured(against_spectral.CODES, problem)
-        rows = {row.code: row for row in found}
-        times = {name: row.time_to(problem.error) for name, row in rows.items()}
-        wanted = 1.0 if not problem.sphere else (0.3 if problem.time < 5 else 0.5)
-        for peer, target in (("signed", wanted), ("positive", 3.0)):
-            if peer == "positive" and not problem.sphere:
-                continue
-            told = [rows[code].describe(problem.error) for code in ("package", peer)]
-            remark = " against ".join(told)
-            ratio = times[peer] / times["package"]
-            part = "Beside 35 lines of filtered spectral code, speed at equal modes"
-            what = f"{problem}: {peer}"
-            yield Row(part, what, ratio, target=target, at_least=True, remark=remark)
-
-
-def steps(*, quick: bool) -> Iterator[Row]:
-    """A complete step on the sphere in bare transforms."""
-    for nlat, nlon, target in sphere_step.GRIDS[:1] if quick else sphere_step.GRIDS:
-        sphere = Sphere(nlat, nlon)
-        pair, step = in_turns(
-            [
-                sphere_step.bare_pair(sphere),
-                sphere_step.complete_step(sphere, "donor_blended"),
-            ],
-            3 if quick else sphere_step.REPETITIONS,
-        )
-        # SSPRK(4,2): four stages where the target counts the two of Heun's method.
-        what = f"{nlat} x {nlon}: a step of four stages, in bare transforms"
-        ratio, spread = step.median / pair.median, step.spread / pair.median
-        yield Row("Steps", what, ratio, spread=spread, target=2 * target)
-
-
 PARTS: dict[str, Callable[..., Iterator[Row]]] = {
-    "peers": peers,
-    "steps": steps,
+    "runs": whole_runs.rows,
+    "peers": against_spectral.rows,
     "growth": growth.rows,
     "transport": transport_suite.rows,
     "scale": scale.rows,

@@ -1,7 +1,5 @@
 """How the time of a step grows with cells, beta, neurons, and particles.
 
-    python benchmarks/growth.py
-
 Each row is the time of a complete step (of a velocity, for particles) in that of the smallest
 problem of its series, beside the ratio of the sizes: below it growth is slower than linear.
 """
@@ -114,8 +112,3 @@ def rows(*, quick: bool = False) -> Iterator[Row]:
             )
             ratio, spread = own.median / base.median, own.spread / base.median
             yield Row(PART, f"{one.name} {size:g}", ratio, spread=spread, remark=remark)
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(*row.cells(), sep="  ", flush=True)

@@ -1,9 +1,7 @@
 """Problems at the limits, each in a process of its own with 8 GB and ten minutes.
 
-    python benchmarks/scale.py
-
-Prints wall time, the largest memory that the process held, and the time in that of the same
-problem at its smallest size.
+Each row has the wall time, in that of the same problem at its smallest size too, and the largest
+memory that the process held.
 """
 
 from __future__ import annotations
@@ -152,8 +150,4 @@ def rows(*, quick: bool = False) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(json.dumps(alone(sys.argv[1], float(sys.argv[2]))))
-    else:
-        for row in rows():
-            print(*row.cells(), sep="  ", flush=True)
+    print(json.dumps(alone(sys.argv[1], float(sys.argv[2]))))

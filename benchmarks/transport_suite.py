@@ -231,8 +231,3 @@ def rows(*, quick: bool = False) -> Iterator[Row]:
             target = 1.9 if case.tracer is hills and not quick else None
             what = f"{scheme}: {case.name}: order in l2"
             yield Row(PART, what, float(order), unit="", target=target, at_least=True)
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(*row.cells(), sep="  ")

@@ -58,16 +58,16 @@ def test_a_part_that_fails_is_told_and_the_others_go_on(
     script.write_text(
         "import json, sys\n"
         "print('row:', json.dumps(['A part', 'first', 1.0]))\n"
-        "if 'steps' in sys.argv: raise SystemExit('no such luck')\n"
+        "if 'runs' in sys.argv: raise SystemExit('no such luck')\n"
     )
     monkeypatch.setattr(bench, "__file__", str(script))
-    only = ["--only", "growth", "steps", "scale"]
+    only = ["--only", "growth", "runs", "scale"]
     assert bench.main(["--quick", *only, "--folder", str(tmp_path)]) == 3
     rows = json.loads((tmp_path / "results.json").read_text())
-    assert [row["what"] for row in rows] == ["first", "first", "steps", "first"]
+    assert [row["what"] for row in rows] == ["first", "first", "runs", "first"]
     assert rows[2]["value"] is None
     assert rows[2]["remark"] == "no such luck"
-    assert capsys.readouterr().err == "failed: steps\n"
+    assert capsys.readouterr().err == "failed: runs\n"
 
 
 def test_the_peer_takes_the_longest_step_that_ends_right(scripts):

@@ -54,7 +54,7 @@ OVER = {
     "branches, theory, studies": ANALYSIS,
     "particles, atoms": "motion on a rescaled time came in, with particles that merge",
     **dict.fromkeys(("mfpde", "modules"), CORE),
-    **dict.fromkeys(("tests", "validation", "benchmarks"), PROOF),
+    **dict.fromkeys(("tests", "validation"), PROOF),
 }
 
 NOUNS_AND_VERBS = re.compile(

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chromium import CHROMIUM, launched
 from drawn import run_of
 
 import mfpde
-from benchmarks.chromium import CHROMIUM, launched
 from mfpde.commands.command_line import main
 from mfpde.measures.measure import as_measure
 from mfpde.viewer.exhibit import exhibit_of

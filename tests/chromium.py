@@ -1,4 +1,4 @@
-"""Headless Chromium that draws the viewer's page in software, for tests and viewer_frames.py."""
+"""Headless Chromium that draws the viewer's page in software, for tests."""
 
 from __future__ import annotations
 
