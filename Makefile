@@ -1,10 +1,10 @@
 # make setup   a virtual environment with everything in it (FFTW's development files too)
 # make run     the paper's setting on the circle: settings file -> store, table, figure
 # make test    style, types, import contracts and tests (under 15 minutes on two cores)
-# make test-all   everything that can be checked, hours: the same with the slow tests, among
-#              them whether each protection of what is stored has a test that fails without
-#              it; 1000 new examples of each property; the whole validation, and whether it
-#              notices faults that are put into the package
+# make test-all   everything that can be checked, hours: the same with the slow tests; 1000 new
+#              examples of each property; the whole validation, and whether it notices faults
+#              that are put into the package
+# make mutants whether the tests notice faults in the source: one line changed at a time, hours
 # make chromium   a browser for the tests of `mfpde view`, where apt-get can bring one; `test`
 #              asks for it, and without one skips those tests with the reason
 # make bench   whole runs, first runs, the package beside what one would write instead, growth,
@@ -24,7 +24,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RUN_READY := $(VENV)/.run-ready
 
-.PHONY: setup run test test-all bench docs linkcheck dist fast check explore fftw chromium clean
+.PHONY: setup run test test-all mutants bench docs linkcheck dist fast check explore fftw chromium clean
 
 setup: $(READY)
 
@@ -113,6 +113,9 @@ test-all: check
 	$(MAKE) --no-print-directory explore
 	$(BIN)/python -m mfpde verify --update
 	$(BIN)/python -m validation.saboteurs
+
+mutants: $(READY)
+	$(BIN)/python tests/mutants.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/bench.py
