@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import mfpde
-from mfpde.detection.arrivals import find_owners, interpolate_velocity
 from mfpde.detection.basins import find_basins
+from mfpde.detection.edges import find_owners, interpolate_velocity
 from mfpde.detection.flow import flow_of
-from mfpde.detection.graph import probing_rings
+from mfpde.detection.graph import graph_of
 from mfpde.detection.paths import linear_flows
 from mfpde.measures.sampling import quantized
 
@@ -168,8 +168,8 @@ def test_the_field_between_the_points_of_a_lattice(normalized, rng) -> None:
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     measure = mfpde.Atoms(points[::20])
     errors = []
-    for beta in (8.0, 4 * 64.0):
-        cells = probing_rings(beta)
+    for rings in (64, 200):
+        cells = graph_of(mfpde.Sphere(rings))
         velocity = equation.velocity(measure, cells.points)
         flow = replace(flow_of(measure, equation), cells=cells, velocity=velocity)
         found = interpolate_velocity(flow)(points)

@@ -27,7 +27,7 @@ from mfpde.measures.distributions import (
 from mfpde.measures.measure import Measure
 
 LARGEST_RADIUS = np.pi / 6
-LEAST_CORE_CELLS = 4.0
+CORE_CELLS = 4.0
 LEAST_RADII = 4
 PARTS_OF_CELL = 4
 """Into how many a circle's cell is divided where balls end within it."""
@@ -47,7 +47,7 @@ def ball_radius(equation: MeanFieldEquation) -> float:
 def core_radius(equation: MeanFieldEquation, spacing: float) -> float:
     """Radius of a core in radians: that of a ball, but on a grid at least 4 cells."""
     radius = ball_radius(equation)
-    return max(radius, LEAST_CORE_CELLS * spacing) if np.isfinite(spacing) else radius
+    return max(radius, CORE_CELLS * spacing) if np.isfinite(spacing) else radius
 
 
 def profile_radii(spacing: float) -> FloatArray:

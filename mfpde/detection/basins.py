@@ -26,10 +26,6 @@ from scipy.sparse.csgraph import connected_components
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.flow import CellFlow
 
-AT_REST_AROUND = 4
-"""A cell is in a stretch at rest if one neighbour of so many rests too: one zero alone is an
-attractor, a saddle or a source."""
-
 
 @dataclass(frozen=True, eq=False)
 class Basins:
@@ -41,54 +37,41 @@ class Basins:
         Basin (n,) of each cell, from 0; -1 in stretches at rest into which nothing flows.
     attractors
         Which cells (n,) others flow to and that flow nowhere, or to each other.
-    known
-        Which cells (n,) were told where to flow.
     passes
         Height (b + 1,) of the highest pass out of each basin of S^2, -inf without one.
     """
 
     labels: IntArray
     attractors: BoolArray
-    known: BoolArray
     passes: FloatArray
 
 
-def find_basins(flow: CellFlow, attractors: IntArray | None = None) -> Basins:
-    """Return the basins of a flow.
-
-    ``attractors`` (n,) are the cells to which others are known to flow, whatever the velocity
-    at their centres, and which are attractors of their own; -1 where nothing is known.
-    """
-    cells = flow.cells
-    numbers, still = np.arange(len(cells)), flow.speeds <= flow.rest_speed
-    if attractors is None:
-        attractors = np.full(len(cells), -1)
-    is_known = attractors >= 0
-    targets = np.where(is_known, attractors, _find_targets(flow, still))
-    beside = still[cells.neighbours].sum(axis=0)
-    frozen = still & (AT_REST_AROUND * beside >= len(cells.neighbours))
+def find_basins(flow: CellFlow) -> Basins:
+    """Return the basins of a flow."""
+    neighbours = flow.cells.neighbours
+    numbers, still = np.arange(len(flow.cells)), flow.speeds <= flow.rest_speed
+    targets = _find_targets(flow, still)
+    # One zero alone is no stretch at rest but an attractor, a saddle or a source.
+    frozen = still & still[neighbours].any(axis=0)
     frozen[targets[~still]] = False
     # Fixed cells that touch are one attractor.
     fixed = (targets == numbers) & ~frozen
-    touching = fixed & fixed[cells.neighbours]
-    first = np.concatenate(
-        [numbers, np.broadcast_to(numbers, touching.shape)[touching]]
-    )
-    second = np.concatenate([targets, cells.neighbours[touching]])
-    labels = connect(len(cells), np.stack([first, second], axis=1))
+    sides, cells = np.nonzero(fixed & fixed[neighbours])
+    first = np.concatenate([numbers, cells])
+    second = np.concatenate([targets, neighbours[sides, cells]])
+    labels = connect(len(numbers), np.stack([first, second], axis=1))
     labels[frozen] = -1
-    ends = (targets[targets] == numbers) & ~frozen
     has_peaks = flow.place == "sphere" and flow.equation.has_energy
     if has_peaks:
-        apart = np.unique(labels[attractors[is_known]])
-        labels = _join_over_passes(flow, labels, apart)
+        labels = _join_over_passes(flow, labels)
     # From 0 without gaps; stretches at rest, which sort first, stay -1.
     labels = np.unique(np.append(labels, -1), return_inverse=True)[1].ravel()[:-1] - 1
     passes = np.full(labels.max(initial=-1) + 2, -np.inf)
     if has_peaks:
         pairs, levels = _find_passes(flow, labels)
         np.maximum.at(passes, pairs.ravel(), np.repeat(levels, 2))
-    return Basins(labels, ends, is_known, passes)
+    ends = (targets[targets] == numbers) & ~frozen
+    return Basins(labels, ends, passes)
 
 
 def connect(count: int, pairs: IntArray) -> IntArray:
@@ -132,23 +115,19 @@ def _find_passes(flow: CellFlow, labels: IntArray) -> tuple[IntArray, FloatArray
     return pairs, highest
 
 
-def _join_over_passes(flow: CellFlow, labels: IntArray, apart: IntArray) -> IntArray:
-    """Labels (n,) with basins united that no cell's drop of s F parts, but for two ``apart``."""
+def _join_over_passes(flow: CellFlow, labels: IntArray) -> IntArray:
+    """Labels (n,) with basins united that no cell's drop of s F parts."""
     heights = flow.heights
     lowest = heights[flow.cells.neighbours].min(axis=0)
     order = np.argsort(heights, kind="stable")
     peak = np.zeros(labels.max(initial=-1) + 2, dtype=np.int64)
     peak[labels[order]] = order
-    is_apart = np.isin(np.arange(len(peak)), apart)
     pairs, levels = _find_passes(flow, labels)
     parent = np.arange(len(peak))
     for number in np.argsort(-levels, kind="stable"):
         first, second = parent[pairs[number]]
-        if first == second or (is_apart[first] and is_apart[second]):
-            continue
         if heights[peak[first]] < heights[peak[second]]:
             first, second = second, first
         if levels[number] >= lowest[peak[second]]:
-            is_apart[first] |= is_apart[second]
             parent[parent == second] = first
     return np.where(labels >= 0, parent[labels], -1)

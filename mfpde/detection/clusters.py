@@ -1,8 +1,16 @@
-r"""Clusters of particles: many points in a place much smaller than all other lengths.
+r"""Clusters in one basin, told apart as exact atoms are.
 
-Within one basin they are told apart as exact atoms are, since a cluster may rest or creep
-where the velocity field of the particles has no attractor of its own: beside the kink of a
-ReLU on the side that leaves it, or on the way to another cluster.
+A cluster may rest or creep where the velocity field has no attractor of its own, or where the
+cells do not resolve its basin: beside the kink of a ReLU, on the side that leaves it.
+
+Of particles it is many points in a place much smaller than all other lengths.  On S^2 it is a
+peak of the density that is a point to the grid.  It moves as one, by the velocity of everything
+else (it exerts no force on itself),
+
+    x' = v[mu - m_c + m delta_x](x),    m_c the cluster, m its mass,
+
+and rests if that carries it no farther than 1.5 cells.  On lines of angles cells tell basins
+apart: the sign of the velocity is all there is.
 """
 
 from __future__ import annotations
@@ -12,15 +20,21 @@ from scipy.spatial import cKDTree
 from scipy.special import gammaln
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.detection.basins import connect
-from mfpde.detection.cores import LEAST_SHARE
-from mfpde.detection.flow import NARROW_WITHOUT_GRID
-from mfpde.geometry.arcs import normalize
-from mfpde.measures.measure import Atoms
+from mfpde.detection.balls import CORE_CELLS
+from mfpde.detection.basins import Basins, connect
+from mfpde.detection.cores import LEAST_SHARE, Cloud, Core, chord_angles
+from mfpde.detection.flow import NARROW_WITHOUT_GRID, CellFlow
+from mfpde.detection.region import ATOM_EXPONENT, NARROW
+from mfpde.geometry.arcs import exponential_map, normalize
+from mfpde.measures.measure import Atoms, Density, Measure, as_measure
 from mfpde.measures.weighted_points import sum_by_label
 
 LEAST_MEMBERS, LIKELY_BY_CHANCE = 5, 1e-7
 """Fewest particles of a cluster; how often as many may come together in uniform draws."""
+MEETING, STEP = 1.5, 1 / 4
+"""A cluster that rests moves no farther than this in steps as long as that, in cells."""
+SLOW = 1e-2
+"""Largest speed of a cluster at rest, in cells per unit time: tails of its own pull too."""
 
 
 def particle_clusters(atoms: Atoms) -> FloatArray:
@@ -77,3 +91,64 @@ def _linked(points: FloatArray, distance: float) -> IntArray:
     """Number of the connected component of each point, ``distance`` a chord (single linkage)."""
     pairs = cKDTree(points).query_pairs(distance, output_type="ndarray")
     return connect(len(points), pairs)
+
+
+def resting_clusters(flow: CellFlow, basins: Basins, cloud: Cloud) -> FloatArray:
+    """Centres (k, 3) of clusters of cells at rest in one basin of S^2, if it holds several.
+
+    The heaviest is at the basin's attractor, or on its way there.
+    """
+    peaks = _find_narrow_peaks(cloud, flow.spacing)
+    peaks.sort(key=lambda peak: -peak.mass)
+    cells = flow.cells.cells_of(np.reshape([peak.centre for peak in peaks], (-1, 3)))
+    heaviest: dict[int, Core] = {}
+    found: list[Core] = []
+    for peak, label in zip(peaks, basins.labels[cells].tolist(), strict=True):
+        first = heaviest.setdefault(label, peak)
+        if label >= 0 and first is not peak and _rests(flow, peak):
+            found += [peak] if first in found else [first, peak]
+    return np.reshape([peak.centre for peak in found], (-1, 3))
+
+
+def _find_narrow_peaks(cloud: Cloud, spacing: float) -> list[Core]:
+    """Clusters that are points to the grid and hold a hundredth of the mass."""
+    window = CORE_CELLS * spacing
+    # The density in the middle of such a cluster is at least twice this.
+    least = LEAST_SHARE / (np.pi * (2 * NARROW * spacing) ** 2)
+    is_open = cloud.densities >= least
+    found: list[Core] = []
+    while is_open.any():
+        start = cloud.points[np.argmax(np.where(is_open, cloud.densities, -np.inf))]
+        near = cloud.take(cloud.points @ start >= np.cos(min(3 * window, np.pi)))
+        core = near.core_about(start, window)
+        for place in (start, core.centre):
+            is_open &= cloud.points @ place < np.cos(window)
+        inner = near.masses_about(core.centre, np.array([window / 2]))[0]
+        is_point = core.mass < inner * 2**ATOM_EXPONENT
+        is_narrow = core.principal_radii[0] <= NARROW * spacing
+        if core.mass >= LEAST_SHARE and is_point and is_narrow:
+            found.append(core)
+    return found
+
+
+def _rests(flow: CellFlow, peak: Core) -> bool:
+    """Whether a cluster stays within 1.5 cells, as one more atom of the rest of the measure."""
+    spacing, whole = flow.spacing, as_measure(flow.measure)
+    density, atoms = whole.density, whole.atoms.as_clouds()
+    farthest = np.cos(CORE_CELLS * spacing)
+    away = density.geometry.points @ peak.centre < farthest
+    others = Density(density.geometry, np.where(away, density.values, 0.0))
+    kept = atoms.points @ peak.centre < farthest
+    masses = np.append(atoms.masses[kept], 0.0)
+    masses[-1] = whole.total_mass - others.total_mass - masses.sum()
+    place = peak.centre[np.newaxis]
+    for _ in range(int(2 * MEETING / STEP)):
+        moved = Atoms(np.concatenate([atoms.points[kept], place]), masses)
+        velocity = flow.equation.field(Measure(others, moved)).velocity(place)
+        speed = float(np.linalg.norm(velocity))
+        if speed < SLOW * spacing:
+            return True
+        place = exponential_map(place, STEP * spacing / speed * velocity)
+        if chord_angles(place, peak.centre)[0] > MEETING * spacing:
+            return False
+    return True

@@ -61,7 +61,7 @@ class Cloud:
         """Those of the points that are ``chosen``."""
         return Cloud(*(getattr(self, f.name)[chosen] for f in fields(self)))
 
-    def joined(self, other: Cloud) -> Cloud:
+    def add(self, other: Cloud) -> Cloud:
         """These points and then the ``other`` ones."""
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return Cloud(*(np.concatenate(pair) for pair in pairs))

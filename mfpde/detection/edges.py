@@ -1,20 +1,34 @@
-r"""Edges of basins on a line of angles: where the velocity vanishes, interpolated linearly.
+r"""Edges of basins, finer than cells.
 
-Between two cells that flow apart, v_i < 0 < v_(i+1), the face is moved from their middle to
+On a line of angles an edge is where the velocity vanishes, interpolated linearly: between two
+cells that flow apart, v_i < 0 < v_(i+1), the face is moved from their middle to
 
     theta_i + (theta_(i+1) - theta_i) v_i / (v_i - v_(i+1)).
+
+The graph of cells on S^2 knows eight directions only, so that the edges of its basins are off by
+angles that no finer lattice mends.  What is higher in s F than every pass out of its basin is
+certain; any other particle, and the centre of a cell at an edge, is followed to where it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.interpolate import RectSphereBivariateSpline
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
+from mfpde.detection.balls import LARGEST_RADIUS, ball_radius
 from mfpde.detection.basins import Basins
 from mfpde.detection.cores import POINT_WIDTH, Cloud
-from mfpde.detection.flow import CellFlow
+from mfpde.detection.flow import ROUNDING, CellFlow
+from mfpde.detection.paths import Paths
+from mfpde.geometry.circle import angles_of, points_at, tangents_at
+from mfpde.measures.distributions import polar_angles
+
+STEP = 1 / 6
+"""Length of a path's steps in units of the smaller of 1/sqrt(beta) and pi/6 radians."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +74,12 @@ class Edges:
         masses[cells] -= held
         part = replace(
             whole,
-            points=flow.points_at((self.middles + self.ends)[moved] / 2),
+            points=points_at((self.middles + self.ends)[moved] / 2),
             masses=held,
             widths=np.maximum(lengths, POINT_WIDTH),
             owners=owners[moved],
         )
-        return replace(cloud, masses=masses).joined(part)
+        return replace(cloud, masses=masses).add(part)
 
     def around(self, angle: float, dividers: FloatArray) -> tuple[float, float]:
         """Angles of the edges on both sides of an angle; ``dividers`` (k,) are edges too."""
@@ -82,11 +96,8 @@ class Edges:
 
 def find_edges(flow: CellFlow, basins: Basins) -> Edges:
     """Return where the cells of a line end."""
-    points, is_closed = flow.cells.points, flow.place == "circle"
-    angles = flow.angles_of(points)
-    # Towards larger angles: counter-clockwise, or away from the pole.
-    tangents = points[:, ::-1] * ([-1.0, 1.0] if is_closed else [1.0, -1.0])
-    speeds = np.einsum("ni,ni->n", flow.velocity, tangents)
+    angles, is_closed = angles_of(flow.cells.points), flow.place == "circle"
+    speeds = np.einsum("ni,ni->n", flow.velocity, tangents_at(angles))
     speeds = np.where(flow.speeds <= flow.rest_speed, 0.0, speeds)
     before, after = speeds, np.roll(speeds, -1)
     one, other = basins.labels, np.roll(basins.labels, -1)
@@ -101,3 +112,91 @@ def find_edges(flow: CellFlow, basins: Basins) -> Edges:
         ends[-1] = middles[-1] = np.pi
         parts[-1] = False
     return Edges(ends, middles, parts, is_closed)
+
+
+def move_edges(flow: CellFlow, basins: Basins, masses: FloatArray) -> Basins:
+    """The basins of cells of S^2 with ``masses`` (n,), at edges by the flow of their centres.
+
+    Cells that this brings to an edge are followed too, until no edge moves.
+    """
+    certain, labels = _find_certain(flow, basins), basins.labels
+    is_open = ~certain & (labels >= 0) & (masses > ROUNDING)
+    neighbours, follow = flow.cells.neighbours, None
+    while True:
+        parts = (labels[neighbours] != labels) & (labels[neighbours] >= 0)
+        edge = np.nonzero(parts.any(axis=0) & is_open)[0]
+        if not len(edge):
+            return replace(basins, labels=labels)
+        follow = follow or _follower_of(flow, certain)
+        labels = labels.copy()
+        labels[edge] = follow(flow.cells.points[edge], labels)
+        is_open[edge] = False
+
+
+def find_owners(flow: CellFlow, basins: Basins, points: FloatArray) -> IntArray:
+    """Basins (m,) that ``points`` (m, 3) flow to; -1 of those at rest."""
+    owners = basins.labels[flow.cells.cells_of(points)]
+    moving, follow = owners >= 0, _follower_of(flow, _find_certain(flow, basins))
+    owners[moving] = follow(points[moving], basins.labels)
+    return owners
+
+
+def _find_certain(flow: CellFlow, basins: Basins) -> BoolArray:
+    """Whether no path from each cell (n,) leaves its basin.
+
+    Cells inside a basin and above its passes; around an attractor where there is no potential.
+    """
+    labels, neighbours = basins.labels, flow.cells.neighbours
+    inside = (labels == labels[neighbours]).all(axis=0) & (labels >= 0)
+    if flow.equation.has_energy:
+        return np.asarray(inside & (flow.heights > basins.passes[labels]))
+    about = basins.attractors | basins.attractors[neighbours].any(axis=0)
+    return np.asarray(inside & about)
+
+
+def _follower_of(
+    flow: CellFlow, certain: BoolArray
+) -> Callable[[FloatArray, IntArray], IntArray]:
+    """Return what follows points (m, 3) to cells that are ``certain``, whose labels they get.
+
+    A point whose path ends in no basin gets the label of the cell that holds it.
+    """
+    cells_of = flow.cells.cells_of
+    widest = min(2 * ball_radius(flow.equation), LARGEST_RADIUS)
+    paths = Paths(interpolate_velocity(flow), STEP * widest)
+
+    def follow(points: FloatArray, labels: IntArray) -> IntArray:
+        ends, on_their_way = paths.ends(points, lambda at: certain[cells_of(at)])
+        found = labels[cells_of(ends)]
+        found[on_their_way] = -1
+        return np.where(found >= 0, found, labels[cells_of(points)])
+
+    return follow
+
+
+def interpolate_velocity(flow: CellFlow) -> Callable[[FloatArray], FloatArray]:
+    """Return the velocity at any points (m, 3) of S^2, interpolated between those of cells.
+
+    That of attention is smooth on the scale 1/sqrt(beta), which the cells resolve: its
+    components are cubic splines.  The drift of the other terms, which may have kinks, is taken
+    as it is.
+    """
+    points = flow.cells.points
+    smooth = flow.velocity - _find_drift(flow, points)
+    rings = smooth.reshape(round(np.pi / flow.cells.width), -1, 3)
+    count = rings.shape[1]
+    angles = polar_angles(points[::count]), angles_of(points[:count])
+    splines = [RectSphereBivariateSpline(*angles, rings[..., i]) for i in range(3)]
+
+    def velocity_at(places: FloatArray) -> FloatArray:
+        angles = polar_angles(places), angles_of(places)
+        found = [spline.ev(*angles) for spline in splines]
+        return np.stack(found, axis=1) + _find_drift(flow, places)
+
+    return velocity_at
+
+
+def _find_drift(flow: CellFlow, points: FloatArray) -> FloatArray:
+    """Velocity (n, 3) that the terms beside attention give at ``points`` (n, 3)."""
+    drifts = [term.drift(points) for term in flow.equation.externals]
+    return flow.equation.sign * sum(drifts, np.zeros(points.shape))

@@ -8,20 +8,13 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.detection.graph import (
-    PROBES,
-    CellGraph,
-    Place,
-    graph_of,
-    points_of_rings,
-    probing_arcs,
-    probing_rings,
-)
+from mfpde.detection.balls import ball_radius
+from mfpde.detection.graph import CellGraph, Place, graph_of, graph_of_arcs
 from mfpde.detection.region import NARROW
 from mfpde.equation import MeanFieldEquation
 from mfpde.field import GridField, MeasureField
-from mfpde.geometry import Circle, Zonal
-from mfpde.geometry.circle import angles_of, points_at
+from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.geometry.circle import angles_of, points_at, tangents_at
 from mfpde.measures.distributions import polar_angles
 from mfpde.measures.measure import Atoms, Measure
 
@@ -31,10 +24,11 @@ mass below it are none."""
 NARROW_WITHOUT_GRID = 1e-3
 """Largest rms radius of an atom, in radians, where there are no cells: a thousandth of the
 widest kernel."""
-DIFFERENCED = 0.7
+DIFFERENCE = 0.7
 """Gradients are differences over so many cells to both sides; kinks then count in full."""
-CLOSE_TO_KINK = 1e-8
-"""What is closer to a kink lies on it, and its slope is the mean of both sides'."""
+ARCS = 4096
+LEAST_RINGS, MOST_RINGS = 64, 256
+"""Cells of the circle, and rings of S^2, for atoms alone: two in the radius of a ball."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,20 +96,9 @@ class CellFlow:
         values = self.field.first_variation(points).ravel()
         return np.asarray(self.equation.sign * values)
 
-    def angles_of(self, points: FloatArray) -> FloatArray:
-        """Angles (n,) on a line of its points (n, 2): polar ones in (-pi, pi]."""
-        if self.place == "circle":
-            return angles_of(points)
-        return np.asarray(np.arctan2(points[..., 0], points[..., 1]))
-
-    def points_at(self, angles: FloatArray) -> FloatArray:
-        """Points (n, 2) of a line at its ``angles`` (n,)."""
-        return points_at(angles) if self.place == "circle" else points_of_rings(angles)
-
     def places_of(self, points: FloatArray) -> FloatArray:
         """Where unit vectors ``points`` (n, d) lie among the cells."""
-        is_zonal = self.place == "zonal"
-        return points_of_rings(polar_angles(points)) if is_zonal else points
+        return points_at(polar_angles(points)) if self.place == "zonal" else points
 
     def point_of(self, place: FloatArray) -> FloatArray:
         """The unit vector (d,) at a place: of a Zonal grid the pole, or one point of the ring."""
@@ -123,40 +106,37 @@ class CellFlow:
         if zonal is None:
             return place
         if not self.is_ring(place):
-            return np.asarray(zonal.axis * np.sign(place[1]))
-        return np.asarray(zonal.points_at(self.angles_of(place[np.newaxis]))[0])
+            return np.asarray(zonal.axis * np.sign(place[0]))
+        return np.asarray(zonal.points_at(angles_of(place[np.newaxis]))[0])
 
     def is_ring(self, place: FloatArray) -> bool:
-        """Whether a place on the line of polar angles is a ring, not a pole."""
-        nearest = np.sin(DIFFERENCED * self.spacing)
-        return self.place == "zonal" and bool(abs(place[0]) >= nearest)
+        """Whether a place among the cells is a ring of a Zonal grid, not a pole."""
+        nearest = np.sin(DIFFERENCE * self.spacing)
+        return self.place == "zonal" and bool(abs(place[1]) >= nearest)
 
     def at(self, points: FloatArray) -> FloatArray:
-        """Velocity (n, d) at ``points`` (n, d); of rings on half a circle (n, 2)."""
+        """Velocity (n, d) at ``points`` (n, d); of rings, as points of the circle, (n, 2)."""
         zonal = self.zonal
         if zonal is None:
             return self.field.velocity(points)
-        angles = self.angles_of(points)
+        angles = angles_of(points)
         vectors = self.field.velocity(zonal.points_at(angles))
-        return _move_rings(points, (vectors * zonal.tangents_at(angles)).sum(axis=-1))
+        along = (vectors * zonal.tangents_at(angles)).sum(axis=-1, keepdims=True)
+        return np.asarray(along * tangents_at(angles))
 
-    def differenced(self, point: FloatArray) -> float:
+    def step_at(self, point: FloatArray) -> float:
         """Half the distance over which the velocity is differenced at a point (d,).
 
         Without a grid it ends at the nearest kink of a neuron on the circle.
         """
         if self.has_grid:
-            return DIFFERENCED * self.spacing
+            return DIFFERENCE * self.spacing
         if self.place == "sphere":
             return NARROW_WITHOUT_GRID
         kinks = _kinks(self.equation) - angles_of(point)
         away = np.abs(np.mod(kinks + np.pi, 2 * np.pi) - np.pi)
-        return float(min([NARROW_WITHOUT_GRID, *away[away > CLOSE_TO_KINK]]))
-
-
-def _move_rings(points: FloatArray, along: FloatArray) -> FloatArray:
-    """Vectors (n, 2) of rings that move ``along`` (n,) increasing polar angles."""
-    return along[:, np.newaxis] * np.stack([points[:, 1], -points[:, 0]], axis=-1)
+        # At a kink itself the slope is the mean of both sides'.
+        return float(min([NARROW_WITHOUT_GRID, *away[away > np.sqrt(ROUNDING)]]))
 
 
 def _kinks(equation: MeanFieldEquation) -> FloatArray:
@@ -168,14 +148,20 @@ def flow_of(measure: Atoms | Measure, equation: MeanFieldEquation) -> CellFlow:
     """Return the velocity of a measure on its cells, or of atoms alone on cells of their own."""
     field = equation.field(measure)
     if isinstance(measure, Atoms) or not isinstance(field, GridField):
-        cells = probing_rings(equation.sharpness)
-        if measure.dimension == 2:
-            angles = np.union1d(Circle(PROBES).angles, _kinks(equation))
-            cells = probing_arcs(angles)
+        cells = _cells_for_atoms(equation, measure.dimension)
         return CellFlow(equation, measure, field, cells, field.velocity(cells.points))
     cells = graph_of(measure.geometry)
     if cells.place == "zonal":
-        velocity = _move_rings(cells.points, field.components[0])
+        along = field.components[0][:, np.newaxis]
+        velocity = along * tangents_at(angles_of(cells.points))
     else:
         velocity = field.velocity().reshape(cells.points.shape)
     return CellFlow(equation, measure, field, cells, velocity)
+
+
+def _cells_for_atoms(equation: MeanFieldEquation, dimension: int) -> CellGraph:
+    """Cells on which atoms alone are looked at."""
+    if dimension == 2:
+        return graph_of_arcs(np.union1d(Circle(ARCS).angles, _kinks(equation)))
+    doublings = np.ceil(np.log2(2 * np.pi / ball_radius(equation)))
+    return graph_of(Sphere(int(np.clip(2**doublings, LEAST_RINGS, MOST_RINGS))))

@@ -40,9 +40,17 @@ class Part:
 
 
 def split_basins(
-    basins: Basins, moving: Cloud, exact: FloatArray, clusters: FloatArray
+    basins: Basins,
+    moving: Cloud,
+    exact: FloatArray,
+    clusters: FloatArray,
+    *,
+    apart: float,
 ) -> Iterator[Part]:
-    """The parts of each basin, by the places of ``exact`` atoms and of ``clusters``, (k, d)."""
+    """The parts of each basin, by the places of ``exact`` atoms and of ``clusters``, (k, d).
+
+    A cluster within ``apart`` radians of an exact atom in the same basin is that atom's tail.
+    """
     owners_of_clusters = np.empty(0, np.int64)
     if len(clusters):
         owners_of_clusters = moving.owners[cKDTree(moving.points).query(clusters)[1]]
@@ -57,17 +65,18 @@ def split_basins(
         if not len(cells):
             cells = np.unique(basin.cells)
         atoms = np.sort(basin.numbers[basin.numbers >= 0])
+        held, found = exact[atoms], clusters[owners_of_clusters == owner]
         if len(atoms):
-            yield from _split(basin, cells, exact[atoms], atoms.tolist())
-        elif (owners_of_clusters == owner).sum() > 1:
-            centres = clusters[owners_of_clusters == owner]
-            yield from _split(basin, cells, centres, [None] * len(centres))
+            found = found[(found @ held.T).max(axis=1) < np.cos(apart)]
+        if len(atoms) or len(found) > 1:
+            numbers = [*atoms.tolist(), *[None] * len(found)]
+            yield from _split(basin, cells, np.concatenate([held, found]), numbers)
         else:
             yield Part(basin, cells)
 
 
 def _split(
-    basin: Cloud, cells: IntArray, centres: FloatArray, atoms: list[int] | list[None]
+    basin: Cloud, cells: IntArray, centres: FloatArray, atoms: list[int | None]
 ) -> Iterator[Part]:
     """The part of each of ``centres`` (k, d)."""
     nearest = cKDTree(centres).query(basin.points)[1]

@@ -31,6 +31,7 @@ from mfpde.detection.region import (
     local_exponents,
 )
 from mfpde.geometry.arcs import normalize, tangent_frames, velocity_gradients
+from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.measure import Atoms
 
 WINDOW = 6.0
@@ -167,8 +168,8 @@ class RegionSearch:
 
     def _take_pole(self, part: Part, band: Core) -> Core:
         """The core of the nearest pole, if mass gathers there rather than on the ring."""
-        is_north = band.centre[1] > 0
-        pole = np.array([0.0, 1.0 if is_north else -1.0])
+        is_north = band.centre[0] > 0
+        pole = np.array([1.0 if is_north else -1.0, 0.0])
         last = 0 if is_north else len(self.flow.cells) - 1
         cap = part.cloud.core_at(pole, self.core_radius)
         if last not in part.cells or cap.mass <= LEAST_SHARE * band.mass:
@@ -252,7 +253,7 @@ class RegionSearch:
             return find_curve(part.cloud, self.whole, flow.spacing)
         if zonal is None or not flow.is_ring(centre):
             return None
-        angle = float(flow.angles_of(centre))
+        angle = float(angles_of(centre))
         if part.atom is None:
             is_one = width <= NARROW_RING or self._flows_inwards(centre, angle)
             if not (excess > LEAST_EXCESS and is_one):
@@ -263,7 +264,7 @@ class RegionSearch:
     def _flows_inwards(self, centre: FloatArray, angle: float) -> bool:
         """Whether both sides of a ring flow to it."""
         sides = np.clip(angle + self.core_radius * np.array([-1.0, 1.0]), 0.0, np.pi)
-        points = self.flow.points_at(sides)
+        points = points_at(sides)
         inwards = ((centre - points) * self.flow.at(points)).sum(axis=1)
         return bool((inwards > 0).all())
 
@@ -276,7 +277,7 @@ class RegionSearch:
         flow, points = self.flow, centre[np.newaxis]
         frames = tangent_frames(points)
         velocity, gradient = velocity_gradients(
-            flow.at, points, frames=frames, step=flow.differenced(centre)
+            flow.at, points, frames=frames, step=flow.step_at(centre)
         )
         if flow.equation.has_energy:
             slopes = np.linalg.eigvalsh((gradient[0] + gradient[0].T) / 2)
@@ -284,8 +285,8 @@ class RegionSearch:
             slopes = np.sort(np.linalg.eigvals(gradient[0]).real)
         if not flow.is_ring(centre):
             return slopes, self._repeat(centre, slopes, 0.0)
-        # v_t cot t, with the velocity v_t (cos t, -sin t) at (sin t, cos t).
-        along = float(velocity[0] @ frames[0, :, 0] / centre[0])
+        # v_t cot t, with the velocity v_t (-sin t, cos t) at (cos t, sin t).
+        along = float(velocity[0] @ frames[0, :, 1] / centre[1])
         return slopes, self._repeat(centre, slopes, along)
 
     def _spread(self, centre: FloatArray) -> int:
@@ -322,10 +323,10 @@ class RegionSearch:
                 and other.centre is not None
             ):
                 found.append(normalize(one.centre + other.centre))
-        return self.flow.angles_of(np.reshape(found, (-1, 2)))
+        return angles_of(np.reshape(found, (-1, 2)))
 
     def _find_edges(self, place: FloatArray) -> tuple[float, float] | None:
         """Angles of the edges around a place on a line."""
         if self.edges is None:
             return None
-        return self.edges.around(float(self.flow.angles_of(place)), self._dividers)
+        return self.edges.around(float(angles_of(place)), self._dividers)

@@ -6,20 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from mfpde.detection.arrivals import find_owners, move_edges
-from mfpde.detection.balls import largest_ball_mass, profile_radii
+from mfpde.detection.balls import CORE_CELLS, largest_ball_mass, profile_radii
 from mfpde.detection.basins import Basins, find_basins
-from mfpde.detection.clusters import particle_clusters
+from mfpde.detection.clusters import particle_clusters, resting_clusters
 from mfpde.detection.cores import NO_MASS, POINT_WIDTH, Cloud
-from mfpde.detection.edges import Edges, find_edges
+from mfpde.detection.edges import Edges, find_edges, find_owners, move_edges
 from mfpde.detection.flow import CellFlow, flow_of
 from mfpde.detection.jumps import Jumps, find_jumps
 from mfpde.detection.parts import split_basins
 from mfpde.detection.region import FROZEN_SPEED, ConcentratedRegion
 from mfpde.detection.regions import RegionSearch
 from mfpde.detection.report import ConcentrationReport
-from mfpde.detection.resting import find_resting
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import Atoms, Measure
 
 
@@ -32,21 +31,22 @@ def search_measure(
     basins = find_basins(flow)
     edges = find_edges(flow, basins) if flow.cells.on_line else None
     moving = _take_moving(flow, basins, edges, whole)
+    none = np.empty((0, flow.cells.points.shape[1]))
+    clusters = none
     if flow.has_grid and flow.place == "sphere":
-        attractors = find_resting(flow, basins, moving)
-        if attractors is not None:
-            basins = find_basins(flow, attractors)
         basins = move_edges(flow, basins, whole.masses[: len(flow.cells)])
         moving = _take_moving(flow, basins, edges, whole)
-    none = np.empty((0, measure.dimension))
+        clusters = resting_clusters(flow, basins, moving)
     if isinstance(measure, Measure):
-        jumps, exact, clusters = find_jumps(measure), measure.atoms, none
+        jumps, exact = find_jumps(measure), measure.atoms
         balls = [largest_ball_mass(measure, r) for r in profile_radii(flow.spacing)]
     else:
         jumps = Jumps(none, np.zeros(len(flow.cells), dtype=bool))
         exact, balls = Atoms.none(measure.dimension), []
         clusters = particle_clusters(Atoms(moving.points, moving.masses))
-    parts = split_basins(basins, moving, flow.places_of(exact.points), clusters)
+    apart = CORE_CELLS * flow.cell
+    places = flow.places_of(exact.points)
+    parts = split_basins(basins, moving, places, clusters, apart=apart)
     search = RegionSearch(flow, edges, whole, tuple(parts), exact, jumps.cells)
     regions = search.regions()
     resting = max(1 - float(moving.masses.sum()), 0.0) * measure.total_mass
@@ -97,7 +97,7 @@ def _take_moving(
     count = len(labels) if flow.has_grid else 0
     moving = whole
     if edges is not None:
-        cells[count:] = edges.cells_of(flow.angles_of(whole.points[count:]))
+        cells[count:] = edges.cells_of(angles_of(whole.points[count:]))
         moving = replace(whole, cells=cells, owners=labels[cells])
         if count:
             moving = edges.split_cells(flow, labels, moving)
