@@ -10,6 +10,7 @@ SCRIPTS: tuple[str, ...] = (
     "several_layers",
     "shared_noise",
     "two_atoms",
+    "five_clusters",
     "equiangular_atoms",
     "sliding_atom",
     "one_cluster",
