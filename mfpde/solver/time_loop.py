@@ -115,6 +115,7 @@ class TimeLoop:
         method, grid = self.method, equation.on(self.recorder.geometry)
         self.recorder.equation = self.equation = equation
         self.transport: Transport = method.scheme.transport(grid, method.rtol)
+        self.strength = equation.strength
         has_atoms = method.exact_atoms
         self.atoms = ExactAtoms(equation, self.transport) if has_atoms else None
 
@@ -159,10 +160,17 @@ class TimeLoop:
             if reason is not None:
                 return reason
         self._save_if_due()
+        if not self.is_watched:
+            return None
         progress = self.progress
         for observer in self.recorder.observers:
             observer.step(progress)
         return self._reason_to_stop(progress)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether anyone asks for the numbers of a step."""
+        return bool(self.conditions or self.recorder.observers)
 
     @property
     def target(self) -> float:
@@ -203,7 +211,7 @@ class TimeLoop:
                 now.state, now.step_control = state, StepControl()
                 self._exchange_with_atoms()
                 continue
-            smallest = smallest_step(longest, self.equation.strength)
+            smallest = smallest_step(longest, self.strength)
             is_cut = step < allowed
             is_accepted, control = adapt(
                 now.step_control, step, error, is_cut=is_cut, smallest=smallest
@@ -221,8 +229,9 @@ class TimeLoop:
         """Save what is due within a step that ends in ``state``, and stand there."""
         now = self.now
         self._save_within(state, step, end)
-        rate = now.state.motion_to(state) / step
-        now.rates = (*now.rates[-RECENT_STEPS + 1 :], rate)
+        if self.is_watched:
+            rate = now.state.motion_to(state) / step
+            now.rates = (*now.rates[-RECENT_STEPS + 1 :], rate)
         now.state, now.time, now.last_step = state, end, step
         now.steps += 1
         now.steps_since_hand_off += 1
