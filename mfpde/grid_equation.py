@@ -173,15 +173,14 @@ class GridEquation:
         self, moments: ComplexArray, where: Fields | None = None
     ) -> FloatArray:
         """The velocity s grad A[mu] at the cell centres, or at ``where``, (directions, ...)."""
-        fields: Fields = self.geometry if where is None else where
+        fields = self.geometry.centres if where is None else where
         if not self._acting:
             return np.zeros(fields.tangents.shape[:-1])
         first, *others = self._acting
         velocity = first.drift(moments, fields)
         for term in others:
             velocity += term.drift(moments, fields)
-        velocity *= self.sign
-        return velocity
+        return velocity if self.sign > 0 else np.negative(velocity, out=velocity)
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """The velocity s grad F at the cell centres, (directions, *shape)."""

@@ -79,6 +79,7 @@ class FourierFields:
         self.points = read_only(points_at(angles))
         self.tangents = read_only(tangents_at(angles)[np.newaxis])
         self.phases = read_only(np.exp(1j * angles[0] * waves))
+        self.opposite_phases = read_only(self.phases.conj())
         self._slopes = 1j * waves * self.phases
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
@@ -198,7 +199,7 @@ class Circle(Geometry):
     def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
         """Fourier moments sum m e^{-ik theta} of cell masses, k = 0..degree."""
         waves = self._transform_masses(masses).complex[: degree + 1]
-        return np.asarray(waves * self.centres.phases[: degree + 1].conj())
+        return np.asarray(waves * self.centres.opposite_phases[: degree + 1])
 
     def atom_moments(
         self, points: FloatArray, masses: FloatArray, degree: int

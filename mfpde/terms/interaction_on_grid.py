@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,10 +113,9 @@ class InteractionOnGrid:
         plain: ComplexArray = np.asarray(moments)
         if isinstance(self.operator, Transfer):
             used = self._up_to(self.operator.moment_degree, plain)
-            plain = self.operator.apply(used[np.newaxis])[0]
-        else:
-            plain = self.operator * plain
-        return plain
+            found: ComplexArray = self.operator.apply(used[np.newaxis])[0]
+            return found
+        return np.asarray(plain * self.operator)
 
     def energy(self, moments: ComplexArray) -> float:
         """The energy (a / 2) iint W dmu dmu, by Parseval; of softmax that without it."""
@@ -131,15 +131,30 @@ class InteractionOnGrid:
 
     def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The drift, (directions, ...) along the tangents."""
-        drift, mean = self._pull(moments, where)
-        if self.softmax is not None:
-            values, sums = self._divisors(self.softmax, moments, mean, where)
-            drift /= values
-            if sums is not None:
-                tangents = _in_plane(where).tangents[:, sums.small]
-                along = np.einsum("ani,ni->an", tangents, sums.field.gradient)
-                drift[:, sums.small] = along
+        if self._sends_vectors:
+            drift, mean = self._pull_of_vectors(moments, where)
+        else:
+            mean = self.mean_kernel(moments)
+            drift = where.gradient(mean)
+            if self.factor != 1.0:
+                drift *= self.factor
+        if self.softmax is None:
+            return drift
+        values, sums = self._divisors(self.softmax, moments, mean, where)
+        drift /= values
+        if sums is not None:
+            tangents = _in_plane(where).tangents[:, sums.small]
+            along = np.einsum("ani,ni->an", tangents, sums.field.gradient)
+            drift[:, sums.small] = along
         return drift
+
+    @cached_property
+    def _sends_vectors(self) -> bool:
+        """Whether the drift is P_x V m, not a grad Z: of a head of a general V, or shift g."""
+        head, matrix = self.head, self.operator
+        if head is None or not isinstance(matrix, Transfer):
+            return False
+        return matrix.has_smooth_shift or not head.is_gradient
 
     def potential(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The potential (...) of which the drift is the gradient."""
@@ -165,21 +180,13 @@ class InteractionOnGrid:
         values = self.geometry.synthesis(self.mean_kernel(moments))
         return bool((values[cells] < NOISY * moments[0].real).any())
 
-    def _pull(
+    def _pull_of_vectors(
         self, moments: ComplexArray, where: Fields
     ) -> tuple[FloatArray, ComplexArray]:
-        """The drift, with softmax times Z, (directions, ...), and the coefficients of Z."""
+        """The drift P_x V m, (directions, ...), and the coefficients of Z."""
         head, matrix = self.head, self.operator
-        if (
-            head is None
-            or not isinstance(matrix, Transfer)
-            or (head.is_gradient and not matrix.has_smooth_shift)
-        ):
-            mean = self.mean_kernel(moments)
-            pull = where.gradient(mean)
-            if self.factor != 1.0:
-                pull *= self.factor
-            return pull, mean
+        assert head is not None
+        assert isinstance(matrix, Transfer)
         degree = matrix.moment_degree + 1
         used = self._up_to(degree, moments)
         rows = head.values_matrix @ self.geometry.coordinate_moments(used, degree)

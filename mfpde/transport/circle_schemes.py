@@ -55,13 +55,16 @@ class DonorBlendedCircle(CircleTransport):
         super().__init__(grid, rtol)
         circle = self.circle
         half = (1 + ROUNDING) / 2 * circle.spacing
-        self._held = velocity_of_half_stable_kinks(
+        held = velocity_of_half_stable_kinks(
             grid, circle.points, circle.tangents, behind=half, ahead=half
         )
+        self._external = grid.external_velocity - held
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """Velocity at the centres, (1, n)."""
-        return self.grid.velocity(moments) - self._held
+        velocity = self.grid.attention_velocity(moments)
+        velocity += self._external
+        return velocity
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
