@@ -40,7 +40,6 @@ from mfpde.stationary.gibbs import (
     StationaryDensity,
     harmonics_on,
     leading_modes,
-    leading_values,
     mean_length,
     polished_density,
 )
@@ -121,7 +120,7 @@ class SmoothProblem(Problem):
 
         Of many unknowns those that are largest.
         """
-        return Growth(leading_values(self.state(place)) - 1, np.empty((0, 1)))
+        return Growth(leading_modes(self.state(place)).values - 1, np.empty((0, 1)))
 
     def rounding(self, place: StateAt) -> float:
         """Return the size below which the sign of a rate is rounding."""
@@ -144,8 +143,6 @@ class SmoothProblem(Problem):
 
     def weakest(self, place: StateAt) -> FloatArray:
         """Return the direction in which G_c is smallest."""
-        if len(self.weights) <= LARGEST_MATRIX:
-            return super().weakest(place)
         pairs = leading_modes(self.state(place))
         return np.asarray(pairs.vectors[:, np.argmin(np.abs(pairs.values - 1))])
 

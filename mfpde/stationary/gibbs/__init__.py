@@ -19,7 +19,6 @@ from mfpde.stationary.gibbs.result import (
 from mfpde.stationary.gibbs.stability import (
     LARGEST_MATRIX,
     leading_modes,
-    leading_values,
 )
 from mfpde.stationary.gibbs.state import GibbsProblem, GibbsState
 
@@ -31,7 +30,6 @@ __all__ = [
     "check_density",
     "harmonics_on",
     "leading_modes",
-    "leading_values",
     "mean_length",
     "needed_degree",
     "polished_density",

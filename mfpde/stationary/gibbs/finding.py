@@ -1,15 +1,36 @@
-"""Find the stationary density that a start goes down to."""
+r"""Find the stationary density that a start goes down to.
+
+1. Psi (``state.py``) falls by Newton's method in a trust region, with conjugate gradients that
+   follow a direction of negative curvature to the region's edge (Steihaug, SIAM J. Numer. Anal.
+   20, 1983), until its fall is lost in its rounding.
+2. G_c u = -G by MINRES (Paige & Saunders, SIAM J. Numer. Anal. 12, 1975), c <- c + u, for
+   as long as |G| halves.  The rotations of the equation make G_c singular; G is orthogonal to
+   them, and so is each product.
+
+In descent Psi is strictly convex, and the only minimum is reached from everywhere.  In ascent
+the end is a minimum, unless the start has a symmetry that all minima break.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+from scipy.sparse.linalg import LinearOperator, minres
+
+from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
 from mfpde.stationary.convex_energy import check_convex, check_energy
-from mfpde.stationary.gibbs.descent import minimum_near
 from mfpde.stationary.gibbs.result import StationaryDensity, polished_density
-from mfpde.stationary.gibbs.state import GibbsProblem
+from mfpde.stationary.gibbs.state import GibbsProblem, GibbsState
 
 NEGLIGIBLE = 1e-14
+AT_REST = 1e-12
+"""|G| below which a start is stationary, however unstable."""
+IN_ROUNDING = 1e-6
+"""|G| below which a step that shrinks G may not show in Psi, which falls by |G|^2."""
 
 
 def stationary_density(
@@ -61,8 +82,8 @@ def stationary_density(
     start = check_density(equation, density, "density")
     degree = needed_degree([equation], start)
     problem = GibbsProblem(equation, start.geometry, start.total_mass, degree)
-    end = minimum_near(problem.state(problem.coefficients(start)))
-    return polished_density(end.state, iterations=end.iterations)
+    state, iterations = descend(problem.state(problem.coefficients(start)))
+    return polished_density(state, iterations=iterations)
 
 
 def check_density(equation: MeanFieldEquation, start: object, name: str) -> Density:
@@ -117,3 +138,50 @@ def needed_degree(ends: list[MeanFieldEquation], density: Density) -> int:
         ),
         default=1,
     )
+
+
+def descend(start: GibbsState) -> tuple[GibbsState, int]:
+    """The state where |G| falls no further down from ``start``, and the number of iterations."""
+    last = _length(start.residual)
+
+    @lru_cache(maxsize=2)
+    def state_of(coefficients: bytes) -> GibbsState:
+        return start.problem.state(np.frombuffer(coefficients))
+
+    def at(coefficients: FloatArray) -> GibbsState:
+        return state_of(coefficients.tobytes())
+
+    def stop_in_rounding(intermediate_result: OptimizeResult) -> None:
+        nonlocal last
+        before, last = last, _length(at(intermediate_result.x).residual)
+        # On the way out of an unstable state |G| grows.
+        if last < min(before / 2, IN_ROUNDING):
+            raise StopIteration
+
+    found = minimize(
+        lambda c: at(c).potential,
+        start.coefficients,
+        jac=lambda c: at(c).residual,
+        hessp=lambda c, direction: at(c).product(direction),
+        method="trust-ncg",
+        callback=stop_in_rounding,
+        options={"gtol": AT_REST},
+    )
+    state, iterations = at(found.x), int(found.nit)
+    while _length(state.residual) > np.spacing(max(1.0, _length(state.coefficients))):
+        further = _newton_step(state)
+        if not _length(further.residual) < _length(state.residual) / 2:
+            break
+        state, iterations = further, iterations + 1
+    return state, iterations
+
+
+def _newton_step(state: GibbsState) -> GibbsState:
+    size = len(state.coefficients)
+    matrix = LinearOperator((size, size), matvec=state.product, dtype=np.float64)
+    change, _ = minres(matrix, -state.residual)
+    return state.problem.state(state.coefficients + change)
+
+
+def _length(vector: FloatArray) -> float:
+    return float(np.linalg.norm(vector))

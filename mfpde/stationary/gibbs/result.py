@@ -10,7 +10,7 @@ from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Density
 from mfpde.notebook import Printed
-from mfpde.stationary.gibbs.stability import leading_values
+from mfpde.stationary.gibbs.stability import leading_modes
 from mfpde.stationary.gibbs.state import GibbsState
 
 TOLERANCE = 1e-12
@@ -40,8 +40,8 @@ class StationaryDensity(Printed):
         Iterations of Newton's method from the start of :func:`mfpde.stationary_density`; 0 on
         a branch.
     leading
-        Largest eigenvalues mu of the interaction, those of rotations left out: all above 1/2 and
-        the next one; 0 in their place in descent.  The second derivative of
+        Largest eigenvalues mu of the interaction, 0 for rotations: all above 1/2 and the next
+        one, down to 0 in descent.  The second derivative of
         kappa int rho log rho - s E, divided by kappa, is 1 - mu in L^2(1 / rho): a direction
         is unstable if mu > 1.  On a zonal grid those of the directions that are zonal too.
     state
@@ -134,6 +134,6 @@ def polished_density(state: GibbsState, *, iterations: int = 0) -> StationaryDen
         symmetry_dimension=state.modes.shape[1],
         gap=bound if equation.sign < 0 else None,
         iterations=iterations,
-        leading=leading_values(state),
+        leading=leading_modes(state).values,
         state=state.problem.state(state.coefficients),
     )

@@ -1,8 +1,8 @@
-r"""Stability of a Gibbs density by a few eigenvalues, without the matrix of G_c.
+r"""Stability of a Gibbs density by the largest eigenvalues mu of 1 - G_c.
 
-In ascent 1 - G_c is kappa^-1 M sqrt(Lambda) Cov(B) sqrt(Lambda), with eigenvalues mu >= 0 that
-fall quickly: the directions with mu > 1 are unstable, and rotations have mu = 1.  In
-descent all eigenvalues of G_c are 1 or more, and nothing is unstable.
+In ascent 1 - G_c = kappa^-1 M sqrt(Lambda) Cov(B) sqrt(Lambda) has eigenvalues mu >= 0 that fall
+quickly; the directions with mu > 1 are unstable, and rotations have mu = 1.  In descent none is
+above 0, and nothing is unstable.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from mfpde.arrays import FloatArray
 from mfpde.stationary.gibbs.state import GibbsState
 
-ABOVE = 0.5
 LARGEST_MATRIX = 120
 """Up to as many unknowns all eigenvalues of the matrix take less."""
 AT_ONCE = 6
@@ -30,26 +29,25 @@ class RitzPairs(NamedTuple):
     vectors: FloatArray
 
 
-def leading_values(state: GibbsState) -> FloatArray:
-    """Eigenvalues mu of 1 - G_c without those of rotations, decreasing.
-
-    All of a few.  Of many, in ascent those above 1/2 and the next one, and some further down;
-    in descent, where all are 0 or less, 0 stands for the largest.
-    """
-    if len(state.coefficients) <= LARGEST_MATRIX:
-        return np.asarray(1 - state.eigenvalues)
-    if state.problem.equation.sign < 0:
-        return np.zeros(1)
-    return leading_modes(state).values
-
-
 def leading_modes(state: GibbsState) -> RitzPairs:
-    """Eigenvalues of :func:`leading_values` in ascent, with eigenvectors (n, m) as columns."""
+    """Eigenvalues mu, with 0 in place of those of rotations, and their eigenvectors.
+
+    All of a few.  Of many, in ascent those above 1/2 and the next one, and some further down; in
+    descent 0 stands for the largest.
+    """
+    size, modes = len(state.coefficients), state.modes
+    if size <= LARGEST_MATRIX:
+        across = np.eye(size) - modes @ modes.T
+        values, vectors = np.linalg.eigh(
+            across @ (np.eye(size) - state.hessian) @ across
+        )
+        return RitzPairs(values[::-1], vectors[:, ::-1])
+    if state.problem.equation.sign < 0:
+        return RitzPairs(np.zeros(1), np.zeros((size, 1)))
     return leading_eigenpairs(
         lambda direction: direction - state.product(direction),
-        state.problem.multiply_by_root(np.ones(len(state.coefficients))),
-        above=ABOVE,
-        without=state.modes,
+        state.problem.multiply_by_root(np.ones(size)),
+        without=modes,
     )
 
 
@@ -57,10 +55,9 @@ def leading_eigenpairs(
     product: Callable[[FloatArray], FloatArray],
     sizes: FloatArray,
     *,
-    above: float,
     without: FloatArray,
 ) -> RitzPairs:
-    """Eigenvalues of a positive A from the largest down to the first below ``above``.
+    """Eigenvalues of a positive A from the largest down to the first below 1/2.
 
     By Lanczos' method (ARPACK), for a few at a time across those found before, until none
     above is left: one alone may find a multiple eigenvalue less often than it is there.  Starts
@@ -72,8 +69,6 @@ def leading_eigenpairs(
         The product of A with a vector (n,).
     sizes
         Roughly how much A makes of each axis, (n,): the start has as much of it.
-    above
-        Down to where eigenvalues are wanted.
     without
         Orthonormal columns (n, k) of an invariant subspace to leave out.
     """
@@ -86,7 +81,7 @@ def leading_eigenpairs(
         return np.asarray(image - known @ (known.T @ image))
 
     matrix = LinearOperator((size, size), matvec=across, dtype=np.float64)
-    while not len(values) or values[-AT_ONCE:].max() > above:
+    while not len(values) or values[-AT_ONCE:].max() > 1 / 2:
         start = sizes * generator.standard_normal(size)
         found, vectors = eigsh(matrix, AT_ONCE, which="LA", v0=start)
         values = np.append(values, found)

@@ -204,16 +204,6 @@ class GibbsState:
         return np.asarray(np.eye(len(means)) - self._factor * scaled)
 
     @cached_property
-    def eigenvalues(self) -> FloatArray:
-        """All eigenvalues of G_c but those of rotations, increasing, by way of its matrix."""
-        count = self.modes.shape[1]
-        # G_c maps the rotations to zero: they get an eigenvalue above all others, left out.
-        above = 2 * float(np.abs(self.hessian).sum(axis=0).max())
-        shifted = self.hessian + above * self.modes @ self.modes.T
-        values = np.linalg.eigvalsh(shifted)
-        return np.asarray(values[: len(values) - count])
-
-    @cached_property
     def density(self) -> Density:
         """The density rho, from its mass in each cell."""
         geometry = self.problem.geometry
