@@ -164,7 +164,7 @@ def test_a_run_is_the_same_with_and_without_the_look_at_its_symmetry(monkeypatch
     equation, start = with_neuron(0.0, 0.0, 1.0), mfpde.uniform(Sphere(32))
     run = mfpde.solve(equation, start, t_end=2.0)
     monkeypatch.setattr(
-        "mfpde.solver.solve.describe_unstable_symmetry", lambda *_, **__: None
+        "mfpde.solver.notes.describe_unstable_symmetry", lambda *_, **__: None
     )
     without = mfpde.solve(equation, start, t_end=2.0)
     assert np.array_equal(run.final.density.masses, without.final.density.masses)
@@ -177,12 +177,12 @@ def test_what_cannot_be_judged_has_no_note(monkeypatch, error):
     def refuse(*_):
         raise error
 
-    monkeypatch.setattr("mfpde.solver.symmetric_start.find_symmetry", refuse)
+    monkeypatch.setattr("mfpde.solver.notes.find_symmetry", refuse)
     assert not note_of(with_neuron(0.0, 1.0), mfpde.uniform(Circle(128)), 1.0)
 
 
 def test_a_fault_of_the_judgement_is_not_hidden(monkeypatch):
-    monkeypatch.setattr("mfpde.solver.symmetric_start.find_symmetry", None)
+    monkeypatch.setattr("mfpde.solver.notes.find_symmetry", None)
     with pytest.raises(TypeError):
         mfpde.solve(with_neuron(0.0, 1.0), mfpde.uniform(Circle(128)), t_end=1.0)
 

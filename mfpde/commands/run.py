@@ -75,7 +75,7 @@ def _solve(
     from mfpde.commands import report
     from mfpde.commands.interruption import Signalled
     from mfpde.commands.signals import handled_by, raise_for_second, received
-    from mfpde.solver.symmetric_start import BEGINNING
+    from mfpde.solver.notes import SYMMETRY
     from mfpde.storage.places import lock_store
 
     arguments = settings.solve_arguments()
@@ -83,7 +83,7 @@ def _solve(
     with nullcontext() if store is None else lock_store(store):
         with handled_by(raise_for_second), warnings.catch_warnings():
             # The report says it.
-            warnings.filterwarnings("ignore", message=BEGINNING)
+            warnings.filterwarnings("ignore", message=SYMMETRY)
             run = mfpde.solve(
                 settings.dynamics,
                 settings.start,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from functools import partial
+from contextlib import contextmanager, nullcontext
 from typing import Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import check_kind, real_number, shown
@@ -18,7 +16,6 @@ from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
-    Dynamics,
     Layers,
     checked_dynamics,
     largest_degree,
@@ -35,9 +32,8 @@ from mfpde.solver.arguments import (
     make_tracker,
 )
 from mfpde.solver.diagnostics import Diagnostic, choose_diagnostics
-from mfpde.solver.half_stable_points import describe_half_stable_mass
+from mfpde.solver.notes import find_notes
 from mfpde.solver.recorder import Recorder
-from mfpde.solver.symmetric_start import describe_unstable_symmetry
 from mfpde.solver.time_loop import TimeLoop
 from mfpde.tracking import Concentration
 
@@ -211,34 +207,19 @@ def solve(
         reason = loop.run()
     statistics, ended = loop.statistics, loop.final_time
     if reason.kind not in UNFINISHED:
-        notes = find_notes(dynamics, measure, start_time, ended, recorder)
+        notes = find_notes(
+            dynamics,
+            measure,
+            solve,
+            span=(start_time, ended),
+            times=recorder.times,
+            states=recorder.states,
+        )
         statistics |= {"notes": notes} if notes else {}
     run = recorder.finish(reason, loop.final, ended, statistics=statistics)
     for note in run.notes:
         warnings.warn(note, stacklevel=2)
     return run
-
-
-def find_notes(
-    dynamics: Dynamics, start: Measure, begun: float, ended: float, recorder: Recorder
-) -> list[str]:
-    """Return what to know before one believes the result.
-
-    What cannot be judged, as where numbers overflow, has no note: no run that has ended well is
-    lost to it.
-    """
-    saved = recorder.times, recorder.states
-    notes: list[str | None] = []
-    for look in (
-        partial(describe_unstable_symmetry, dynamics, start, solve, begun, ended),
-        partial(describe_half_stable_mass, dynamics, *saved),
-    ):
-        with (
-            suppress(ValueError, ArithmeticError, MemoryError),
-            np.errstate(all="ignore"),
-        ):
-            notes.append(look())
-    return [note for note in notes if note is not None]
 
 
 @contextmanager

@@ -1,38 +1,48 @@
-r"""Whether a run is unstable along a symmetry that its start and its equation share.
+r"""What to know before one believes a run: symmetry that is unstable, mass that the grid holds.
 
 A symmetry of the start and of the equation is one of every mu(t): the run finds the symmetric
 solution, and starts nearby may go elsewhere.  Kernels of x.y have every symmetry; neurons whose
 vectors span less than R^d have those that leave their span in place, rotations about an axis or a
-reflection, which the start may have.
-
-A run on a coarse grid tells, from the start times (1 + 1e-2 g), g a random field.  Of the parts
-h_l of moments of degree l that the symmetry changes, 1 for a unit mass at a point, it measures
+reflection, which the start may have.  A run on a coarse grid tells, from the start times
+(1 + 1e-2 g), g a random field.  Of the parts h_l of moments of degree l that the symmetry changes,
+1 for a unit mass at a point, it measures
 
     |h| = max_l |h_l| sqrt((d-1) / (l (l+d-2))) <= W1 to a symmetric measure.
 
 A density that is only carried along has |h| <= 1e-2 pi / 2, however it is compressed; in 170
 runs of one or two neurons it ended below .032 or, but for one, above .04.
+
+A half-stable point of rest attracts from one side and repels to the other, as the common kink of
+two opposite ReLU neurons may: v(x) = -a x for x < 0 and b x for x > 0, a, b > 0, or the mirror
+image.  Mass that comes from the left contracts like e^(-at) to far below a cell, and leaves to
+the right at the rate b once it has passed 0.  When it passes is decided by velocities at 0 far
+below a h, and by its place within the cell, which a density on the grid does not know: grids part
+there, and none is near the solution of the equation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import null_space
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry import Geometry
-from mfpde.measures.measure import Density, Measure, as_measure
+from mfpde.equation import MeanFieldEquation
+from mfpde.field import GridField
+from mfpde.geometry import Circle, Geometry, Zonal
+from mfpde.measures.measure import AnyMeasure, Density, Measure, as_measure
 from mfpde.measures.starts import perturbed_uniform
 from mfpde.runs.layers import Dynamics, equations_of, largest_degree
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StepLimit
 from mfpde.terms import ExternalTerm
 
-BEGINNING = "start and equation share"
-"""The first words of the note."""
+SYMMETRY = "start and equation share"
+"""The first words of the note on a symmetry."""
 AMPLITUDE = 1e-2
 PARTED = 4 * AMPLITUDE
 """|h| of a state that parts from all symmetric ones; clusters slide less within coarse cells."""
@@ -41,6 +51,39 @@ SAME = 1e-10
 WATCHED_DEGREE = 16
 LEAST_DEGREES = {2: 127, 3: 31}
 RTOL, MOST_STEPS = 1e-2, 300
+LEAST_SHARE = 0.1
+"""Share of the mass in three cells about a half-stable point that is worth a note."""
+CONCENTRATION = 4.0
+"""Mass of a cell of such a structure over that two cells away, at least."""
+BESIDE_POLES = 2
+"""Cells at either end of a zonal grid, whose neighbours are no others."""
+
+
+def find_notes(
+    dynamics: Dynamics,
+    start: Measure,
+    solve: Callable[..., Run],
+    *,
+    span: tuple[float, float],
+    times: Sequence[float],
+    states: Sequence[AnyMeasure],
+) -> list[str]:
+    """Return the notes on a run from ``start`` over the ``span`` of time, of these saves.
+
+    ``solve`` makes the coarse run.  What cannot be judged, as where numbers overflow, has no
+    note: no run that has ended well is lost to it.
+    """
+    notes = []
+    for look in (
+        partial(describe_unstable_symmetry, dynamics, start, solve, span),
+        partial(describe_half_stable_mass, dynamics, times, states),
+    ):
+        with (
+            suppress(ValueError, ArithmeticError, MemoryError),
+            np.errstate(all="ignore"),
+        ):
+            notes.append(look())
+    return [note for note in notes if note is not None]
 
 
 class Symmetry(NamedTuple):
@@ -80,10 +123,7 @@ class Symmetry(NamedTuple):
         return np.asarray(moments - (parts / squares)[degrees] * kept)
 
     def measure_breaking(self, density: Density) -> float:
-        r"""Return max_l |h_l| sqrt((d-1) / (l (l+d-2))), at most W1 to a symmetric measure.
-
-        The h_l are what the symmetry changes of the moments of degree l, 1 for a unit mass.
-        """
+        """Return |h|, the largest part of the moments of ``density`` that the symmetry changes."""
         geometry, d = density.geometry, density.dimension
         degree = min(WATCHED_DEGREE, geometry.max_degree)
         degrees, l = geometry.degrees(degree), np.arange(1, degree + 1)
@@ -101,18 +141,17 @@ def describe_unstable_symmetry(
     dynamics: Dynamics,
     start: Measure,
     solve: Callable[..., Run],
-    begun: float,
-    ended: float,
+    span: tuple[float, float],
 ) -> str | None:
     """Return the note on a symmetry along which a run is unstable; None without one.
 
     Judged are densities under neurons on the circle or the sphere, and the uniform one on any
-    grid, from the time ``begun`` until ``ended``; ``solve`` makes the coarse run.
+    grid.
     """
     equations, density = equations_of(dynamics), start.density
     terms = [term for equation in equations for term in equation.interactions]
     are_even = terms and all(term.is_zonal for term in terms)
-    if not are_even or len(start.atoms) or ended <= begun:
+    if not are_even or len(start.atoms) or span[1] <= span[0]:
         return None
     symmetry = find_symmetry({e for one in equations for e in one.externals})
     is_zonal = density.geometry.axis is not None
@@ -124,16 +163,16 @@ def describe_unstable_symmetry(
     run = solve(
         dynamics,
         perturb_coarsely(density, degree),
-        start_time=begun,
-        t_end=ended,
-        save_at=[ended],
+        start_time=span[0],
+        t_end=span[1],
+        save_at=[span[1]],
         rtol=RTOL,
         stop=StepLimit(MOST_STEPS),
     )
     if symmetry.measure_breaking(as_measure(run.final).density) <= PARTED:
         return None
     return (
-        f"{BEGINNING} {symmetry}, and so does every state of the run, which is unstable: a start "
+        f"{SYMMETRY} {symmetry}, and so does every state of the run, which is unstable: a start "
         f"perturbed by {AMPLITUDE:g} has parted from it by t = {run.final_time:.4g}; perturb the "
         f"start (perturbed_uniform(geometry, amplitude={AMPLITUDE:g})) to see where others go"
     )
@@ -167,3 +206,62 @@ def find_symmetry(externals: Iterable[ExternalTerm]) -> Symmetry | None:
     if len(across) == 1:
         return Symmetry(across[0], is_reflection=True)
     return Symmetry(null_space(across)[:, 0])
+
+
+def describe_half_stable_mass(
+    dynamics: Dynamics, times: Sequence[float], states: Sequence[AnyMeasure]
+) -> str | None:
+    """Return the note on mass that stood at a half-stable point of rest at a save; None without.
+
+    Where the start stood is the user's.  Layers, and densities on surfaces, are not judged.
+    """
+    if len(states) < 2 or not isinstance(dynamics, MeanFieldEquation):
+        return None
+    geometry = as_measure(states[0]).geometry
+    if not isinstance(geometry, Circle | Zonal):
+        return None
+    layers = [term.layer for term in dynamics.on(geometry).externals]
+    if not any(layer is None or layer.activation.kinks for layer in layers):
+        # Beside a point of rest of a smooth velocity both sides move alike.
+        return None
+    masses = np.array([as_measure(state).density.masses for state in states])
+    share = _ahead(masses, -1) + masses + _ahead(masses, 1)
+    beyond = np.maximum(_ahead(masses, -2), _ahead(masses, 2))
+    stands = (share >= LEAST_SHARE) & (masses >= CONCENTRATION * beyond)
+    stands[0] = False
+    if geometry.axis is not None:
+        stands[:, :BESIDE_POLES] = stands[:, -BESIDE_POLES:] = False
+    for save in reversed(np.flatnonzero(stands.any(axis=1))):
+        field = GridField(dynamics.on(geometry), as_measure(states[save]))
+        rates = half_stable_rates(field.components[0]) / geometry.spacing
+        found = stands[save] & (rates * (times[-1] - times[0]) >= 1)
+        if found.any():
+            cell = int(found.argmax())
+            return (
+                f"at t = {times[save]:.4g} a share {share[save, cell]:.2g} of the mass stood "
+                f"within a cell of {geometry!r} at the angle {geometry.angles[cell]:.4g}, at a "
+                "point of rest that attracts from one side and repels to the other: when it "
+                "leaves depends on its place within the cell, which the grid does not know; "
+                "compare a finer grid"
+            )
+    return None
+
+
+def half_stable_rates(velocity: FloatArray) -> FloatArray:
+    """Return the smaller of the rates a and b of a half-stable point in each cell; 0 for none.
+
+    ``velocity`` (n,) is taken as one line through two cells on either side of a cell: both
+    vanish within the cell, and their slopes have opposite signs.
+    """
+    left, right = _ahead(velocity, -1), _ahead(velocity, 1)
+    slopes = np.array([left - _ahead(velocity, -2), _ahead(velocity, 2) - right])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # In cells from its middle.
+        zeros = np.abs([left / slopes[0] + 1, right / slopes[1] - 1]).max(axis=0)
+    is_half_stable = (slopes[0] * slopes[1] < 0) & (zeros <= 1)
+    return np.where(is_half_stable, np.abs(slopes).min(axis=0), 0.0)
+
+
+def _ahead(values: FloatArray, cells: int) -> FloatArray:
+    """Return the values (..., n) that stand so many cells further around."""
+    return np.roll(values, -cells, axis=-1)
