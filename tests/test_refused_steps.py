@@ -13,17 +13,16 @@ from mfpde.runs.step_control import StepControl, adapt
 def test_the_step_after_a_refused_one_is_shorter_and_the_limit_ends(
     refused: float,
 ) -> None:
-    how = {"is_cut": False, "smallest": 0.0}
-    accepted, control = adapt(StepControl(), refused, 1.0, **how)
+    accepted, control = adapt(StepControl(), refused, 1.0, is_cut=False)
     assert accepted
     assert control.ceiling == np.inf
-    accepted, control = adapt(control, refused, 10.0, **how)
+    accepted, control = adapt(control, refused, 10.0, is_cut=False)
     assert not accepted
     assert control.step < refused
     limits = []
     while control.ceiling < np.inf:
         limits.append(control.ceiling)
-        _, control = adapt(control, control.step, 0.1, **how)
+        _, control = adapt(control, control.step, 0.1, is_cut=False)
     assert (np.diff(limits) > 0).all()
 
 

@@ -21,9 +21,6 @@ RELEASED_AFTER = 40
 _SAFETY = 0.9
 _SMALLEST_FACTOR, _LARGEST_FACTOR = 0.2, 2.0
 _FACTOR_OF_FAR_TOO_LONG = 0.1
-# Below this share of the longest step, accuracy is the grid's matter, not the step's; near
-# rest, where cells drain slowly, of the time in which attention moves a unit mass.
-_SMALLEST_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class StepControl:
 
 
 def adapt(
-    control: StepControl, step: float, error: float, *, is_cut: bool, smallest: float
+    control: StepControl, step: float, error: float, *, is_cut: bool
 ) -> tuple[bool, StepControl]:
     """Return whether a step is accepted, and the control of the next one.
 
@@ -63,8 +60,6 @@ def adapt(
         The step, and its error over what is allowed; inf if the step was not made.
     is_cut
         Whether a save cut it short: then it says nothing against a longer one.
-    smallest
-        The step that is accepted whatever its error: a smaller one would win nothing.
     """
     is_accurate = error <= LARGEST_ERROR
     # The error is O(dt^3), what is allowed O(dt).
@@ -72,24 +67,14 @@ def adapt(
     allowed = step * min(max(factor, _SMALLEST_FACTOR), _LARGEST_FACTOR)
     if error == math.inf:
         allowed = step * _FACTOR_OF_FAR_TOO_LONG
-    is_news = not is_cut or allowed < step or not is_accurate
+    is_news = not is_cut or allowed < step
     accurate = allowed if is_news else control.accurate
-    if not is_accurate and (step > smallest or error == math.inf):
+    if not is_accurate:
         return False, StepControl(accurate, BELOW_REFUSED * step, 0)
     accepted = control.accepted + 1
     is_free = accepted > RELEASED_AFTER
     ceiling = math.inf if is_free else control.ceiling * RELEASE**accepted
     return True, StepControl(accurate, ceiling, accepted)
-
-
-def smallest_step(longest: float, strength: float) -> float:
-    """Return the step below which errors do not matter, from the longest that cells allow.
-
-    ``strength`` is that of the equation's attention: it moves a unit mass in 1 / strength.
-    """
-    if not longest < math.inf:
-        return 0.0
-    return _SMALLEST_SHARE * min(longest, 1.0 / max(1.0, strength))
 
 
 def fit_step(longest: float, remaining: float) -> float:

@@ -15,7 +15,7 @@ from mfpde.measures.measure import AnyMeasure, Measure
 from mfpde.runs.checkpoint import LONG_AGO, RECENT_STEPS, Checkpoint
 from mfpde.runs.layers import Stage
 from mfpde.runs.progress import Progress
-from mfpde.runs.step_control import StepControl, adapt, fit_step, smallest_step
+from mfpde.runs.step_control import StepControl, adapt, fit_step
 from mfpde.runs.stopping import ENDED, StoppingCondition, StopReason
 from mfpde.solver.arguments import Method
 from mfpde.solver.recorder import Recorder
@@ -115,7 +115,6 @@ class TimeLoop:
         method, grid = self.method, equation.on(self.recorder.geometry)
         self.recorder.equation = self.equation = equation
         self.transport: Transport = method.scheme.transport(grid, method.rtol)
-        self.strength = equation.strength
         has_atoms = method.exact_atoms
         self.atoms = ExactAtoms(equation, self.transport) if has_atoms else None
 
@@ -211,10 +210,8 @@ class TimeLoop:
                 now.state, now.step_control = state, StepControl()
                 self._exchange_with_atoms()
                 continue
-            smallest = smallest_step(longest, self.strength)
-            is_cut = step < allowed
             is_accepted, control = adapt(
-                now.step_control, step, error, is_cut=is_cut, smallest=smallest
+                now.step_control, step, error, is_cut=step < allowed
             )
             if not is_accepted:
                 now.step_control = control
