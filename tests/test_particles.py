@@ -643,3 +643,17 @@ def test_the_witness_imports_nothing_of_the_density_solver():
             source = getattr(node, "module", None) or ""
             imported = [source, *names, *(f"{source}.{name}" for name in names)]
             assert not [n for n in imported if n in forbidden]
+
+
+def test_fixed_steps_pass_the_kink_of_a_neuron() -> None:
+    """Where an adaptive method slows down; both end at the same measure."""
+    neuron = mfpde.Perceptron([[np.cos(0.7), np.sin(0.7)]], [0.5])
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(25.0), neuron, direction="descent"
+    )
+    start = mfpde.quantized(mfpde.uniform(mfpde.Circle(256)), 200)
+    fixed, adaptive = (
+        mfpde.solve_particles(equation, start, t_end=20.0, **steps).final
+        for steps in ({"time_step": 0.1}, {"rtol": 1e-8, "atol": 1e-10})
+    )
+    assert mfpde.wasserstein(fixed, adaptive) < 1e-5

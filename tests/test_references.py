@@ -19,7 +19,6 @@ import validation.references
 from validation.references import (
     circle_atoms,
     five_clusters,
-    particle_clusters,
     ring,
     two_atoms,
     two_bumps,
@@ -306,53 +305,3 @@ def test_an_atom_opens_at_the_linear_rate_and_becomes_the_ring() -> None:
     assert radii[0] == pytest.approx(np.sqrt(2) * small * np.exp(0.7), rel=1e-3)
     end = ring.rms_radii(*ring.opening((100.0,), nodes=3, rtol=1e-7))[0]
     assert end == pytest.approx(ring.ring_angle(ring.BETA, ring.WEIGHT), rel=2e-4)
-
-
-# --- clusters of particles ----------------------------------------------------------
-
-
-def test_joining_particles_that_have_met_changes_no_cluster() -> None:
-    """Against every particle followed by the adaptive method, without joining."""
-    (clusters,) = particle_clusters.sphere_history("softmax", 100, times=(20.0,))
-    start = mfpde.quantized(mfpde.uniform(mfpde.Sphere(32)), 100)
-    run = mfpde.solve_particles(
-        particle_clusters.sphere_equation("softmax"),
-        start,
-        t_end=20.0,
-        rtol=1e-5,
-        atol=1e-7,
-    )
-    plain = particle_clusters.found_clusters(20.0, run.final, np.arange(100))
-    np.testing.assert_array_equal(clusters.owners, plain.owners)
-    np.testing.assert_allclose(clusters.masses, plain.masses, atol=1e-12)
-    np.testing.assert_allclose(clusters.points, plain.points, atol=1e-4)
-    assert clusters.masses.sum() == pytest.approx(1.0, abs=1e-12)
-
-
-def test_clusters_know_their_heirs() -> None:
-    """Two of three clusters have become one; a lone particle belongs to none."""
-    centres = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
-    masses = np.array([0.1999, 0.3, 0.5, 0.0001])
-    lone = -np.ones((1, 3)) / np.sqrt(3)
-    before = particle_clusters.found_clusters(
-        0.0, mfpde.Atoms(np.vstack([centres, lone]), masses), np.arange(4)
-    )
-    np.testing.assert_array_equal(before.owners, [2, 1, 0, -1])
-    together = np.vstack([centres[[0, 0, 2]], lone])
-    after = particle_clusters.found_clusters(
-        1.0, mfpde.Atoms(together, masses), np.arange(4)
-    )
-    np.testing.assert_allclose(after.masses, [0.5, 0.4999])
-    assert before.heirs(after) == [0, 1, 1]
-
-
-def test_fixed_steps_pass_the_kink_of_a_neuron() -> None:
-    joined = particle_clusters.circle_particles("relu", 200, t_end=20.0)
-    adaptive = mfpde.solve_particles(
-        particle_clusters.circle_equation("relu"),
-        mfpde.quantized(mfpde.uniform(mfpde.Circle(256)), 200),
-        t_end=20.0,
-        rtol=1e-8,
-        atol=1e-10,
-    )
-    assert mfpde.wasserstein(joined, adaptive.final) < 1e-5

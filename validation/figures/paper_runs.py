@@ -44,7 +44,10 @@ TURN = 2 * np.pi
 
 @dataclass(frozen=True)
 class Setting:
-    """One of the paper's settings; ``activation=None`` is attention without perceptron."""
+    """One of the paper's settings; ``activation=None`` is attention without perceptron.
+
+    Another number of neurons has a ``seed`` of its own.
+    """
 
     beta: float
     direction: str
@@ -52,6 +55,8 @@ class Setting:
     dimension: int = 2
     normalized: bool = False
     scale: float = 1.0
+    units: int | None = None
+    seed: int | None = None
 
     @cached_property
     def equation(self) -> mfpde.MeanFieldEquation:
@@ -60,9 +65,9 @@ class Setting:
         if self.activation is None:
             return mfpde.MeanFieldEquation(attention, direction=self.direction)
         neurons = mfpde.Perceptron.random(
+            self.units or self.dimension,
             self.dimension,
-            self.dimension,
-            seed=WEIGHT_SEEDS.get(self.dimension, WEIGHT_SEEDS[2]),
+            seed=self.seed or WEIGHT_SEEDS.get(self.dimension, WEIGHT_SEEDS[2]),
             scale=self.scale,
             activation=self.activation,
         )

@@ -36,7 +36,7 @@ def sphere_figure(all_found: Sequence[OnSphere], title: str) -> Figure:
         early, end = min(found.particles), max(found.particles)
         for ax, time in zip(column[:2], (early, end), strict=True):
             mesh = _draw_map(ax, at(found.run, time), found.particles[time])
-        column[0].set_title(f"{_short(found.setting)}\nt = {early:g}")
+        column[0].set_title(f"{_name(found.setting, all_found)}\nt = {early:g}")
         column[1].set_title(
             f"t = {end:g}: {_number(len(found.atoms), 'atom')},\nparticles: "
             f"{_number(len(found.particle_cores), 'cluster')}"
@@ -93,10 +93,12 @@ def _number(count: int, name: str) -> str:
     return f"{count} {name}{'' if count == 1 else 's'}"
 
 
-def _short(setting: Setting) -> str:
-    return {"relu": "ReLU", "gelu": "GeLU"}[setting.activation or ""] + (
-        f", β = {setting.beta:g}"
-    )
+def _name(setting: Setting, all_found: Sequence[OnSphere]) -> str:
+    """Of settings of one direction neurons and beta, of several all that they differ in."""
+    kind = {"relu": "ReLU", "gelu": "GeLU"}[setting.activation or ""]
+    if len({found.setting.direction for found in all_found}) > 1:
+        kind = ("softmax, " if setting.normalized else "") + setting.direction
+    return f"{kind}, β = {setting.beta:g}"
 
 
 def _polar(measure: AnyMeasure | Cloud) -> tuple[Array, Array, Array]:

@@ -41,7 +41,7 @@ LINKED: Final = 0.25
 """Particles nearer than this share of the paper's distance belong together."""
 SECOND_DIFFERENCE: Final = 1e-3
 """Step of second differences: it leaves 1e-6 of truncation, relative, and 1e-10 of rounding."""
-RINGS: Final = {5.0: (96, 64), 25.0: (128, 96)}
+RINGS: Final = {5.0: (96, 64), 8.0: (96, 64), 25.0: (128, 96)}
 """Rings of both grids by beta: 23 sqrt(beta) and more carry exact atoms."""
 
 
@@ -137,8 +137,12 @@ def cores(measure: AnyMeasure | Cloud, centres: Array, reach: float) -> Atoms:
     return Atoms(directions[order], held[order])
 
 
-def sphere_quantities(found: OnSphere) -> list[Quantity]:
-    """Moments and E early; counts, masses and places late."""
+def sphere_quantities(found: OnSphere, *, birthplace: float = 0.0) -> list[Quantity]:
+    """Moments and E early; counts, masses and places late.
+
+    ``birthplace`` is the share of a cell to which a place is known where F is so flat along a
+    kink that an atom stays where it was born.
+    """
     name = str(found.setting)
     end, particles = float(found.run.times[-1]), found.particles[EARLY]
     count = found.count
@@ -173,7 +177,7 @@ def sphere_quantities(found: OnSphere) -> list[Quantity]:
             "core of the density",
             float(distances.max()),
             0.0,
-            _known_places(found, cap),
+            _known_places(found, cap) + birthplace * spacing(found.run),
         ),
     ]
     grids = (

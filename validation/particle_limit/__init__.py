@@ -5,4 +5,5 @@ SCRIPTS: tuple[str, ...] = (
     "quantised_circle",
     "labels_circle",
     "sphere",
+    "five_neurons",
 )
