@@ -371,7 +371,7 @@ CALLS: dict[str, Call] = {
     ),
     # The functions of theory.
     "theory.anti_concentration_bound": Call(
-        theory.anti_concentration_bound, {"equation": DESCENT, "lipschitz": 1.0}
+        theory.anti_concentration_bound, {"equation": DESCENT}
     ),
     "theory.cluster_count_bound": Call(
         theory.cluster_count_bound,
@@ -379,7 +379,6 @@ CALLS: dict[str, Call] = {
             "equation": DESCENT,
             "least_mass": 0.1,
             "arcs": [0.5, 0.3],
-            "lipschitz": 1.0,
         },
     ),
     "theory.concavity_angle": Call(theory.concavity_angle, {"beta": 1.0}),

@@ -16,6 +16,7 @@ import mfpde
 from mfpde import theory
 from mfpde.commands.command_line import main
 from mfpde.geometry.zonal_fields import zonal_harmonics
+from mfpde.terms.activations import Activation, ActivationBounds
 from validation.circle_cases import (
     Array,
     atomic_hessian,
@@ -388,51 +389,45 @@ def test_no_bound_is_claimed_where_none_holds() -> None:
     biased = mfpde.Perceptron([[1.0, 0.0]], [0.01], biases=[0.1])
     vector = mfpde.Perceptron([[1.0, 0.0]], [[0.01, 0.0]])
     user = mfpde.Perceptron([[1.0, 0.0]], [0.01], (np.sin, lambda z: 1 - np.cos(z)))
-    shifted = mfpde.Perceptron(
-        [[1.0, 0.0]], [0.01], (np.cos, np.sin)
-    )  # sigma(0) = 1, not 0
+    cosine = Activation(
+        "cosine",
+        np.cos,
+        np.sin,
+        derivative=lambda z: -np.sin(z),
+        bounds=ActivationBounds(-1.0, 1.0, 1.0),
+    )
+    shifted = mfpde.Perceptron([[1.0, 0.0]], [0.01], cosine)  # sigma(0) = 1, not 0
     cases = {
-        "at these weights": (descent(5.0, strong), {}),
-        "about descent": (
-            mfpde.MeanFieldEquation(attention, weak, direction="ascent"),
-            {},
+        "at these weights": descent(5.0, strong),
+        "about descent": mfpde.MeanFieldEquation(attention, weak, direction="ascent"),
+        "unnormalised": mfpde.MeanFieldEquation(
+            mfpde.Attention(5.0, normalized=True), weak, direction="descent"
         ),
-        "unnormalised": (
-            mfpde.MeanFieldEquation(
-                mfpde.Attention(5.0, normalized=True), weak, direction="descent"
-            ),
-            {},
+        "diffusion": mfpde.MeanFieldEquation(
+            attention, weak, direction="descent", diffusion=0.1
         ),
-        "diffusion": (
-            mfpde.MeanFieldEquation(
-                attention, weak, direction="descent", diffusion=0.1
-            ),
-            {},
-        ),
-        "the circle": (descent(5.0, sphere), {}),
-        "no gradient": (descent(5.0, vector), {}),
-        "lipschitz": (descent(5.0, user), {}),
-        "other potentials": (descent(5.0, cosine_potential(0.01)), {}),
+        "the circle": descent(5.0, sphere),
+        "no gradient": descent(5.0, vector),
+        "bounds": descent(5.0, user),
+        "other potentials": descent(5.0, cosine_potential(0.01)),
     }
-    for words, (equation, options) in cases.items():
-        bound = theory.anti_concentration_bound(equation, **options)
+    for words, equation in cases.items():
+        bound = theory.anti_concentration_bound(equation)
         assert bound.published is bound.derived is bound.derived_single_atom is None
-        assert words in bound.single_atom_obstacle
-        assert words in bound.published_obstacle
-        assert words in bound.derived_obstacle
-        assert theory.cluster_count_bound(equation, 0.1, **options) is None
+        assert len(bound.obstacles) == 3
+        assert all(words in obstacle for obstacle in bound.obstacles.values())
+        assert theory.cluster_count_bound(equation, 0.1) is None
         assert "no bound" in str(bound)
     # What the theorem leaves out, the derived bounds include.
-    for words, equation, options in (
-        ("biases", descent(5.0, biased), {}),
-        ("sigma(0)", descent(5.0, shifted), {"lipschitz": 1.0}),
-        ("too small", descent(0.3), {}),
+    for words, equation in (
+        ("biases", descent(5.0, biased)),
+        ("sigma(0)", descent(5.0, shifted)),
+        ("too small", descent(0.3)),
     ):
-        bound = theory.anti_concentration_bound(equation, **options)
+        bound = theory.anti_concentration_bound(equation)
         assert bound.published is None
-        assert words in bound.published_obstacle
+        assert words in bound.obstacles["published"]
         assert 0 < bound.derived < 1
-    assert theory.anti_concentration_bound(descent(5.0, user), lipschitz=1.0).published
 
 
 def test_the_count_bound_grows_with_arcs_and_falls_with_mass() -> None:

@@ -19,7 +19,6 @@ from mfpde.theory.anti_concentration import (
     anti_concentration_bound,
     cluster_count_bound,
 )
-from mfpde.theory.approach import merge_time
 from mfpde.theory.conditions import (
     NonDegeneracy,
     StrictStability,
@@ -29,10 +28,9 @@ from mfpde.theory.conditions import (
 from mfpde.theory.curvature import (
     KernelCurvature,
     concavity_angle,
-    equispaced_lifetime,
-    equispaced_rates,
     kernel_curvature,
 )
+from mfpde.theory.few_atoms import equispaced_lifetime, equispaced_rates, merge_time
 from mfpde.theory.inverse import InverseOfInteraction, density_with_potential
 from mfpde.theory.spectrum import (
     critical_diffusion,

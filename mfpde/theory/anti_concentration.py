@@ -34,26 +34,22 @@ A bound of 1 or more is void and is reported as none.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import real_array, real_number
 from mfpde.equation import MeanFieldEquation
-from mfpde.theory.conditions import only_attention
+from mfpde.terms import Perceptron
+from mfpde.theory.conditions import find_unmet_hypothesis, only_attention
 from mfpde.theory.curvature import (
     PUBLISHED_INWARD,
     PUBLISHED_OUTWARD,
     concavity_angle,
-    curvature_constant,
     kernel_curvature,
-    value_at_zero,
 )
-
-SMALLEST_MASS = 1e-100
-"""The number of atoms of a smaller mass is soon no number."""
 
 
 @dataclass(frozen=True)
@@ -68,24 +64,24 @@ class AntiConcentrationBound:
         The kernel convention in words.
     constant
         C of the published bound, in units of the kernel's peak; None if not known.
-    published, published_obstacle
+    published
         The paper's bound on a cluster of two or more atoms (Theorem 3.5), if it holds and
-        is below 1; else why there is none.
-    derived, derived_obstacle
-        The sharper bound on such a cluster, derived here; else why there is none.
-    derived_single_atom, single_atom_obstacle
-        Bound on one atom that must not dissolve, derived here; else why there is none.
+        is below 1.
+    derived
+        The sharper bound on such a cluster, derived here.
+    derived_single_atom
+        Bound on one atom that must not dissolve, derived here.
+    obstacles
+        By the name of each bound that is None, why there is none.
     """
 
     diameter: float
     convention: str
     constant: float | None
     published: float | None
-    published_obstacle: str
     derived: float | None
     derived_single_atom: float | None
-    derived_obstacle: str
-    single_atom_obstacle: str
+    obstacles: Mapping[str, str]
 
     @property
     def excludes_single_cluster(self) -> bool:
@@ -93,24 +89,20 @@ class AntiConcentrationBound:
         return self.published is not None
 
     def __str__(self) -> str:
-        rows = {
-            "published: ": (self.published, self.published_obstacle),
-            "derived:   ": (self.derived, self.derived_obstacle),
-        }
-        single = _Bound(self.derived_single_atom, self.single_atom_obstacle)
         cluster = f"two or more atoms within {self.diameter:.4g}"
-        return "\n".join(
-            [
-                f"anti-concentration, {self.convention}:",
-                *(f"  {cluster}, {name}{_Bound(*row)}" for name, row in rows.items()),
-                f"  one atom that does not dissolve, derived: {single}",
-            ]
-        )
+        names = {
+            "published": f"{cluster}, published: ",
+            "derived": f"{cluster}, derived:   ",
+            "derived_single_atom": "one atom that does not dissolve, derived: ",
+        }
+        lines = [f"anti-concentration, {self.convention}:"]
+        for key, name in names.items():
+            value = self.obstacles.get(key) or f"{getattr(self, key):.6g}"
+            lines.append(f"  {name}{value}")
+        return "\n".join(lines)
 
 
-def anti_concentration_bound(
-    equation: MeanFieldEquation, *, lipschitz: float | None = None
-) -> AntiConcentrationBound:
+def anti_concentration_bound(equation: MeanFieldEquation) -> AntiConcentrationBound:
     """Bound the mass of clusters in stable states of descent on the circle.
 
     Paper, Theorem 3.5, and two sharper bounds derived here: this module's docstring.
@@ -122,45 +114,45 @@ def anti_concentration_bound(
     ----------
     equation
         Any equation: where a hypothesis fails the bound is None, and the reason is given.
-    lipschitz
-        L, for a perceptron with a user's activation, whose steepest slope is not known;
-        without effect on named activations.
 
     Raises
     ------
     ValueError
-        If the equation has not exactly one attention, or ``lipschitz`` is negative.
+        If the equation has not exactly one attention.
     """
     beta = only_attention(equation, "the bound").beta
-    wide = curvature_constant(equation, lipschitz, published=True)
-    sharp = curvature_constant(equation, lipschitz, published=False)
-    missing = _find_obstacle(equation)
-    if not missing and sharp is None:
-        missing = "give lipschitz=, the steepest slope of the user's activation"
     inward, outward = kernel_curvature(beta).inward, kernel_curvature(beta).outward
-    of_paper = missing or _find_published_obstacle(equation)
-    published = _bound(wide, PUBLISHED_INWARD, PUBLISHED_OUTWARD, of_paper)
-    derived = _bound(sharp, inward, outward, missing)
-    single = _bound(sharp, 1.0, outward, missing)
+    of_all = _find_obstacle(equation)
+    of_paper = of_all or _find_published_obstacle(equation)
+    wide, sharp = (_bound_curvature(equation, published=p) for p in (True, False))
+    bounds: dict[str, float | None] = {}
+    obstacles = {}
+    for name, obstacle, c, c_1, c_2 in (
+        ("published", of_paper, wide, PUBLISHED_INWARD, PUBLISHED_OUTWARD),
+        ("derived", of_all, sharp, inward, outward),
+        ("derived_single_atom", of_all, sharp, 1.0, outward),
+    ):
+        bounds[name] = None
+        if obstacle or c is None:
+            obstacles[name] = f"no bound: {obstacle}"
+        elif c >= c_1:
+            obstacles[name] = (
+                f"no bound at these weights: C = {c:.4g} is not below {c_1:.4g}, in units "
+                "of the kernel's peak"
+            )
+        else:
+            bounds[name] = float((c_2 + c) / (c_1 + c_2))
     return AntiConcentrationBound(
         diameter=concavity_angle(beta) / 2,
         convention=equation.convention,
         constant=wide,
-        published=published.value,
-        published_obstacle=published.obstacle,
-        derived=derived.value,
-        derived_single_atom=single.value,
-        derived_obstacle=derived.obstacle,
-        single_atom_obstacle=single.obstacle,
+        obstacles=obstacles,
+        **bounds,
     )
 
 
 def cluster_count_bound(
-    equation: MeanFieldEquation,
-    least_mass: float,
-    *,
-    arcs: ArrayLike | None = None,
-    lipschitz: float | None = None,
+    equation: MeanFieldEquation, least_mass: float, *, arcs: ArrayLike | None = None
 ) -> int | None:
     r"""Largest number of atoms of mass >= m in a stable state of descent on the circle.
 
@@ -170,7 +162,7 @@ def cluster_count_bound(
 
     Parameters
     ----------
-    equation, lipschitz
+    equation
         As in :func:`anti_concentration_bound`.
     least_mass
         Least mass m of an atom that counts, above 0 and at most 1.
@@ -183,65 +175,74 @@ def cluster_count_bound(
     ValueError
         For a mass or arcs out of their range.
     """
-    mass = real_number("least_mass", least_mass, at_least=SMALLEST_MASS, at_most=1.0)
-    lengths = real_array("arcs", [2 * np.pi] if arcs is None else arcs)
-    if lengths.ndim != 1 or (lengths < 0).any() or lengths.sum() > 2 * np.pi + 1e-12:
+    mass = real_number("least_mass", least_mass, above=0.0, at_most=1.0)
+    whole = 2 * np.pi
+    lengths = real_array("arcs", [whole] if arcs is None else arcs)
+    if (
+        lengths.ndim != 1
+        or (lengths < 0).any()
+        or np.nextafter(lengths.sum(), 0) > whole
+    ):
         raise ValueError(
             f"arcs = {lengths.tolist()} must be lengths of at least 0 that add up to at "
             "most 2 pi"
         )
-    bound = anti_concentration_bound(equation, lipschitz=lipschitz)
+    bound = anti_concentration_bound(equation)
     if bound.published is None:
         return None
     windows = np.maximum(np.ceil(lengths / bound.diameter), 1).sum()
-    return int(np.floor(max(1.0, bound.published / mass) * windows))
+    return int(max(1.0, bound.published / mass) * windows)
 
 
-class _Bound(NamedTuple):
-    """A bound on a mass, or why there is none."""
+def _bound_curvature(equation: MeanFieldEquation, *, published: bool) -> float | None:
+    """Sum the bounds on |V''| over the perceptrons, in units of the kernel's peak.
 
-    value: float | None
-    obstacle: str = ""
+    That is C_theta of the paper if ``published``, else the sharper constant (this module's
+    docstring); with vector weights their lengths count.  None if the Lipschitz constant of an
+    activation is not known.
+    """
+    total = 0.0
+    for perceptron in equation.perceptron_parts:
+        known = perceptron.activation.bounds
+        if known is None:
+            return None
+        lengths = np.linalg.norm(perceptron.directions, axis=1)
+        reach = lengths if published else np.abs(perceptron.biases)
+        value = abs(_value_at_zero(perceptron))
+        bounds = known.steepest * (lengths**2 + reach * lengths) + value * lengths
+        weights = perceptron.weights.reshape(len(lengths), -1)
+        total += float(np.linalg.norm(weights, axis=1) @ bounds)
+    return total / equation.attentions[0].energy_amplitude
 
-    def __str__(self) -> str:
-        return self.obstacle if self.value is None else f"{self.value:.6g}"
 
-
-def _bound(
-    constant: float | None, inward: float, outward: float, obstacle: str
-) -> _Bound:
-    """Return (C_2 + C) / (C_1 + C_2) if there is no obstacle and it is below 1, else why."""
-    if obstacle or constant is None:
-        return _Bound(None, f"no bound: {obstacle}")
-    if constant >= inward:
-        weights = f"C = {constant:.4g} is not below {inward:.4g}"
-        reason = f"no bound at these weights: {weights}, in units of the kernel's peak"
-        return _Bound(None, reason)
-    return _Bound(float((outward + constant) / (inward + outward)))
+def _value_at_zero(perceptron: Perceptron) -> float:
+    """The value sigma(0) of the perceptron's activation."""
+    return float(np.asarray(perceptron.activation.sigma(np.zeros(1)))[0])
 
 
 def _find_obstacle(equation: MeanFieldEquation) -> str:
     """Return the hypothesis of all three bounds that fails, in words, or nothing."""
-    attention, perceptrons = equation.attentions[0], equation.perceptrons
+    perceptrons = equation.perceptrons
     obstacles = {
-        "it is about descent": equation.direction != "descent",
-        "it is about unnormalised attention": attention.needs_values,
-        "with diffusion there are no atoms": equation.diffusion > 0,
-        "the drift is no gradient": not equation.has_energy,
         "it is about perceptrons, not other potentials": len(perceptrons)
         < len(equation.externals),
         "it is about the circle": any(p.dimension != 2 for p in perceptrons),
+        "the bounds of the activation are not known: give it ActivationBounds": any(
+            p.activation.bounds is None for p in perceptrons
+        ),
     }
-    return next((text for text, holds in obstacles.items() if holds), "")
+    failing = (text for text, holds in obstacles.items() if holds)
+    return find_unmet_hypothesis(equation) or next(failing, "")
 
 
 def _find_published_obstacle(equation: MeanFieldEquation) -> str:
     """Return the hypothesis of the published bound alone that fails, or nothing."""
     perceptrons, beta = equation.perceptrons, equation.attentions[0].beta
-    has_biases = any(p.biases.any() or p.output_bias.any() for p in perceptrons)
     obstacles = {
-        "the theorem has sigma(0) = 0": any(value_at_zero(p) != 0 for p in perceptrons),
-        "the theorem has no biases": has_biases,
+        "the theorem has sigma(0) = 0": any(map(_value_at_zero, perceptrons)),
+        "the theorem has no biases": any(
+            p.biases.any() or p.output_bias.any() for p in perceptrons
+        ),
         f"beta = {beta:g} is too small for the theorem's constants": (
             not kernel_curvature(beta).satisfies_published_constants
         ),

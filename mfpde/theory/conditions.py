@@ -99,18 +99,9 @@ def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictSt
         the terms' dimension.
     """
     attention = only_attention(equation, "Remark 5.6")
-    wrong = {
-        "ascent": equation.direction != "descent",
-        "normalised attention": attention.needs_values,
-        "diffusion": equation.diffusion > 0,
-        "a drift that is no gradient": not equation.has_energy,
-    }
-    for name, is_there in wrong.items():
-        if is_there:
-            raise ValueError(
-                f"equation has {name}; Remark 5.6 is about descent of unnormalised "
-                "attention with gradient terms, without diffusion"
-            )
+    unmet = find_unmet_hypothesis(equation)
+    if unmet:
+        raise ValueError(f"equation does not fit Remark 5.6: {unmet}")
     unit = unit_vectors("points", points)
     if unit.ndim != 2 or len(unit) == 0:
         raise ValueError(f"points of shape {unit.shape} must have shape (n, d), n >= 1")
@@ -118,12 +109,9 @@ def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictSt
         term.check_dimension(unit.shape[1])
     frames = tangent_frames(unit)
     field = external_field(equation.externals, unit, frames, sign=equation.sign)
-    hessians = field.gradients
-    symmetric = (hessians + np.swapaxes(hessians, 1, 2)) / 2
-    return StrictStability(
-        curvatures=np.asarray(np.linalg.eigvalsh(symmetric)[:, 0], dtype=np.float64),
-        needed=attention.energy_amplitude,
-    )
+    hessians = (field.gradients + np.swapaxes(field.gradients, 1, 2)) / 2
+    curvatures = np.asarray(np.linalg.eigvalsh(hessians)[:, 0])
+    return StrictStability(curvatures, needed=attention.energy_amplitude)
 
 
 def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
@@ -150,19 +138,14 @@ def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
     normals, weights = perceptron.directions[acting], perceptron.weights[acting]
     cells = np.array([signs for signs, _ in cells_of(normals)])
     signs = cells[(cells[:, :1] > 0).all(axis=1)]
-    matrices = np.einsum(
-        "cj,j,ja,jb->cab", signs, weights, normals, normals, optimize=True
-    )
+    matrices = [(normals.T * (row * weights)) @ normals for row in signs]
     roots = np.linalg.eigvalsh(matrices)
     deviations = np.abs(roots - roots.mean(axis=1, keepdims=True)).max(axis=1)
     size = float(np.abs(weights) @ (normals**2).sum(axis=1))
     full = np.zeros((len(signs), len(acting)))
     full[:, acting] = signs
-    return NonDegeneracy(
-        signs=full,
-        deviations=deviations,
-        holds=bool(size > 0 and (deviations > DEGENERATE * size).all()),
-    )
+    holds = bool(size > 0 and (deviations > DEGENERATE * size).all())
+    return NonDegeneracy(full, deviations, holds)
 
 
 def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
@@ -186,6 +169,17 @@ def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
             "scalar weights and without biases, and no diffusion"
         )
     return term
+
+
+def find_unmet_hypothesis(equation: MeanFieldEquation) -> str:
+    """Return which condition of the paper's statements on descent fails, in words, or nothing."""
+    unmet = {
+        "it is about descent": equation.direction != "descent",
+        "it is about unnormalised attention": equation.has_softmax,
+        "with diffusion there are no atoms": equation.diffusion > 0,
+        "the drift is no gradient": not equation.has_energy,
+    }
+    return next((text for text, holds in unmet.items() if holds), "")
 
 
 def only_attention(equation: MeanFieldEquation, source: str) -> Attention:

@@ -30,8 +30,9 @@ from mfpde.arrays import (
 )
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Density
+from mfpde.terms import Attention
 from mfpde.terms.exponential_kernel import SMALLEST_BETA
-from mfpde.theory.curvature import checked_attention
+from mfpde.theory.curvature import Convention
 
 ROUNDING = 2e-15
 """Relative size of what f's coefficients cannot be told from."""
@@ -76,7 +77,7 @@ def density_with_potential(
     beta: float,
     potential: Callable[[FloatArray], ArrayLike],
     *,
-    kernel: str = "shifted",
+    kernel: Convention = "shifted",
     total_mass: float | None = None,
 ) -> InverseOfInteraction:
     """Return the density whose unnormalised attention is a given potential, A[mu] = f.
@@ -110,7 +111,7 @@ def density_with_potential(
     if not isinstance(geometry, Geometry) or geometry.axis is not None:
         raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
     beta = real_number("beta", beta, at_least=SMALLEST_BETA)
-    attention = checked_attention(beta, kernel=kernel)
+    attention = Attention(beta, kernel=kernel)
     attention.band_limit(geometry)
     if not callable(potential):
         raise ValueError(

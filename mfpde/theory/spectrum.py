@@ -37,19 +37,23 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray, real_number
+from mfpde.arrays import (
+    LARGEST_DIMENSION,
+    FloatArray,
+    IntArray,
+    choice,
+    real_number,
+    whole_number,
+)
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.terms import Attention, Exponential, Kernel
+from mfpde.terms import Attention, Kernel
 from mfpde.terms.funk_hecke import log_eigenvalues
-from mfpde.theory.curvature import checked_attention, checked_dimension, sign_of
-
-SMALLEST_MOMENT = 1e-13
-"""A Fourier moment of a probability below this is rounding."""
+from mfpde.theory.curvature import Convention
 
 
 def eigenvalues(
-    beta: float, dimension: int, degrees: Any, *, kernel: str = "shifted"
+    beta: float, dimension: int, degrees: Any, *, kernel: Convention = "shifted"
 ) -> FloatArray:
     """Eigenvalues lambda_l of the kernel for the uniform probability (paper, Lemma 5.1).
 
@@ -76,8 +80,8 @@ def eigenvalues(
     ValueError
         For an argument out of its range.
     """
-    attention = checked_attention(beta, kernel=kernel)
-    chosen = _degrees(degrees)
+    attention = Attention(beta, kernel=kernel)
+    chosen = _read_degrees(degrees)
     largest = int(chosen.max(initial=0))
     logs = log_eigenvalues(attention.beta, checked_dimension(dimension), largest)
     return np.asarray(attention.energy_amplitude * np.exp(logs[chosen]))
@@ -90,7 +94,7 @@ def growth_rates(
     *,
     direction: str,
     normalized: bool = False,
-    kernel: str = "shifted",
+    kernel: Convention = "shifted",
     diffusion: float = 0.0,
 ) -> FloatArray:
     """Linear growth rates of the harmonics of each degree about the uniform state.
@@ -119,20 +123,19 @@ def growth_rates(
     ValueError
         For an argument out of its range.
     """
-    sign = sign_of(direction)
+    ascends = choice("direction", direction, ("ascent", "descent")) == "ascent"
     kappa = real_number("diffusion", diffusion, at_least=0.0)
-    chosen = _degrees(degrees)
-    dimension = checked_dimension(dimension)
-    largest = int(chosen.max(initial=0))
-    if isinstance(beta, Kernel):
-        _check_plain(normalized, kernel)
-        curvatures = beta.spectrum(dimension, largest)
-    else:
-        attention = checked_attention(beta, normalized=normalized, kernel=kernel)
-        curvatures = interaction_curvatures(attention, dimension, largest)
+    chosen = _read_degrees(degrees)
+    curvatures = find_curvatures(
+        beta,
+        dimension,
+        int(chosen.max(initial=0)),
+        normalized=normalized,
+        kernel=kernel,
+    )[chosen]
     laplacian = chosen * (chosen + dimension - 2.0)
     # Adding 0 makes the rate of degree 0 a plain 0 in descent.
-    return np.asarray(laplacian * (sign * curvatures[chosen] - kappa) + 0.0)
+    return laplacian * ((curvatures if ascends else -curvatures) - kappa) + 0.0
 
 
 def fastest_mode(beta: float | Kernel, dimension: int) -> int:
@@ -144,20 +147,9 @@ def fastest_mode(beta: float | Kernel, dimension: int) -> int:
     l = 1 grows; of a :class:`mfpde.Kernel` in its place a degree must grow.
     Parameters and errors are those of :func:`growth_rates`.  Begin with ``fastest_mode(5.0, 2)``.
     """
-    dimension = checked_dimension(dimension)
-    if isinstance(beta, Kernel):
-        degrees = np.arange(1, beta.band_limit(dimension) + 1)
-        rates = growth_rates(beta, dimension, degrees, direction="ascent")
-        if rates.max() <= 0:
-            raise ValueError(f"beta = {beta!r}: no degree grows in ascent")
-        return int(np.argmax(rates)) + 1
-    beta = Attention(beta).beta
-    if beta == 0:
-        return 1
-    degree = Exponential(beta).band_limit(dimension) + 1
-    l = np.arange(1, degree + 1)
-    logs = log_eigenvalues(beta, dimension, degree)[1:]
-    return int(l[np.argmax(np.log(l * (l + dimension - 2.0)) + logs)])
+    curvatures = find_relative_curvatures(beta, dimension)
+    l = np.arange(1, len(curvatures))
+    return 1 + int(np.argmax(l * (l + dimension - 2.0) * curvatures[1:]))
 
 
 def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
@@ -202,7 +194,8 @@ def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
                 f"start on {circle!r} must lie on a Circle of at least {2 * mode + 1} cells"
             )
         moment += circle.moments(density.masses, mode)[mode]
-    if abs(moment) < SMALLEST_MOMENT:
+    # What rounding of an angle does to a phase.
+    if abs(moment) < 2 * np.pi * mode * np.finfo(float).eps:
         raise ValueError(
             f"start: its moment of degree {mode}, the fastest mode at beta = {beta:g}, is "
             f"{abs(moment):.2g}: a start without this mode predicts no cluster angles"
@@ -216,7 +209,7 @@ def critical_diffusion(
     dimension: int,
     *,
     normalized: bool = False,
-    kernel: str = "shifted",
+    kernel: Convention = "shifted",
 ) -> float:
     """Diffusion kappa_# below which the uniform state is unstable in ascent.
 
@@ -226,41 +219,67 @@ def critical_diffusion(
     module's docstring.  Parameters and errors are those of :func:`growth_rates`.
     Begin with ``critical_diffusion(4.0, 3)``.
     """
-    if isinstance(beta, Kernel):
-        _check_plain(normalized, kernel)
-        dimension = checked_dimension(dimension)
-        spectrum = beta.spectrum(dimension, beta.band_limit(dimension))[1:]
-        return max(0.0, float(spectrum.max()))
-    rate = growth_rates(
-        beta, dimension, 1, direction="ascent", normalized=normalized, kernel=kernel
+    degree = beta.band_limit(dimension) if isinstance(beta, Kernel) else 1
+    found = find_curvatures(
+        beta, dimension, degree, normalized=normalized, kernel=kernel
     )
-    return float(rate) / (dimension - 1)
+    return float(found[1:].max(initial=0.0))
 
 
-def _check_plain(normalized: bool, kernel: str) -> None:
-    if normalized or kernel != "shifted":
-        raise ValueError(
-            f"normalized = {normalized!r}, kernel = {kernel!r} are about attention; a Kernel "
-            "in place of beta has neither"
-        )
+def checked_dimension(dimension: int) -> int:
+    """Return d >= 2 of S^(d-1), or raise ``ValueError``."""
+    return whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
 
 
-def interaction_curvatures(
-    attention: Attention, dimension: int, degree: int
+def find_curvatures(
+    beta: float | Kernel,
+    dimension: int,
+    degree: int,
+    *,
+    normalized: bool = False,
+    kernel: Convention = "shifted",
 ) -> FloatArray:
-    """The ratios lambda_l / beta, for softmax lambda_l / (beta lambda_0), l = 0..degree.
+    """Second derivatives of E along harmonics of degree l = 0..degree at the uniform state.
 
-    For unnormalised attention this is the second derivative of E along Y_l.
+    They are lambda_l / beta, under softmax the ratios lambda_l / (beta lambda_0), in which
+    nothing underflows; for a kernel in place of beta lambda_l(W).
     """
+    dimension = checked_dimension(dimension)
+    if isinstance(beta, Kernel):
+        if normalized or kernel != "shifted":
+            raise ValueError(
+                f"normalized = {normalized!r}, kernel = {kernel!r} are about attention; a "
+                "Kernel in place of beta has neither"
+            )
+        return beta.spectrum(dimension, degree)
+    attention = Attention(beta, normalized, kernel)
     if attention.beta == 0:
-        return attention.zonal_kernel.spectrum(dimension, max(degree, 1))[: degree + 1]
+        return attention.zonal_kernel.spectrum(dimension, degree)
     logs = log_eigenvalues(attention.beta, dimension, degree)
-    if attention.normalized:
+    if normalized:
         logs = logs - logs[0]
     return np.asarray(attention.amplitude * np.exp(logs) / attention.beta)
 
 
-def _degrees(degrees: Any) -> IntArray:
+def find_relative_curvatures(beta: float | Kernel, dimension: int) -> FloatArray:
+    """Return the curvatures, up to a factor, of twice the degrees that count.
+
+    Raises
+    ------
+    ValueError
+        If none from degree 1 on is positive.
+    """
+    dimension = checked_dimension(dimension)
+    is_kernel = isinstance(beta, Kernel)
+    known = beta if isinstance(beta, Kernel) else Attention(beta).zonal_kernel
+    degree = 2 * known.band_limit(dimension)
+    found = find_curvatures(beta, dimension, degree, normalized=not is_kernel)
+    if found[1:].max() <= 0:
+        raise ValueError(f"beta = {beta!r}: no degree grows in ascent")
+    return found
+
+
+def _read_degrees(degrees: Any) -> IntArray:
     array = np.asarray(degrees)
     if array.dtype.kind not in "iu" or (array < 0).any():
         raise ValueError(f"degrees = {degrees!r} must be whole numbers of at least 0")

@@ -13,7 +13,6 @@ On the circle the states of l-fold symmetry begin at lambda_l / beta.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,15 +20,18 @@ from scipy.optimize import brentq
 
 from mfpde.arrays import FloatArray, choice, read_only, real_array, whole_number
 from mfpde.notebook import Printed
-from mfpde.terms import Attention, Exponential, Kernel
-from mfpde.terms.attention_arguments import LARGEST_UNSHIFTED_BETA
+from mfpde.terms import Kernel
 from mfpde.terms.funk_hecke import log_eigenvalues
-from mfpde.theory.curvature import checked_dimension
+from mfpde.theory.curvature import Convention
 from mfpde.theory.ordered_states import OrderedStates
+from mfpde.theory.spectrum import (
+    checked_dimension,
+    find_curvatures,
+    find_relative_curvatures,
+)
 
 LARGEST_DIMENSION = 64
-LARGEST_BETA = 100.0
-LARGEST_MODE = 100
+LARGEST_BETA = LARGEST_MODE = 100
 
 
 def largest_continuous_beta(dimension: int, *, degree: int = 1) -> float:
@@ -51,18 +53,6 @@ def largest_continuous_beta(dimension: int, *, degree: int = 1) -> float:
         For an argument out of its range.
     """
     dimension = checked_dimension(dimension)
-    l = checked_mode(dimension, degree)
-
-    def excess(beta: float) -> float:
-        logs = log_eigenvalues(beta, dimension, 2 * l)
-        return float(logs[2 * l] - logs[l] + np.log(dimension))
-
-    # lambda_2l / lambda_l increases from 0 at small beta to 1; beta_* is near 2.2 l^2 on S^1.
-    return float(brentq(excess, 0.5 * l**2, 5.0 * l**2, xtol=1e-13, rtol=1e-14))
-
-
-def checked_mode(dimension: int, degree: int) -> int:
-    """Return the degree l >= 1 of a mode on S^(d-1); ``ValueError`` above 1 where d > 2."""
     l = whole_number("degree", degree, at_least=1, at_most=LARGEST_MODE)
     if l > 1 and dimension > 2:
         raise ValueError(
@@ -70,7 +60,13 @@ def checked_mode(dimension: int, degree: int) -> int:
             "states of l-fold symmetry are those of a circle l times as short; on "
             f"S^{dimension - 1} use continuation"
         )
-    return l
+
+    def excess(beta: float) -> float:
+        logs = log_eigenvalues(beta, dimension, 2 * l)
+        return float(logs[2 * l] - logs[l] + np.log(dimension))
+
+    # lambda_2l / lambda_l increases from 0 at small beta to 1; beta_* is near 2.2 l^2 on S^1.
+    return float(brentq(excess, l**2 / 2, 4 * l**2, xtol=1e-13, rtol=1e-14))
 
 
 def has_continuous_transition(beta: float | Kernel, dimension: int) -> bool:
@@ -90,27 +86,16 @@ def has_continuous_transition(beta: float | Kernel, dimension: int) -> bool:
         For an argument out of its range; for a kernel whose eigenvalues from degree 1 on
         are not positive anywhere, or whose largest one is of an odd degree above 1 in d > 2.
     """
-    dimension = checked_dimension(dimension)
-    if isinstance(beta, Kernel):
-        return _leaves_continuously(beta, dimension)
-    beta = Attention(beta).beta
-    logs = log_eigenvalues(beta, dimension, 2)
-    return bool(beta == 0 or logs[2] - logs[1] <= -np.log(dimension))
-
-
-def _leaves_continuously(kernel: Kernel, dimension: int) -> bool:
-    spectrum = kernel.spectrum(dimension, 2 * kernel.band_limit(dimension))
-    l = 1 + int(np.argmax(spectrum[1:]))
-    if spectrum[l] <= 0:
-        raise ValueError(f"beta = {kernel!r}: no degree grows in ascent")
-    if l > 1 and dimension > 2:
-        if l % 2:
-            raise ValueError(
-                f"beta = {kernel!r}: its largest eigenvalue on S^{dimension - 1} is of degree "
-                f"{l}; nothing is known here of odd degrees above 1 in dimension > 2"
-            )
-        return False
-    return bool(spectrum[2 * l] <= spectrum[l] / dimension)
+    found = find_relative_curvatures(beta, dimension)
+    l = 1 + int(np.argmax(found[1:]))
+    if l == 1 or dimension == 2:
+        return bool(found[2 * l] <= found[l] / dimension)
+    if l % 2:
+        raise ValueError(
+            f"beta = {beta!r}: its largest eigenvalue on S^{dimension - 1} is of degree "
+            f"{l}; nothing is known here of odd degrees above 1 in dimension > 2"
+        )
+    return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,7 +160,7 @@ class PhaseDiagram(Printed):
 
 
 def phase_diagram(
-    dimension: int, betas: ArrayLike, *, kernel: str = "shifted", degree: int = 1
+    dimension: int, betas: ArrayLike, *, kernel: Convention = "shifted", degree: int = 1
 ) -> PhaseDiagram:
     """The phase diagram in beta and kappa of attention in ascent with diffusion.
 
@@ -208,7 +193,7 @@ def phase_diagram(
     FloatingPointError
         If Newton's method fails on the branch of ordered states.
     """
-    d = whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
+    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
     given = np.atleast_1d(real_array("betas", betas))
     if given.ndim != 1 or len(given) == 0:
         raise ValueError(f"betas has shape {given.shape}: it must be a list of numbers")
@@ -218,48 +203,36 @@ def phase_diagram(
                 f"betas[{index}] = {beta:g} must be above 0 and at most {LARGEST_BETA:g}"
             )
     choice("kernel", kernel, ("shifted", "unshifted"))
-    assert LARGEST_BETA <= LARGEST_UNSHIFTED_BETA
-    mode = checked_mode(d, degree)
-    cusp = largest_continuous_beta(d, degree=mode)
-    rows = [_transition(float(beta), d, cusp, mode) for beta in given]
-    columns = np.array(rows).T
-    # Free energies scale as kappa does.
-    scale = np.exp(given) if kernel == "unshifted" else np.ones(len(given))
-    columns[:4] *= scale
-    named = {
-        name: read_only(np.ascontiguousarray(column))
-        for name, column in zip(Transition._fields, columns, strict=True)
-    }
+    cusp = largest_continuous_beta(dimension, degree=degree)
+    rows = [_find_transition(beta, dimension, degree, cusp) for beta in given]
+    columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    if kernel == "unshifted":
+        # Free energies scale as kappa does.
+        for name in ("threshold", "fold", "coexistence", "barrier"):
+            columns[name] *= np.exp(given)
     return PhaseDiagram(
-        dimension=d,
+        dimension=dimension,
         kernel=kernel,
+        degree=degree,
         betas=read_only(given),
         cusp=cusp,
-        degree=mode,
-        **named,
+        **{name: read_only(column) for name, column in columns.items()},
     )
 
 
-class Transition(NamedTuple):
-    """The numbers of one beta, as in :class:`PhaseDiagram`."""
-
-    threshold: float
-    fold: float
-    coexistence: float
-    barrier: float
-    moment_at_fold: float
-    moment_at_coexistence: float
-
-
-def _transition(beta: float, dimension: int, cusp: float, mode: int) -> Transition:
-    threshold = float(Exponential(beta).spectrum(dimension, mode)[mode])
+def _find_transition(
+    beta: float, dimension: int, degree: int, cusp: float
+) -> dict[str, float]:
+    """Return the numbers of one beta, by their names in :class:`PhaseDiagram`."""
+    threshold = float(find_curvatures(beta, dimension, degree)[degree])
+    names = "coexistence", "barrier", "moment_at_coexistence"
+    row = {"threshold": threshold, "fold": threshold, "moment_at_fold": 0.0}
     if beta <= cusp:
-        return Transition(threshold, threshold, np.nan, np.nan, 0.0, np.nan)
-    states = OrderedStates(beta, dimension, mode)
-    window = states.find_window()
+        return row | dict.fromkeys(names, np.nan)
+    window = OrderedStates(beta, dimension, degree).find_window()
     if window is None:
-        return Transition(threshold, threshold, threshold, 0.0, 0.0, 0.0)
+        return row | dict(zip(names, (threshold, 0.0, 0.0), strict=True))
     met, fold, unstable = window
-    return Transition(
-        threshold, fold.kappa, met.kappa, unstable.excess, fold.moment, met.moment
-    )
+    row |= {"fold": fold.kappa, "moment_at_fold": fold.moment}
+    values = met.kappa, unstable.excess, met.moment
+    return row | dict(zip(names, values, strict=True))
