@@ -8,8 +8,8 @@ Lemma 5.1).  With f = \sum_l f_l, f_l of degree l,
 is in L^2 iff \sum_l |f_l|^2 / lambda_l^2 is finite.  lambda_l falls off faster than any
 power, so that few f qualify; nonnegativity is a second condition.  Both are checked here on
 a grid (the checks, and their limits in double precision, are derived here).  Rounding of f, of
-relative size 1e-15 or so, is multiplied by beta / lambda_l: degrees where that exceeds 1e-6 of
-the density cannot be inverted, and the density must have decayed before them.
+relative size n eps on n degrees, is multiplied by beta / lambda_l: degrees where that exceeds 1e-5
+of the density cannot be inverted, and the density must have decayed before them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import (
-    ComplexArray,
     FloatArray,
-    IntArray,
     real_array,
     real_number,
     shown,
@@ -34,11 +32,8 @@ from mfpde.terms import Attention
 from mfpde.terms.exponential_kernel import SMALLEST_BETA
 from mfpde.theory.curvature import Convention
 
-ROUNDING = 2e-15
-"""Relative size of what f's coefficients cannot be told from."""
-RESOLVED, DECAYED, NEGATIVE = 1e-6, 1e-4, 1e-5
+ACCURACY = 1e-5
 """Shares of the density: its error by rounding, its last degrees, its most negative value."""
-LARGEST_MASS = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,31 +115,30 @@ def density_with_potential(
     given = real_array("potential(points)", potential(geometry.points))
     values = np.broadcast_to(given, geometry.shape)
     area = float(geometry.areas.sum())
-    degree = geometry.max_degree
-    degrees = geometry.degrees(degree)
-    coefficients = geometry.moments(values * geometry.areas / area, degree)
-    spectrum = attention.amplitude * attention.zonal_kernel.spectrum(
-        geometry.dimension, degree
+    degrees = geometry.degrees(geometry.max_degree)
+    coefficients = geometry.moments(values * geometry.areas / area, geometry.max_degree)
+    eigenvalues = attention.amplitude * attention.zonal_kernel.spectrum(
+        geometry.dimension, geometry.max_degree
     )
     if total_mass is not None:
-        mass = real_number("total_mass", total_mass, above=0.0, at_most=LARGEST_MASS)
-        coefficients[degrees == 0] = mass * spectrum[0]
-    sizes = _measure_degrees(geometry, coefficients, degrees)
-    noise = ROUNDING * float(np.sqrt((sizes**2).sum()))
-    # A nonnegative density is no larger than its mass in any degree, up to multiplicity; what
-    # rounding of f does to it grows with the degree.
-    scale = max(float(sizes[0]), noise) / float(spectrum[0])
-    highest = int(np.nonzero(noise <= RESOLVED * scale * spectrum)[0].max(initial=0))
-    inverse = np.zeros(len(spectrum))
-    inverse[: highest + 1] = 1 / spectrum[: highest + 1]
+        mass = real_number("total_mass", total_mass, above=0.0)
+        coefficients[degrees == 0] = mass * eigenvalues[0]
+    sizes = np.zeros(len(eigenvalues))
+    np.maximum.at(sizes, degrees, np.abs(coefficients))
+    noise = len(sizes) * np.finfo(float).eps * sizes.max()
+    # No degree of a nonnegative density is larger than its mass.
+    scale = max(float(sizes[0]), noise) / eigenvalues[0]
+    highest = int(
+        np.flatnonzero(noise <= ACCURACY * scale * eigenvalues).max(initial=0)
+    )
+    inverse = np.zeros(len(eigenvalues))
+    inverse[: highest + 1] = 1 / eigenvalues[: highest + 1]
     found = geometry.synthesis(inverse[degrees] * coefficients) / area
-    # Beyond the highest degree f has only noise, and the density decays before it: in the last
-    # two degrees, of which one is even and one odd.
-    parts, is_rest = sizes * inverse, np.arange(len(sizes)) > highest
-    tail = float(parts[max(1, highest - 1) : highest + 1].max(initial=0.0))
-    decays = tail <= DECAYED * float(parts.max()) and (sizes[is_rest] <= noise).all()
-    lowest, peak = float(found.min()), float(np.abs(found).max())
-    is_nonnegative = lowest >= -NEGATIVE * peak
+    # The density decays in the last two degrees, an even and an odd one; beyond is noise.
+    parts = sizes * inverse
+    tail = parts[max(1, highest - 1) : highest + 1].max(initial=0.0)
+    decays = tail <= ACCURACY * parts.max() and (sizes[highest + 1 :] <= noise).all()
+    is_nonnegative = found.min() >= -ACCURACY * np.abs(found).max()
     obstacle = ""
     if not decays:
         obstacle = (
@@ -153,8 +147,8 @@ def density_with_potential(
         )
     elif not is_nonnegative:
         obstacle = (
-            f"the density would be negative: {lowest:.4g} per area at its lowest, "
-            f"{float(found.max()):.4g} at its highest"
+            f"the density would be negative: {found.min():.4g} per area at its lowest, "
+            f"{found.max():.4g} at its highest"
         )
     return InverseOfInteraction(
         density=None if obstacle else Density(geometry, np.maximum(found, 0.0)),
@@ -165,16 +159,3 @@ def density_with_potential(
         values=found,
         degree=highest,
     )
-
-
-def _measure_degrees(
-    geometry: Geometry, coefficients: ComplexArray, degrees: IntArray
-) -> FloatArray:
-    """Return the norm of each degree's part f_l in L^2 of the uniform probability.
-
-    Coefficients of order m > 0 stand for -m too; on the circle so do all of degree > 0.
-    """
-    is_circle = geometry.dimension == 2
-    doubled = degrees > 0 if is_circle else np.arange(len(degrees)) > degrees.max()
-    powers = np.abs(coefficients) ** 2 * np.where(doubled, 2.0, 1.0)
-    return np.asarray(np.sqrt(np.bincount(degrees, weights=powers)))
