@@ -33,7 +33,7 @@ from scipy.linalg import null_space
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.field import GridField
-from mfpde.geometry import Circle, Geometry, Zonal
+from mfpde.geometry import Geometry
 from mfpde.measures.measure import AnyMeasure, Density, Measure, as_measure
 from mfpde.measures.starts import perturbed_uniform
 from mfpde.runs.layers import Dynamics, equations_of, largest_degree
@@ -218,7 +218,7 @@ def describe_half_stable_mass(
     if len(states) < 2 or not isinstance(dynamics, MeanFieldEquation):
         return None
     geometry = as_measure(states[0]).geometry
-    if not isinstance(geometry, Circle | Zonal):
+    if len(geometry.shape) > 1:
         return None
     layers = [term.layer for term in dynamics.on(geometry).externals]
     if not any(layer is None or layer.activation.kinks for layer in layers):
@@ -237,12 +237,12 @@ def describe_half_stable_mass(
         found = stands[save] & (rates * (times[-1] - times[0]) >= 1)
         if found.any():
             cell = int(found.argmax())
+            angle = (cell + 0.5) * geometry.spacing
             return (
                 f"at t = {times[save]:.4g} a share {share[save, cell]:.2g} of the mass stood "
-                f"within a cell of {geometry!r} at the angle {geometry.angles[cell]:.4g}, at a "
-                "point of rest that attracts from one side and repels to the other: when it "
-                "leaves depends on its place within the cell, which the grid does not know; "
-                "compare a finer grid"
+                f"within a cell of {geometry!r} at the angle {angle:.4g}, at a point of rest "
+                "that attracts from one side and repels to the other: when it leaves depends on "
+                "its place within the cell, which the grid does not know; compare a finer grid"
             )
     return None
 
