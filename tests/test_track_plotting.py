@@ -76,13 +76,15 @@ def circle_run():
 def test_paths_run_over_the_map_and_across_its_edge(circle_run):
     ax = plot_space_time(circle_run).axes[0]
     (upper,) = by_gid(ax, "path 1")
-    assert upper.get_xdata().tolist() == [0.0, 1.0, 2.0, 2.5]
-    np.testing.assert_allclose(upper.get_ydata(), [0.3, 0.2, 0.1, 0.0], atol=1e-12)
+    # At the saves, and at the birth of another.
+    assert upper.get_xdata().tolist() == [0.0, 0.5, 1.0, 2.0, 2.5]
+    expected = [0.3, 0.25, 0.2, 0.1, 0.0]
+    np.testing.assert_allclose(upper.get_ydata(), expected, atol=1e-12)
     lower = by_gid(ax, "path 2")
     # It ends at the angle 0, which is an edge: all of it lies at the other.
     shown = [line.get_ydata() for line in lower]
     assert any(
-        np.allclose(angles[:3], 2 * np.pi - np.array([0.3, 0.2, 0.1]))
+        np.allclose(angles[:4], 2 * np.pi - np.array([0.3, 0.25, 0.2, 0.1]))
         for angles in shown
     )
     assert len(by_gid(ax, "birth")) == len(by_gid(ax, "death")) == 1

@@ -20,7 +20,7 @@ from mfpde.geometry.arcs import normalize as unit
 from mfpde.measures.events import Event
 from mfpde.tracking import Concentration, SeenAtoms, Track, Tracker, follow_atoms
 from mfpde.tracking.flow import FlowBetween, Rest, TimeSpan
-from mfpde.tracking.matching import MassesOfSaves, match_atoms
+from mfpde.tracking.matching import match_atoms
 from mfpde.tracking.tree import Tree
 from validation.circle_cases import density_of, wrapped
 
@@ -114,12 +114,12 @@ def grown(
     times: np.ndarray, seen: list[SeenAtoms], events: list[Event], **options: int
 ) -> Track:
     """The track of these sightings, between which nothing moves."""
-    tree, named = Tree(Concentration(**options), reach=REACH), []
+    tree, found = Tree(Concentration(**options), reach=REACH), []
     for start, end, atoms in zip([-np.inf, *times[:-1]], times, seen, strict=True):
         told = [event for event in events if start < event.time <= end]
         span = TimeSpan(float(start), float(end))
-        named.append(atoms.named(tree.advance(span, atoms, motion=Rest(), events=told)))
-    return Track(times, tuple(named), ("",) * len(times), tree.junctions)
+        found.append(tree.advance(span, atoms, motion=Rest(), events=told))
+    return Track(times, tuple(found), ("",) * len(times), tree.junctions)
 
 
 def leaves_of(track: Track, identity: int) -> frozenset[int]:
@@ -238,53 +238,42 @@ class Moving(Rest):
 # --- matching ------------------------------------------------------------------------
 
 
-def matched(earlier: Any, later: Any, masses: Any) -> Any:
-    """The matching of atoms of two saves at these angles of the circle."""
-    one, other = placed(np.array(earlier), 2), placed(np.array(later), 2)
-    of_saves = MassesOfSaves(*(np.array(m, dtype=float) for m in masses))
-    return match_atoms(angles_between(one, other), of_saves, reach=REACH)
+def parents_of(earlier: Any, later: Any, masses: Any) -> dict[int, list[int]]:
+    """Which atoms at angles of the circle are in which later ones, where nothing moves."""
+    own, others = (np.array(values, dtype=float) for values in masses)
+    atoms = sighting(placed(np.array(later), 2), others)
+    return match_atoms(placed(np.array(earlier), 2), own, atoms, Rest(), reach=REACH)
 
 
 def test_the_best_assignment_is_not_the_greedy_one() -> None:
     """The nearest pair of all, (1, 0), would leave atom 0 without a partner."""
-    found = matched([0.0, 0.16], [0.11, 0.3], ([0.5, 0.5], [0.5, 0.5]))
-    assert found.parents == {0: [0], 1: [1]}
+    found = parents_of([0.0, 0.16], [0.11, 0.3], ([0.5, 0.5], [0.5, 0.5]))
+    assert found == {0: [0], 1: [1]}
 
 
 def test_masses_decide_where_places_do_not() -> None:
-    found = matched([0.0, 0.02], [0.01, 0.011], ([0.7, 0.3], [0.3, 0.7]))
-    assert found.parents == {1: [0], 0: [1]}
+    found = parents_of([0.0, 0.02], [0.01, 0.011], ([0.7, 0.3], [0.3, 0.7]))
+    assert found == {1: [0], 0: [1]}
 
 
 def test_what_does_not_add_up_is_no_merge() -> None:
-    found = matched([0.0, 0.15], [0.0], ([0.5, 0.4], [0.5]))
-    assert (found.parents, found.lost.tolist()) == ({0: [0]}, [1])
-    found = matched([0.0, 0.15], [0.0], ([0.5, 0.4], [0.88]))
-    assert (found.parents, found.lost.tolist()) == ({0: [0, 1]}, [])
+    assert parents_of([0.0, 0.15], [0.0], ([0.5, 0.4], [0.5])) == {0: [0]}
+    assert parents_of([0.0, 0.15], [0.0], ([0.5, 0.4], [0.88])) == {0: [0, 1]}
 
 
 def test_a_light_atom_out_of_sight_has_not_merged() -> None:
     """It is near the heavy one, whose mass did not grow by it."""
-    found = matched([0.0, 0.15], [0.0], ([0.6, 0.03], [0.6]))
-    assert (found.parents, found.lost.tolist()) == ({0: [0]}, [1])
+    assert parents_of([0.0, 0.15], [0.0], ([0.6, 0.03], [0.6])) == {0: [0]}
 
 
 def test_what_the_flow_has_brought_to_an_atom_is_in_it() -> None:
     """Unseen for a while, it adds nothing now: its mass was counted before."""
-    found = matched([1.0, 1.05], [1.0], ([0.6, 0.03], [0.6]))
-    assert found.parents == {0: [0, 1]}
+    assert parents_of([1.0, 1.05], [1.0], ([0.6, 0.03], [0.6])) == {0: [0, 1]}
 
 
 def test_nothing_that_rests_far_away_is_swallowed() -> None:
     """Masses add up, but the second atom is far away still: it may be seen again."""
-    found = matched([1.0, 2.5], [1.0], ([0.5, 0.13], [0.63]))
-    assert (found.parents, found.lost.tolist()) == ({0: [0]}, [1])
-
-
-def test_one_that_becomes_three_splits() -> None:
-    found = matched([1.0], [0.9, 1.0, 1.1, 3.0], ([0.6], [0.2, 0.2, 0.2, 0.4]))
-    assert found.splits == {0: [0, 1, 2]}
-    assert found.parents == {}
+    assert parents_of([1.0, 2.5], [1.0], ([0.5, 0.13], [0.63])) == {0: [0]}
 
 
 def test_an_atom_gone_for_longer_than_the_gap_has_died() -> None:
@@ -303,23 +292,6 @@ def test_an_atom_gone_for_longer_than_the_gap_has_died() -> None:
     np.testing.assert_array_equal(back.counts, [2] * 6)
 
 
-def test_what_is_unresolved_goes_on_but_does_not_begin() -> None:
-    clear = sighting(np.eye(2)[:1], [0.6])
-    unsure = sighting(np.eye(2), [0.6, 0.4], True)
-    tree = Tree(Concentration(longest_gap=0), reach=REACH)
-    for time, atoms, identities in (
-        (0.0, unsure, [0, 0]),
-        (1.0, clear, [1]),
-        (2.0, unsure, [1, 0]),
-        (3.0, clear, [1]),
-    ):
-        span = TimeSpan(time - 1 if time else -np.inf, time)
-        can_begin = ~atoms.is_forming
-        found = tree.advance(span, atoms, motion=Rest(), can_begin=can_begin)
-        assert found.tolist() == identities
-    assert [junction.event.kind for junction in tree.junctions] == ["birth"]
-
-
 def test_the_solvers_birth_dates_a_region_that_was_forming() -> None:
     wide = sighting(np.eye(2)[:1], [0.6], True)
     narrow = replace(wide, is_forming=np.zeros(1, dtype=bool))
@@ -332,15 +304,16 @@ def test_the_solvers_birth_dates_a_region_that_was_forming() -> None:
     assert track.paths[1].times.tolist() == [1.0, 2.0, 2.25, 3.0]
 
 
-def test_a_released_atom_is_the_parent_of_what_forms_in_its_place() -> None:
+def test_a_released_atom_has_ended_and_what_forms_in_its_place_is_born() -> None:
     one = sighting(np.eye(2)[:1], [0.6])
     angles = np.array([-0.1, 0.1])
     two = sighting(placed(angles, 2), [0.3, 0.3], True)
-    fission = Event("fission", 0.5, np.eye(2)[:1], np.array([0.6]))
+    fission = Event("fission", 0.25, np.eye(2)[:1], np.array([0.6]))
     track = grown(np.arange(2.0), [one, two], [fission])
-    (junction,) = track.junctions
-    assert (junction.parents, junction.children) == ((1,), (2, 3))
-    assert [track.paths[i].parents for i in (2, 3)] == [(1,), (1,)]
+    first, *births = track.junctions
+    assert (first.event.kind, first.parents, first.children) == ("fission", (1,), ())
+    assert [birth.children for birth in births] == [(2,), (3,)]
+    assert track.paths[1].ends == 0.25
 
 
 # --- the flow between two saves ------------------------------------------------------
@@ -587,7 +560,6 @@ def test_a_tracker_that_goes_on_gives_the_same_tree(circle_run) -> None:
     [
         ({"smallest_mass": -0.1}, "smallest_mass = -0.1"),
         ({"longest_gap": 1.5}, "longest_gap = 1.5"),
-        ({"forming": "yes"}, "forming = 'yes' must be True or False"),
     ],
 )
 def test_wrong_settings_are_named(options, message) -> None:
@@ -734,7 +706,7 @@ def test_an_atom_unseen_in_a_crowd_has_the_mass_that_is_left() -> None:
     assert unseen.is_seen.tolist() == [True, False, False, True]
 
 
-def test_what_splits_and_merges_loses_no_mass_between_two_saves() -> None:
+def test_what_merges_loses_no_mass_between_two_saves() -> None:
     """At the middle of the interval parents have what the children have."""
     two = sighting(placed(np.array([0.0, 0.15]), 2), [0.6, 0.35])
     one = sighting(placed(np.array([0.1]), 2), [1.0])

@@ -13,7 +13,7 @@ from mfpde.plotting import palette, style
 from mfpde.plotting.atoms import mass_text
 from mfpde.plotting.style import Look
 from mfpde.runs.run import Run
-from mfpde.tracking.bands import Bands, bands_of
+from mfpde.tracking.track import Bands, stack_bands
 
 LEAST_LABELLED_MASS = 0.04
 DARK, PALE = 0.6, 0.25
@@ -49,7 +49,7 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
             "give track=Concentration() when solving, or take run.tracked()"
         )
     ax = style.axes_or_new(ax, size=(6.5, 3.2))
-    bands = bands_of(track)
+    bands = stack_bands(track)
     layers = np.stack([bands.arrived, bands.arriving], axis=1)
     layers = layers.reshape(2 * len(bands.paths), len(bands.times))
     edges: Look = {"edgecolor": "white", "linewidth": 0.6}
@@ -73,7 +73,7 @@ def _mark_bands(ax: Axes, bands: Bands, *, last: float) -> None:
     for row, path in enumerate(bands.paths):
         heights = bands.middles[row][bands.is_alive[row]]
         birth, end = path.birth, path.end
-        if birth is not None and birth.event.kind != "fission":
+        if birth is not None:
             marks.draw_mark(ax, birth.event.kind, (birth.event.time, heights[0]))
         if end is not None and end.event.kind in ("fission", "death"):
             marks.draw_mark(ax, end.event.kind, (end.event.time, heights[-1]))

@@ -39,7 +39,7 @@ from mfpde.terms.activations import ACTIVATIONS, Activation
 from mfpde.terms.kernels import Kernel
 from mfpde.tracking import (
     Junction,
-    OpenPaths,
+    OpenPath,
     SeenAtoms,
     Track,
     TrackerMemory,
@@ -241,12 +241,12 @@ def _write_activation(activation: Activation) -> str:
 
 def _write_memory(memory: TrackerMemory) -> Any:
     # What it has seen is in the saves.
-    held = [memory.track.junctions, memory.paths, memory.events_taken]
+    held = [memory.track.junctions, dict(memory.paths), memory.events_taken]
     return CONVERTER.unstructure(held)
 
 
 def _read_memory(record: list[Any], _: object) -> TrackerMemory:
-    kinds: Any = tuple[tuple[Junction, ...], OpenPaths, int]
+    kinds: Any = tuple[tuple[Junction, ...], dict[int, OpenPath], int]
     junctions, paths, events_taken = CONVERTER.structure(record, kinds)
     unseen = Track(np.empty(0), (), (), junctions)
     return TrackerMemory(unseen, None, paths, events_taken)

@@ -24,7 +24,7 @@ from mfpde.measures.clouds import moments_about
 from mfpde.measures.measure import AnyMeasure
 from mfpde.measures.weighted_points import as_atoms
 from mfpde.runs.run import Run
-from mfpde.tracking.matching import MassesOfSaves, assign_pairs
+from mfpde.tracking.matching import assign_pairs
 from mfpde.tracking.paths import join_atoms
 
 SHIFTS = 100
@@ -62,9 +62,9 @@ class Landmarks:
         radians, and mass.
         """
         apart = angles_between(self.points, other.points)
-        masses = MassesOfSaves(self.masses, other.masses)
         # Distances by arc cosine are rounded.
-        partners = assign_pairs(apart, masses, reach=reach + ROUNDING_OF_ANGLES)
+        reach += ROUNDING_OF_ANGLES
+        partners = assign_pairs(apart, self.masses, other.masses, reach=reach)
         found = {}
         for kind, own in self.values.items():
             found[kind] = np.full(own.shape, np.nan)

@@ -21,8 +21,6 @@ from mfpde.arrays import FloatArray
 from mfpde.detection.paths import Paths
 from mfpde.geometry.arcs import normalize
 
-ACCURACY = 1e-3
-
 VelocityAt = Callable[[FloatArray], FloatArray]
 
 
@@ -83,15 +81,10 @@ class FlowBetween(Rest):
             (start, end),
             points.ravel(),
             method="LSODA",
-            t_eval=(end,),
-            rtol=ACCURACY,
-            atol=ACCURACY * self.reach,
             lband=band,
             uband=band,
         )
-        return (
-            normalize(path.y[:, -1].reshape(points.shape)) if path.success else points
-        )
+        return normalize(path.y[:, -1].reshape(points.shape))
 
     def find_attractors(self, points: FloatArray) -> FloatArray:
         """Return the attractors (n, d) that ``points`` (n, d) of the later save flow to."""

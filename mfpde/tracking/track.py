@@ -1,24 +1,23 @@
-"""The atoms of a run in time: those seen at each save, the tree of their paths, in words too."""
+"""The atoms of a run in time: those seen at each save, the tree of their paths, words, bands."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.region import angle_of
 from mfpde.measures.events import Event, EventKind
 from mfpde.notebook import Printed
-from mfpde.tracking.paths import Junction, Path, SeenAtoms, make_paths
+from mfpde.tracking.paths import Junction, Path, SeenAtoms, find_lives, make_paths
 
-SHOWN_ON_ITS_WAY = 5e-7
-"""Mass that six digits show."""
 _MOST_LINES = 60
 KINDS: tuple[EventKind, ...] = ("birth", "merge", "fission", "death")
-BEGINNINGS = {"birth": "born at", "merge": "merged at", "fission": "split off at"}
+BEGINNINGS = {"birth": "born at", "merge": "merged at"}
 ENDS = {"merge": "until", "fission": "split at", "death": "died at"}
 
 
@@ -66,6 +65,12 @@ class Track(Printed):
             self.times, self.seen, self.junctions, total_mass=self.total_mass
         )
 
+    @property
+    def roots(self) -> list[Path]:
+        """The paths of atoms that became no others, the last ones first, by their masses."""
+        roots = [path for path in self.paths.values() if not path.children]
+        return sorted(roots, key=lambda p: (-p.times[-1], -p.masses[p.last_seen]))
+
     @cached_property
     def counts(self) -> IntArray:
         """Number of living atoms at each save, (saves,), as :meth:`counts_at` gives it."""
@@ -86,10 +91,8 @@ class Track(Printed):
 
 def describe_tree(track: Track) -> str:
     """Return a heading and the tree, one line for each atom, ancestors indented below."""
-    childless = [path for path in track.paths.values() if not path.children]
-    childless.sort(key=lambda path: (-path.times[-1], -path.masses[path.last_seen]))
     lines = [_describe_counts(track)]
-    for path in childless:
+    for path in track.roots:
         lines += _describe_branch(track, path)
     if len(lines) > _MOST_LINES:
         left = len(lines) - _MOST_LINES
@@ -127,8 +130,8 @@ def _describe_branch(
 def _describe_path(path: Path) -> str:
     mass, arrived = path.masses[path.last_seen], path.arrived_masses[path.last_seen]
     words = [f"atom {path.identity}: mass {mass:.6f}"]
-    if path.end is None and mass - arrived > SHOWN_ON_ITS_WAY:
-        words.append(f"{mass - arrived:.6f} of it on its way")
+    if path.end is None and (on_its_way := round(mass - arrived, 6)) > 0:
+        words.append(f"{on_its_way:.6f} of it on its way")
     words.append(_describe_place(path.points[path.last_seen]))
     if path.birth is None:
         words.append(f"there at t = {path.times[0]:g}")
@@ -157,3 +160,58 @@ def _describe_time(junction: Junction) -> str:
         return f"t = {time:.8g}"
     half = (junction.latest - junction.earliest) / 2
     return f"t = {time:.6g} ± {half:.2g}"
+
+
+class Bands(NamedTuple):
+    """Masses of atoms that stand on one another, those that will join as neighbours.
+
+    Attributes
+    ----------
+    paths
+        The atoms from the bottom to the top.
+    times
+        Times (n,) of all changes, each twice: just before and just after.
+    is_alive
+        Whether an atom is there, (atoms, n).
+    arrived, arriving
+        Masses (atoms, n) in them and on their way, 0 where an atom is not there.
+    """
+
+    paths: list[Path]
+    times: FloatArray
+    is_alive: BoolArray
+    arrived: FloatArray
+    arriving: FloatArray
+
+    @property
+    def tops(self) -> FloatArray:
+        """Upper ends of the bands (atoms, n)."""
+        return np.cumsum(self.arrived + self.arriving, axis=0)
+
+    @property
+    def middles(self) -> FloatArray:
+        """Middles of the bands (atoms, n)."""
+        return self.tops - (self.arrived + self.arriving) / 2
+
+
+def stack_bands(track: Track) -> Bands:
+    """Stack the masses of a track's atoms."""
+    paths: list[Path] = []
+    for root in track.roots:
+        _place(track, root, paths)
+    times = np.unique([time for path in paths for time in path.times])
+    is_alive = find_lives(paths, times).reshape(len(paths), 2 * len(times))
+    times = np.repeat(times, 2)
+    masses, arrived = np.zeros((2, *is_alive.shape))
+    for row, path in enumerate(paths):
+        masses[row] = np.interp(times, path.times, path.masses) * is_alive[row]
+        arrived[row] = np.interp(times, path.times, path.arrived_masses) * is_alive[row]
+    return Bands(paths, times, is_alive, arrived, masses - arrived)
+
+
+def _place(track: Track, path: Path, placed: list[Path]) -> None:
+    """Put a path above its ancestors, whose place it takes, unless it is there already."""
+    if path not in placed:
+        for parent in path.parents:
+            _place(track, track.paths[parent], placed)
+        placed.append(path)

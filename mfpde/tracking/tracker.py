@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from mfpde.arrays import BoolArray
 from mfpde.detection import ConcentrationReport, ball_radius, concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, atoms_of
 from mfpde.tracking.flow import FlowBetween, Rest, TimeSpan
 from mfpde.tracking.paths import SeenAtoms
-from mfpde.tracking.settings import Concentration
 from mfpde.tracking.track import Track
-from mfpde.tracking.tree import NO_PATHS, OpenPaths, Tree
-
-FOLLOWED = ("atom", "forming", "unresolved")
+from mfpde.tracking.tree import Concentration, OpenPath, Tree
 
 
 class EquationInTime(Protocol):
@@ -45,14 +42,14 @@ class TrackerMemory(NamedTuple):
     before
         The measure of the last save; None before the first one.
     paths
-        The paths that have not ended.
+        The paths that have not ended, by their identities.
     events_taken
         How many of the solver's events have been taken up.
     """
 
     track: Track = Track(np.empty(0), (), (), ())
     before: AnyMeasure | None = None
-    paths: OpenPaths = NO_PATHS
+    paths: Mapping[int, OpenPath] = MappingProxyType({})
     events_taken: int = 0
 
 
@@ -105,23 +102,22 @@ class Tracker:
             # A run that goes on from a save starts with that very save.
             return
         report = concentration(measure, self.equation.equation_before(time))
-        atoms, can_begin = find_atoms(measure, report, self.settings)
+        atoms = find_atoms(measure, report, self.settings.smallest_mass)
         told = [event for event in events[taken:] if event.time <= time]
         # In ascent two basins are never closer than two radii of a core.
         tree = Tree(
             self.settings, reach=2 * self._core, junctions=track.junctions, paths=paths
         )
-        identities = tree.advance(
+        named = tree.advance(
             times,
             atoms,
-            can_begin=can_begin,
             motion=self._find_motion(before, measure, times),
             events=told,
             total_mass=measure.total_mass,
         )
         seen = Track(
             times=np.append(track.times, time),
-            seen=(*track.seen, atoms.named(identities)),
+            seen=(*track.seen, named),
             verdicts=(*track.verdicts, report.verdict),
             junctions=tree.junctions,
             total_mass=measure.total_mass,
@@ -160,32 +156,28 @@ def follow_atoms(
 
 
 def find_atoms(
-    measure: AnyMeasure, report: ConcentrationReport, settings: Concentration
-) -> tuple[SeenAtoms, BoolArray]:
-    """Return the atoms of a measure without identities, heaviest first, and which may begin.
+    measure: AnyMeasure, report: ConcentrationReport, smallest_mass: float
+) -> SeenAtoms:
+    """Return the atoms of a measure without identities, heaviest first.
 
     They are those that it carries beside a density, with their own places and masses, and
-    those that are found in the density.  An unresolved region can be an atom seen before, but
-    not a new one; one that is forming only if the settings say so.
+    those that are found in the density, formed or forming.
     """
     # Bare atoms are particles, whose crowds are searched.
     has_own = isinstance(measure, Measure)
     own = atoms_of(measure) if has_own else Atoms.none(measure.dimension)
-    regions = [
-        region
-        for region in report.regions
-        if region.kind in FOLLOWED and not (len(own) and region.is_exact)
-    ]
-    places = [*own.points, *(region.position for region in regions)]
+    found = [region for region in report.clusters if not (len(own) and region.is_exact)]
+    places = [*own.points, *(region.position for region in found)]
     points = np.reshape(places, (len(places), measure.dimension))
-    masses = np.array([*own.masses, *(region.mass for region in regions)])
-    arrived = np.array([*own.masses, *(region.arrived_mass for region in regions)])
-    kinds = np.array(["atom"] * len(own) + [region.kind for region in regions])
-    can_begin = np.isin(kinds, ("atom", "forming") if settings.forming else ("atom",))
+    masses = np.array([*own.masses, *(region.mass for region in found)])
+    arrived = np.array([*own.masses, *(region.arrived_mass for region in found)])
+    is_formed = [True] * len(own) + [region.kind == "atom" for region in found]
     kept = np.argsort(-masses, kind="stable")
-    kept = kept[masses[kept] >= settings.smallest_mass]
-    unknown = np.zeros(len(kept), dtype=np.int64)
-    atoms = SeenAtoms(
-        points[kept], masses[kept], kinds[kept] != "atom", unknown, arrived[kept]
+    kept = kept[masses[kept] >= smallest_mass]
+    return SeenAtoms(
+        points[kept],
+        masses[kept],
+        ~np.array(is_formed, bool)[kept],
+        np.zeros(len(kept), dtype=np.int64),
+        arrived[kept],
     )
-    return atoms, can_begin[kept]

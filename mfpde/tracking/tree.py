@@ -1,92 +1,72 @@
-"""The tree as it grows: from save to save, atoms go on, merge, split, end or begin."""
+"""The tree as it grows: from save to save, atoms go on, merge, end or begin."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mfpde.arrays import BoolArray, FloatArray, IntArray
+from mfpde.arrays import FloatArray, IntArray, real_number, whole_number
 from mfpde.geometry.arcs import angles_between
 from mfpde.measures.events import Event, EventKind
 from mfpde.tracking.flow import Rest, TimeSpan
-from mfpde.tracking.matching import (
-    MassesOfSaves,
-    Matching,
-    assign_pairs,
-    match_atoms,
-)
+from mfpde.tracking.matching import assign_pairs, match_atoms
 from mfpde.tracking.paths import Junction, SeenAtoms, join_atoms
-from mfpde.tracking.settings import Concentration
 
-SAME_ATTRACTOR = 0.1
-"""Points whose attractors are closer than this share of ``reach`` are in one basin."""
-STILL_THERE = 0.5
-"""An atom may be unseen, and still be itself, where there is room for this share of its mass."""
+
+@dataclass(frozen=True)
+class Concentration:
+    """Settings for following atoms through a run: ``solve(..., track=Concentration())``.
+
+    Parameters
+    ----------
+    smallest_mass
+        Lighter atoms are not followed, between 0 and 1.  Tails have basins of their own,
+        and masses are rarely known below 1e-3.
+    longest_gap
+        At so many saves running an atom may go unseen (as it does while two widths unite)
+        and still be the same; unseen for longer, or at a save whose other atoms leave no room
+        for half of its mass, it has died.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range.
+    """
+
+    smallest_mass: float = 1e-3
+    longest_gap: int = 5
+
+    def __post_init__(self) -> None:
+        real_number("smallest_mass", self.smallest_mass, at_least=0.0, at_most=1.0)
+        whole_number("longest_gap", self.longest_gap, at_least=0)
 
 
 @dataclass(frozen=True, eq=False)
-class OpenPaths:
-    """The paths that have not ended, a row for each.
+class OpenPath:
+    """The end of a path that has not ended.
 
     Attributes
     ----------
-    identities
-        Their numbers (n,).
-    points, masses, is_forming, seen_at
-        Their atoms, (n, d) and (n,), and the times (n,) when they were last seen.
+    point, mass, is_forming, seen_at
+        The atom, a unit vector (d,) and its mass, when it was last seen.
     expected
-        Where the flow has carried them since, (n, d).
-    misses, missed_since
-        At how many saves since an atom was not seen, (n,), and the first of them, (n,).
+        Where the flow has carried it since, (d,).
+    unseen_at
+        The saves since at which it was not seen.
     """
 
-    identities: IntArray
-    points: FloatArray
-    masses: FloatArray
-    is_forming: BoolArray
-    seen_at: FloatArray
+    point: FloatArray
+    mass: float
+    is_forming: bool
+    seen_at: float
     expected: FloatArray
-    misses: IntArray
-    missed_since: FloatArray
-
-    @classmethod
-    def of(cls, atoms: SeenAtoms, time: float) -> OpenPaths:
-        """The paths of ``atoms`` that are seen at ``time``."""
-        never, at = np.zeros(len(atoms), dtype=np.int64), np.full(len(atoms), time)
-        return cls(
-            identities=atoms.identities,
-            points=atoms.points,
-            masses=atoms.masses,
-            is_forming=atoms.is_forming,
-            seen_at=at,
-            expected=atoms.points,
-            misses=never,
-            missed_since=at,
-        )
-
-    @property
-    def _columns(self) -> list[Any]:
-        return [getattr(self, column.name) for column in fields(self)]
-
-    def take(self, rows: IntArray | BoolArray) -> OpenPaths:
-        """The paths of these rows."""
-        return OpenPaths(*(column[rows] for column in self._columns))
-
-    def join(self, others: OpenPaths) -> OpenPaths:
-        """These paths and ``others``, by their identities."""
-        pairs = zip(self._columns, others._columns, strict=True)
-        joined = OpenPaths(*(np.concatenate(pair) for pair in pairs))
-        return joined.take(np.argsort(joined.identities))
-
-
-NO_PATHS = OpenPaths(*np.empty((8, 0)))
+    unseen_at: tuple[float, ...] = ()
 
 
 class Tree:
-    """The tree of a run: junctions, and open paths with their identities.
+    """The tree of a run: junctions, and open paths by their identities.
 
     Parameters
     ----------
@@ -104,23 +84,19 @@ class Tree:
         *,
         reach: float,
         junctions: Iterable[Junction] = (),
-        paths: OpenPaths = NO_PATHS,
+        paths: Mapping[int, OpenPath] | None = None,
     ) -> None:
         self.settings = settings
         self.reach = reach
-        self.paths = paths
-        self._junctions: dict[tuple[EventKind, tuple[int, ...]], Junction] = {}
-        known = [*self.paths.identities]
-        for junction in junctions:
-            self._record(junction)
-            known += [*junction.parents, *junction.children]
-        self._last_identity = int(max(known, default=0))
+        self.paths = dict(paths or {})
+        self._junctions = list(junctions)
+        ended = [k for j in self._junctions for k in (*j.parents, *j.children)]
+        self._last_identity = max([*self.paths, *ended], default=0)
 
     @property
     def junctions(self) -> tuple[Junction, ...]:
         """The junctions found so far, by the times of their events."""
-        found = self._junctions.values()
-        return tuple(sorted(found, key=lambda junction: junction.event.time))
+        return tuple(sorted(self._junctions, key=lambda found: found.event.time))
 
     def advance(
         self,
@@ -128,11 +104,10 @@ class Tree:
         atoms: SeenAtoms,
         *,
         motion: Rest,
-        can_begin: BoolArray | None = None,
         events: Iterable[Event] = (),
         total_mass: float = 1.0,
-    ) -> IntArray:
-        """Take the atoms of the next save; those of the first one are not born.
+    ) -> SeenAtoms:
+        """Return the atoms of the next save with their identities; the first are not born.
 
         Parameters
         ----------
@@ -142,131 +117,116 @@ class Tree:
             The atoms of this one, whose identities are not known yet.
         motion
             What happens to points in between.
-        can_begin
-            Which of them may begin a path, (n,), not only go on; None: all.
         events
             What the solver knows to have happened in between, at exact times.
         total_mass
             Mass of the measure, which living atoms cannot exceed.
-
-        Returns
-        -------
-        Identities (n,) of the atoms of this save, 0 for what is not an atom.
         """
-        may_begin = np.ones(len(atoms), bool) if can_begin is None else can_begin
-        told, now = sorted(events, key=lambda event: event.time), times.start
-        if not len(self.paths.identities):
-            self.paths = OpenPaths.of(atoms.named(np.zeros(len(atoms), int)), now)
-        for event in told:
+        now = times.start
+        for event in sorted(events, key=lambda event: event.time):
             self._carry(motion, now, event.time)
             now = max(now, event.time)
             self._take_event(event)
         self._carry(motion, now, times.end)
-        matching, unseen = self._match(atoms, may_begin, motion, total_mass)
-        identities = self._continue_paths(matching, len(atoms), times.end)
-        for b in np.flatnonzero(may_begin & (identities == 0)):
+        identities = self._continue_paths(atoms, motion, times.end)
+        lost = self.paths.keys() - set(identities.tolist())
+        for b in np.flatnonzero(identities == 0):
             identities[b] = self._name_one()
             if times.start > -np.inf:
-                born = atoms.named(np.where(np.arange(len(atoms)) == b, identities, 0))
-                self._record_origin(born, times, told)
-        may_return = np.isin(matching.lost, unseen)
-        lost = self._miss(self.paths.take(matching.lost), may_return, times.end)
-        self.paths = lost.join(OpenPaths.of(atoms.named(identities), times.end))
-        return identities
+                born = Event(
+                    "birth", sum(times) / 2, atoms.points[[b]], atoms.masses[[b]]
+                )
+                birth = Junction(born, *times, children=(int(identities[b]),))
+                self._junctions.append(birth)
+        self._miss(lost, total_mass - float(atoms.masses.sum()), times.end)
+        columns = (identities, atoms.masses, atoms.is_forming)
+        rows = zip(*(column.tolist() for column in columns), atoms.points, strict=True)
+        for identity, mass, is_forming, point in rows:
+            self._see(identity, point, mass, times.end, is_forming=is_forming)
+        return replace(atoms, identities=identities)
 
     def _carry(self, motion: Rest, start: float, end: float) -> None:
         """Let the flow carry all expected places from time ``start`` to ``end``."""
-        places = motion.carry(self.paths.expected, start, end)
-        self.paths = replace(self.paths, expected=places)
+        if not self.paths:
+            return
+        expected = np.stack([path.expected for path in self.paths.values()])
+        places = motion.carry(expected, start, end)
+        for (identity, path), place in zip([*self.paths.items()], places, strict=True):
+            self.paths[identity] = replace(path, expected=place)
 
-    def _match(
-        self, atoms: SeenAtoms, may_begin: BoolArray, motion: Rest, total_mass: float
-    ) -> tuple[Matching, list[int]]:
-        """Return who is who, and the lost atoms that may just be unseen.
-
-        What is in no atom has room for lost ones, the heaviest first, to be unseen.  The mass of
-        one that has no room is in others: in the atom of its basin, if masses say so.
-        """
-        places, masses = self.paths.expected, self.paths.masses
-        matching = match_atoms(
-            angles_between(places, atoms.points),
-            MassesOfSaves(masses, atoms.masses),
-            reach=self.reach,
-        )
-        is_atom = may_begin.copy()
-        is_atom[[*matching.parents]] = True
-        room = total_mass - float(atoms.masses[is_atom].sum())
-        unseen = []
-        for a in sorted(matching.lost, key=lambda a: -masses[a]):
-            if STILL_THERE * masses[a] <= room:
-                room -= masses[a]
-                unseen.append(a)
-                continue
-            ends = motion.find_attractors(np.concatenate([places[[a]], atoms.points]))
-            away = angles_between(ends[:1], ends[1:])[0]
-            if away.min(initial=np.inf) <= SAME_ATTRACTOR * self.reach:
-                matching.add(a, int(away.argmin()))
-        return matching, unseen
-
-    def _continue_paths(self, matching: Matching, count: int, time: float) -> IntArray:
-        """Return the identities (count,) of atoms that go on, merge and split; else 0."""
-        identities = np.zeros(count, dtype=np.int64)
-        for b, group in matching.parents.items():
-            if len(group) == 1:
-                identities[b] = self.paths.identities[group[0]]
-            else:
+    def _continue_paths(self, atoms: SeenAtoms, motion: Rest, time: float) -> IntArray:
+        """Return the identities (n,) of atoms that go on or merge, 0 for others."""
+        identities = np.zeros(len(atoms), dtype=np.int64)
+        known = sorted(self.paths)
+        if not known:
+            return identities
+        places, masses = self._expect(known)
+        parents = match_atoms(places, masses, atoms, motion, reach=self.reach)
+        for b, group in parents.items():
+            identities[b] = known[group[0]]
+            if len(group) > 1:
                 identities[b] = self._name_one()
-                parents = self.paths.take(np.array(group))
-                self._end("merge", parents, identities[[b]], latest=time)
-        for a, group in matching.splits.items():
-            identities[group] = [self._name_one() for _ in group]
-            whole = self.paths.take(np.array([a]))
-            self._end("fission", whole, identities[group], latest=time)
+                ended = [known[a] for a in group]
+                self._end("merge", ended, (int(identities[b]),), latest=time)
         return identities
+
+    def _expect(self, identities: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+        """Return where open paths are expected, and their masses."""
+        paths = [self.paths[identity] for identity in identities]
+        places = np.stack([path.expected for path in paths])
+        return places, np.array([path.mass for path in paths])
 
     def _name_one(self) -> int:
         """Return an identity that no atom has had."""
         self._last_identity += 1
         return self._last_identity
 
-    def _miss(self, lost: OpenPaths, may_return: BoolArray, time: float) -> OpenPaths:
-        """Return the paths of atoms that may come back; record the deaths of the others."""
-        since = np.where(lost.misses > 0, lost.missed_since, time)
-        lost = replace(lost, misses=lost.misses + 1, missed_since=since)
-        is_dead = ~may_return | (lost.misses > self.settings.longest_gap)
-        for row in np.flatnonzero(is_dead):
-            gone = lost.take(np.array([row]))
-            self._end("death", gone, np.empty(0, int), latest=float(since[row]))
-        return lost.take(~is_dead)
+    def _see(
+        self,
+        identity: int,
+        point: FloatArray,
+        mass: float,
+        time: float,
+        *,
+        is_forming: bool = False,
+    ) -> None:
+        """Let a path go on or begin where its atom is seen at ``time``."""
+        self.paths[identity] = OpenPath(point, mass, is_forming, time, point)
+
+    def _miss(self, lost: Iterable[int], room: float, time: float) -> None:
+        """Keep the ``lost`` paths that may come back; record the deaths of the others.
+
+        What is in no atom has ``room`` for lost ones, the heaviest first, to be unseen.
+        """
+        for identity in sorted(lost, key=lambda one: (-self.paths[one].mass, one)):
+            path = self.paths[identity]
+            unseen_at = (*path.unseen_at, time)
+            is_dead = path.mass / 2 > room or len(unseen_at) > self.settings.longest_gap
+            if is_dead:
+                self._end("death", [identity], (), latest=unseen_at[0])
+            else:
+                room -= path.mass
+                self.paths[identity] = replace(path, unseen_at=unseen_at)
 
     def _end(
-        self, kind: EventKind, parents: OpenPaths, children: IntArray, *, latest: float
+        self,
+        kind: EventKind,
+        identities: Sequence[int],
+        children: tuple[int, ...],
+        *,
+        latest: float,
     ) -> None:
-        """Record that ``parents`` ended between their last sighting and ``latest``."""
-        earliest = float(parents.seen_at.max())
-        event = Event(kind, (earliest + latest) / 2, parents.points, parents.masses)
-        ended, begun = parents.identities.tolist(), children.tolist()
-        self._record(Junction(event, earliest, latest, tuple(ended), tuple(begun)))
-
-    def _record_origin(
-        self, born: SeenAtoms, times: TimeSpan, told: Sequence[Event]
-    ) -> None:
-        """Record where a new atom comes from: an exact one that spread there, or nowhere."""
-        child = tuple(born.identities.tolist())
-        for junction in self.junctions:
-            event = junction.event
-            if event.kind != "fission" or event.time not in {one.time for one in told}:
-                continue
-            if angles_between(event.points, born.points).min() <= self.reach:
-                self._record(replace(junction, children=junction.children + child))
-                return
-        event = Event("birth", sum(times) / 2, born.points, born.masses)
-        self._record(Junction(event, *times, children=child))
-
-    def _record(self, junction: Junction) -> None:
-        """Add a junction in place of what was known of the same one: an atom is born once."""
-        concerned = junction.parents or junction.children
-        self._junctions[junction.event.kind, concerned] = junction
+        """End open paths between their last sighting and ``latest``."""
+        parents = [self.paths.pop(identity) for identity in identities]
+        earliest = max(parent.seen_at for parent in parents)
+        event = Event(
+            kind,
+            (earliest + latest) / 2,
+            np.stack([parent.point for parent in parents]),
+            np.array([parent.mass for parent in parents]),
+        )
+        junction = Junction(event, earliest, latest, tuple(identities), children)
+        self._junctions.append(junction)
 
     def _take_event(self, event: Event) -> None:
         """Change paths and junctions as an event of the solver's exact atoms says.
@@ -277,43 +237,42 @@ class Tree:
         event = replace(event, points=event.points[heavy], masses=event.masses[heavy])
         if len(event.masses) < (2 if event.kind == "merge" else 1):
             return
-        time, is_birth = event.time, event.kind == "birth"
-        candidates = self.paths
-        if is_birth:
-            candidates = candidates.take(candidates.is_forming)
-        partners = assign_pairs(
-            angles_between(event.points, candidates.expected),
-            MassesOfSaves(event.masses, candidates.masses),
-            reach=self.reach,
-        )
-        concerned = np.array(
-            [
-                candidates.identities[partners[k]]
-                if k in partners
-                else self._name_one()
-                for k in range(len(event.masses))
-            ]
-        )
-        self.paths = self.paths.take(~np.isin(self.paths.identities, concerned))
-        known = tuple(concerned.tolist())
-        if is_birth:
+        time, points, masses = event.time, event.points, event.masses
+        known = self._identify(event)
+        for identity in known:
+            self.paths.pop(identity, None)
+        if event.kind == "birth":
             for k, identity in enumerate(known):
-                one = replace(event, points=event.points[[k]], masses=event.masses[[k]])
-                self._record(Junction(one, time, time, children=(identity,)))
-            self._open(event.points, event.masses, concerned, time)
-        elif event.kind == "merge":
-            centre, mass = join_atoms(event.points, event.masses)
-            child = self._name_one()
-            self._record(Junction(event, time, time, known, (child,)))
-            self._open(centre[np.newaxis], np.array([mass]), np.array([child]), time)
-        else:
-            self._record(Junction(event, time, time, known))
+                one = replace(event, points=points[[k]], masses=masses[[k]])
+                self._date_birth(Junction(one, time, time, children=(identity,)))
+                self._see(identity, points[k], float(masses[k]), time)
+            return
+        children = (self._name_one(),) if event.kind == "merge" else ()
+        self._junctions.append(Junction(event, time, time, known, children))
+        for child in children:
+            self._see(child, *join_atoms(points, masses), time)
 
-    def _open(
-        self, points: FloatArray, masses: FloatArray, identities: IntArray, time: float
-    ) -> None:
-        """Open the paths of exact atoms, which are seen at ``time``."""
-        atoms = SeenAtoms(
-            points, masses, np.zeros(len(masses), bool), identities, masses
+    def _identify(self, event: Event) -> tuple[int, ...]:
+        """Return who the atoms of an event are: open paths, else new ones."""
+        is_birth = event.kind == "birth"
+        known = [
+            k for k in sorted(self.paths) if self.paths[k].is_forming or not is_birth
+        ]
+        partners = {}
+        if known:
+            points, masses = self._expect(known)
+            apart = angles_between(event.points, points)
+            partners = assign_pairs(apart, event.masses, masses, reach=self.reach)
+        return tuple(
+            known[partners[k]] if k in partners else self._name_one()
+            for k in range(len(event.masses))
         )
-        self.paths = self.paths.join(OpenPaths.of(atoms, time))
+
+    def _date_birth(self, birth: Junction) -> None:
+        """Record a birth, in place of what was known of it: an atom is born once."""
+        self._junctions = [
+            junction
+            for junction in self._junctions
+            if junction.parents or junction.children != birth.children
+        ]
+        self._junctions.append(birth)

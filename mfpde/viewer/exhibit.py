@@ -12,8 +12,8 @@ from mfpde.measures.measure import AnyMeasure
 from mfpde.measures.weighted_points import as_atoms
 from mfpde.runs.run import Run
 from mfpde.tracking import Track
-from mfpde.tracking.bands import bands_of
 from mfpde.tracking.paths import join_atoms
+from mfpde.tracking.track import stack_bands
 from mfpde.viewer.frames import (
     Frames,
     choose_frames,
@@ -141,7 +141,7 @@ def _places(points: FloatArray, frames: Frames) -> list[list[float | None]]:
 
 def _describe_bands(track: Track) -> list[dict[str, Any]]:
     """The tree of the atoms: edges of a band for each, and what is at its ends."""
-    bands = bands_of(track)
+    bands = stack_bands(track)
     low = bands.tops - bands.arrived - bands.arriving
     edges = {"low": low, "arrived": low + bands.arrived, "high": bands.tops}
     return [

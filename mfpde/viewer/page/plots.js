@@ -189,7 +189,7 @@ function paintBands(pen, place, bands, app) {
     polyline(pen, edge(high), "#fff", 1.2);
   }
   for (const band of bands) {
-    if (band.birth && band.birth !== "fission") mark(pen, band.birth, at(band.times[0]), middle(band, 0));
+    if (band.birth) mark(pen, band.birth, at(band.times[0]), middle(band, 0));
     if (["fission", "death"].includes(band.end)) mark(pen, band.end, at(band.times.at(-1)), middle(band, -1));
   }
 }
