@@ -14,8 +14,7 @@ r"""Newton's method on the positions of atoms: v(x) = 0 on (S^(d-1))^n.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lstsq
@@ -27,27 +26,21 @@ from mfpde.stationary.derivatives import FieldDerivatives
 from mfpde.stationary.symmetry import TurningField, rotation_modes, turning_field
 
 MOST_ITERATIONS = 60
-MOST_HALVINGS = 12
 FLAT = 1e-12
 """Singular values below this share of the largest are not inverted."""
 
 
-@dataclass(frozen=True, eq=False)
-class NewtonEnd:
+class NewtonEnd(NamedTuple):
     """The end of an iteration of Newton's method.
 
     ``points`` (n, d) with the field ``there``, the distance that each atom ``moves``
-    from its start, how far it may, ``reach``, the number of ``iterations``, and the
-    ``reason``: ``"no_decrease"`` (the residual falls no further: rounding, if it is
-    small), ``"left"`` (an atom moved further than allowed) or ``"iterations"``.
+    from its start, and the number of ``iterations``.
     """
 
     points: FloatArray
     there: TurningField
     moves: FloatArray
-    reach: FloatArray
     iterations: int
-    reason: Literal["no_decrease", "left", "iterations"]
 
 
 def newton(
@@ -67,32 +60,27 @@ def newton(
     reach
         How far each atom may move from its start in all, in radians, (n,).
     """
-
-    def field_at(points: FloatArray) -> TurningField:
-        return turning_field(equation, points, masses)
-
-    points, here = start, field_at(start)
-    moves = np.zeros(len(masses))
-    for iteration in range(MOST_ITERATIONS):
+    points, here = start, turning_field(equation, start, masses)
+    moves, iterations = np.zeros(len(masses)), 0
+    while iterations < MOST_ITERATIONS and (moves <= reach).all():
         frames, scales = tangent_frames(points), here.field.positive_scales
-        modes = rotation_modes(equation, points, frames)
-        step = _newton_step(here.field, modes)
+        step = _newton_step(here.field, rotation_modes(equation, points, frames))
         before = _merit(here.field, scales)
         lengths = np.linalg.norm(step, axis=1)
-        share = float(np.min(reach / (2 * lengths + 1e-300), initial=1.0))
-        for _ in range(MOST_HALVINGS):
+        share = float(
+            np.min(reach / np.maximum(2 * lengths, np.finfo(float).tiny), initial=1.0)
+        )
+        while share * lengths.max() > np.finfo(float).eps:
             candidate = geodesic_moves(points, frames, share * step)
-            there = field_at(candidate)
+            there = turning_field(equation, candidate, masses)
             if _merit(there.field, scales) < (1 - share / 4) * before:
                 break
             share /= 2
         else:
-            return NewtonEnd(points, here, moves, reach, iteration, "no_decrease")
+            break
         points, here = candidate, there
-        moves = distances(start, points)
-        if (moves > reach).any():
-            return NewtonEnd(points, here, moves, reach, iteration + 1, "left")
-    return NewtonEnd(points, here, moves, reach, MOST_ITERATIONS, "iterations")
+        moves, iterations = distances(start, points), iterations + 1
+    return NewtonEnd(points, here, moves, iterations)
 
 
 def _newton_step(field: FieldDerivatives, modes: FloatArray) -> FloatArray:

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, real_number, shown
 from mfpde.detection import ConcentratedRegion
+from mfpde.detection.basins import connect
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.measure import Atoms
@@ -30,9 +29,7 @@ TOLERANCE = 1e-14
 LARGEST_SYSTEM = 4000
 REACH = 0.25
 """Share of the nearest distance and of 1/sqrt(beta) that an atom may move."""
-LARGEST_MERGE = 0.5
 ANALYTIC_ROUNDING = 1e-12
-RESTING = 1e-13
 DIFFERENCED_ROUNDING = 1e-9
 
 
@@ -93,7 +90,7 @@ def polish(
         )
     reach = _reach(equation, start, max_move)
     end = newton(equation, start.points, start.masses, reach)
-    return _result(equation, start, end, merged=len(given) - len(start))
+    return _result(equation, start, end, reach, merged=len(given) - len(start))
 
 
 def _as_atoms(atoms: Atoms | Sequence[ConcentratedRegion]) -> Atoms:
@@ -126,7 +123,7 @@ def _of_regions(regions: Sequence[ConcentratedRegion]) -> Atoms:
 
 
 def _check(equation: MeanFieldEquation, atoms: Atoms, merge_within: float) -> None:
-    real_number("merge_within", merge_within, at_least=0.0, at_most=LARGEST_MERGE)
+    real_number("merge_within", merge_within, at_least=0.0, at_most=1 / 2)
     if equation.diffusion > 0:
         raise ValueError(
             f"diffusion = {equation.diffusion:g}: atoms dissolve at once, none is "
@@ -139,13 +136,11 @@ def _check(equation: MeanFieldEquation, atoms: Atoms, merge_within: float) -> No
 def _merge_close_atoms(atoms: Atoms, within: float) -> Atoms:
     """Atoms with those linked by chords up to ``within`` united at their mean."""
     pairs = cKDTree(atoms.points).query_pairs(within, output_type="ndarray")
-    count = len(atoms)
-    links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (count, count))
-    groups, group = connected_components(links, directed=False)
-    if groups == count:
-        return Atoms(atoms.points, atoms.masses)
-    masses = np.bincount(group, weights=atoms.masses, minlength=groups)
-    means = np.zeros((groups, atoms.dimension))
+    if not len(pairs):
+        return atoms
+    group = connect(len(atoms), pairs)
+    masses = np.bincount(group, weights=atoms.masses)
+    means = np.zeros((len(masses), atoms.dimension))
     np.add.at(means, group, atoms.masses[:, np.newaxis] * atoms.points)
     lengths = np.linalg.norm(means, axis=1)
     if (lengths < 0.5 * masses).any():
@@ -171,12 +166,17 @@ def _reach(
 
 
 def _result(
-    equation: MeanFieldEquation, start: Atoms, end: NewtonEnd, *, merged: int
+    equation: MeanFieldEquation,
+    start: Atoms,
+    end: NewtonEnd,
+    reach: FloatArray,
+    *,
+    merged: int,
 ) -> PolishedAtoms:
     field, rotation = end.there
     speeds = np.linalg.norm(field.gradient, axis=1)
     relative = float((speeds / field.positive_scales).max())
-    converged = relative <= TOLERANCE and end.reason != "left"
+    converged = relative <= TOLERANCE and bool((end.moves <= reach).all())
     modes = rotation_modes(equation, end.points, tangent_frames(end.points))
     found = linear_rates(equation, field, start.masses, modes=modes)
     differenced = any(is_differenced(term) for term in equation.externals)
@@ -186,7 +186,7 @@ def _result(
         equation=equation,
         atoms=Atoms(end.points, start.masses),
         converged=converged,
-        message=_message(end, relative),
+        message=_message(end, reach, relative),
         residual=float(speeds.max()),
         relative_residual=relative,
         iterations=end.iterations,
@@ -203,23 +203,21 @@ def _result(
     )
 
 
-def _message(end: NewtonEnd, relative: float) -> str:
-    if end.reason == "left":
-        excess = end.moves / end.reach
-        atom = int(np.argmax(excess))
+def _message(end: NewtonEnd, reach: FloatArray, relative: float) -> str:
+    if (end.moves > reach).any():
+        atom = int(np.argmax(end.moves / reach))
         return (
             f"atom {atom} moved by {end.moves[atom]:.3g}, further than it may "
-            f"({end.reach[atom]:.3g}): Newton's method finds no stationary state beside "
+            f"({reach[atom]:.3g}): Newton's method finds no stationary state beside "
             "the start; let the run go on, unite close atoms by merge_within, or allow "
             "more by max_move"
         )
-    if relative <= TOLERANCE:
-        speed = float(np.linalg.norm(end.there.rotation, 2))
-        if speed <= RESTING * float(end.there.field.scales.max()):
-            return "stationary to rounding"
-        return f"a relative equilibrium: it turns with angular speed {speed:.9g}"
-    ended = "after the last step" if end.reason == "iterations" else "and falls no more"
-    return (
-        f"the relative residual is {relative:.1e} {ended}: Newton's method finds no "
-        "stationary state beside the start; let the run go on or use a finer grid"
-    )
+    if relative > TOLERANCE:
+        return (
+            f"the relative residual is {relative:.1e} and falls no more: Newton's method finds "
+            "no stationary state beside the start; let the run go on or use a finer grid"
+        )
+    speed = float(np.linalg.norm(end.there.rotation, 2))
+    if speed <= ANALYTIC_ROUNDING * float(end.there.field.scales.max()):
+        return "stationary to rounding"
+    return f"a relative equilibrium: it turns with angular speed {speed:.9g}"

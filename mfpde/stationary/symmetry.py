@@ -2,15 +2,13 @@ r"""Rotations that leave the equation as it is, and the modes that they give to 
 
 For Omega antisymmetric with b(e^{t Omega} x) = e^{t Omega} b(x), b the external drift, the
 displacement x_i -> Omega x_i of a stationary state leaves it stationary.  Attention is invariant
-under all of SO(d).  A perceptron is invariant under every rotation that fixes all its
-directions (and vector weights); these are the ones counted.  For any other term, d up to 16,
-the Omega with
+under all of SO(d), a perceptron under the rotations that fix all its directions (and vector
+weights).  Among these, for d up to 16, a head with matrices D and V keeps the Omega that commute
+with both, and any other term those with
 
     D b(x) Omega x - Omega b(x) = 0
 
-at random points x are found by a singular value decomposition, up to 1e-7 of the drift's
-size; in higher dimension none is assumed.  A head with matrices D and V is invariant where
-Omega commutes with both.
+at random points x, up to 1e-7 of the drift's size; in higher dimension none is assumed.
 
 Relative equilibria: states of atoms that the flow turns rigidly, v(x_i) = s Omega x_i.
 
@@ -25,11 +23,12 @@ over the generators Omega_k of those rotations, and the state is a zero of it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import qr
+from scipy.linalg import null_space, qr
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
@@ -43,9 +42,7 @@ from mfpde.terms import Attention, ExternalTerm, Perceptron
 
 LARGEST_SEARCHED_DIMENSION = 16
 INDEPENDENT = 1e-8
-"""Size of a direction, in units of the largest, that is none."""
-INVARIANT = 1e-7
-"""Change of the drift, in units of its size, that is none."""
+"""Size of a direction, in units of the largest, or change of a drift, that is none."""
 
 
 def rotation_modes(
@@ -59,8 +56,16 @@ def rotation_modes(
     if len(equation.perceptrons) < len(equation.externals) or equation.heads:
         generators = invariant_rotations(equation, points.shape[1])
     else:
-        generators = _rotations_across(equation.perceptron_parts, points)
-    return _span(displacements(generators, points, frames))
+        free = _free_axes(equation.perceptron_parts, points.shape[1])
+        # In the free part's principal axes of the points only the first have any coordinates.
+        _, sizes, rows = np.linalg.svd(points @ free)
+        generators = _planes(free @ rows.T, int((sizes > INDEPENDENT).sum()))
+    columns = displacements(generators, points, frames)
+    if columns.size == 0:
+        return np.empty((len(columns), 0))
+    basis, triangle, _ = qr(columns, mode="economic", pivoting=True)
+    sizes = np.abs(np.diagonal(triangle))
+    return np.asarray(basis[:, sizes > INDEPENDENT * max(1.0, float(sizes[0]))])
 
 
 def displacements(
@@ -72,48 +77,55 @@ def displacements(
     return np.asarray(modes.reshape(frames.shape[0] * frames.shape[1], len(generators)))
 
 
-def _rotations_across(layers: tuple[Perceptron, ...], points: FloatArray) -> FloatArray:
-    """Rotations (g, d, d) that fix all vectors of neurons and move any of ``points`` (n, d)."""
-    vectors = [np.empty((0, points.shape[1]))]
+def invariant_rotations(equation: MeanFieldEquation, dimension: int) -> FloatArray:
+    """Orthogonal generators Omega (k, d, d) of the rotations that leave the equation as it is.
+
+    In dimensions above 16 none is assumed.
+    """
+    return _find_rotations(equation.externals, equation.heads, dimension)
+
+
+@lru_cache(maxsize=8)
+def _find_rotations(
+    terms: tuple[ExternalTerm, ...], heads: tuple[Attention, ...], dimension: int
+) -> FloatArray:
+    if dimension > LARGEST_SEARCHED_DIMENSION:
+        return np.empty((0, dimension, dimension))
+    layers = [part for term in terms if term.layer for part in term.layer.parts]
+    planes = _planes(_free_axes(layers, dimension), dimension)
+    if not len(planes):
+        return planes
+    others = [term for term in terms if term.layer is None]
+    changes = [np.zeros((len(planes), len(planes)))]
+    changes += [head.commutators(planes).T for head in heads]
+    if others:
+        changes.append(_changes_of_drift(others, planes))
+    _, sizes, rows = np.linalg.svd(np.concatenate(changes), full_matrices=False)
+    return np.asarray(np.einsum("kg,gij->kij", rows[sizes <= INDEPENDENT], planes))
+
+
+def _free_axes(layers: Sequence[Perceptron], dimension: int) -> FloatArray:
+    """Orthonormal basis (d, f) of what is orthogonal to all vectors of neurons."""
+    vectors = [np.zeros((1, dimension))]
     for layer in layers:
         vectors.append(layer.directions[layer.acts])
         if not layer.is_gradient:
             vectors.append(layer.weights[layer.acts])
-    fixed = _span(np.concatenate(vectors).T)
-    free = np.linalg.qr(fixed, mode="complete")[0][:, fixed.shape[1] :]
-    # In the free part's principal axes of the points only the first have any coordinates.
-    _, sizes, rows = np.linalg.svd(points @ free)
-    axes = free @ rows.T
-    first, second = np.triu_indices(free.shape[1], k=1)
-    moving = first < (sizes > INDEPENDENT).sum()
-    return _planes(axes[:, first[moving]], axes[:, second[moving]])
+    return np.asarray(null_space(np.concatenate(vectors), rcond=INDEPENDENT))
 
 
-def _planes(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Rotations in the planes of columns of ``first`` and ``second`` (d, g), (g, d, d)."""
-    turned = np.einsum("ig,jg->gij", first, second)
+def _planes(axes: FloatArray, count: int) -> FloatArray:
+    """Rotations (g, d, d) in the planes of two ``axes`` (d, f), one of the first ``count``."""
+    first, second = np.triu_indices(axes.shape[1], k=1)
+    first, second = first[first < count], second[first < count]
+    turned = np.einsum("ig,jg->gij", axes[:, first], axes[:, second])
     return np.asarray(turned - np.swapaxes(turned, 1, 2))
 
 
-def invariant_rotations(equation: MeanFieldEquation, dimension: int) -> FloatArray:
-    """Generators Omega (k, d, d) of the rotations that leave the equation as it is.
-
-    The generators are orthogonal to each other and found by search up to d = 16; in higher
-    dimension none are assumed.
-    """
-    return _search_rotations(equation.externals, tuple(equation.heads), dimension)
-
-
-@lru_cache(maxsize=8)
-def _search_rotations(
-    terms: tuple[ExternalTerm, ...], heads: tuple[Attention, ...], dimension: int
-) -> FloatArray:
-    identity = np.eye(dimension)
-    first, second = np.triu_indices(dimension, k=1)
-    planes = _planes(identity[:, first], identity[:, second])
-    if dimension > LARGEST_SEARCHED_DIMENSION:
-        return planes[:0]
-    count = 2 * len(planes) // (dimension - 1) + 8
+def _changes_of_drift(terms: Sequence[ExternalTerm], planes: FloatArray) -> FloatArray:
+    """D b(x) Omega x - Omega b(x) at random points for each Omega, (rows, g), per size of b."""
+    count, dimension, _ = planes.shape
+    count = 2 * count // (dimension - 1) + dimension
     points = np.random.default_rng(0).standard_normal((count, dimension))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     frames = tangent_frames(points)
@@ -122,23 +134,8 @@ def _search_rotations(
     turned_points = np.einsum("nai,gij,nj->nag", frames, planes, points, optimize=True)
     turned_drift = np.einsum("nai,gij,nj->nag", frames, planes, drift, optimize=True)
     changes = np.einsum("nab,nbg->nag", external.gradients, turned_points)
-    matrix = (changes - turned_drift).reshape(-1, len(planes))
-    commuting = [head.commutators(planes).T for head in heads]
-    matrix = np.concatenate([matrix, *commuting])
-    _, sizes, rows = np.linalg.svd(matrix)
-    allowed = INVARIANT * np.sqrt(count) * float(external.scales.max())
-    allowed = min(allowed, INVARIANT) if heads else allowed
-    kept = np.concatenate([sizes, np.zeros(len(rows) - len(sizes))]) <= allowed + 1e-12
-    return np.asarray(np.einsum("kg,gij->kij", rows[kept], planes))
-
-
-def _span(columns: FloatArray) -> FloatArray:
-    """Orthonormal basis (d, r) of the span of ``columns`` (d, g), whose lengths are about 1."""
-    if columns.size == 0:
-        return np.empty((len(columns), 0))
-    basis, triangle, _ = qr(columns, mode="economic", pivoting=True)
-    sizes = np.abs(np.diagonal(triangle))
-    return np.asarray(basis[:, sizes > INDEPENDENT * max(1.0, float(sizes[0]))])
+    size = max(float(external.scales.max()), np.finfo(float).tiny) * np.sqrt(count)
+    return np.asarray((changes - turned_drift).reshape(-1, len(planes)) / size)
 
 
 class TurningField(NamedTuple):
@@ -157,11 +154,9 @@ def turning_field(
     """
     field = field_derivatives(equation, points, masses)
     dimension = points.shape[1]
-    generators = np.zeros((0, dimension, dimension))
-    if not equation.has_energy:
-        generators = invariant_rotations(equation, dimension)
-    if len(generators) == 0:
+    if equation.has_energy:
         return TurningField(field, np.zeros((dimension, dimension)))
+    generators = invariant_rotations(equation, dimension)
     frames = tangent_frames(points)
     modes = displacements(generators, points, frames)
     weights = np.repeat(1 / field.positive_scales, field.gradient.shape[1])
