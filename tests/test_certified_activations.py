@@ -11,7 +11,7 @@ from scipy.special import expit, spence
 
 import mfpde
 from mfpde.stationary.convex_energy import convex_energy
-from mfpde.terms.activations import Activation, ActivationBounds, Strip
+from mfpde.terms.activations import Activation, ActivationBounds
 
 SHIFTED = Activation(
     "shifted",
@@ -33,7 +33,6 @@ SOFTPLUS = Activation(
     lambda z: -spence(1 + np.exp(z)) - np.pi**2 / 12,
     expit,
     bounds=ActivationBounds(0.0, 1.0, 0.25),
-    strip=Strip(3.0, 7.1),  # |1 + e^-z| is at least sin 3 there
 )
 STEEP = Activation(
     "steep on both sides of a kink",

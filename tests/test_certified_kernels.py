@@ -165,7 +165,7 @@ def test_lower_bounds_are_below_energies_in_long_double(weight):
         kernel = np.exp(beta * (points @ points.T - 1)) / np.longdouble(beta)
         outputs = np.maximum(points @ directions.T, 0) ** 2 / 2
         exact = masses @ kernel @ masses / 2 + masses @ outputs @ perceptron.weights
-        room = found.certificate.energy_rounding
+        room = found.certificate.rounding
         assert abs(exact - found.energy) <= room
         assert found.lower_bound == found.energy - found.gap - room
         assert exact >= found.lower_bound

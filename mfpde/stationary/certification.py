@@ -4,10 +4,10 @@ E is convex in mu (``convex_energy.py``), so that for every nu of the same mass 
 
     E[nu] >= E[mu] + int F d(nu - mu) >= E[mu] - gap,   gap = int F dmu - m min F,
 
-with F = A[mu] + V.  min F is bounded below over the whole sphere: ``branch_and_bound.py``
-and, for nearly constant F, ``flat_fields.py``.  Rounding of values, gradients, Hessians and
-energies is bounded a priori, to first order in the unit roundoff, and added
-(``ridge_fields.py``); there is no interval arithmetic.
+with F = A[mu] + V.  min F is bounded below over the whole sphere (``branch_and_bound.py``),
+where F is nearly constant with smaller bounds of its derivatives (``flat_fields.py``).  In exact
+arithmetic this is a proof.  What rounding may change in F and E is estimated by the sizes of the
+terms of sums, and added; rounding of derivatives is not counted.
 
 A density stands for the point masses of its cells.  For A[mu] these are replaced by fewer
 points of any sign, with the same moments up to the degree L that the kernel has: the rest of
@@ -25,16 +25,15 @@ from mfpde.arrays import FloatArray, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
 from mfpde.notebook import Printed
-from mfpde.stationary.branch_and_bound import BUDGET, floor_of
+from mfpde.stationary.branch_and_bound import floor_of
 from mfpde.stationary.convex_energy import ConvexEnergy, check_descent, convex_energy
 from mfpde.stationary.flat_fields import flat_bounds
-from mfpde.stationary.ridge_fields import ROUNDOFF, RidgeField
+from mfpde.stationary.ridge_fields import RidgeField
 from mfpde.terms import PointMasses
 
 TOLERANCE = 1e-12
-LEAST_SHARE, ALLOWED_SHARE = 0.2, 0.9
-"""Shares of the tolerance that a search may leave: all but the rounding."""
-HOPELESS = 1e6
+ALLOWED_SHARE = 0.9
+"""Share of the tolerance that the search and rounding may leave together."""
 LARGEST_DIMENSION = 4
 
 
@@ -47,17 +46,15 @@ class Certificate(Printed):
     energy
         E[mu].
     gap
-        E[mu] - E* is at most this, E* the minimum over all measures of the same mass;
-        rounding is bounded a priori, to first order, and included.
+        E[mu] - E* is at most this, E* the minimum over all measures of the same mass, up to
+        rounding of derivatives.
     lower_bound
-        E* is at least this: energy - gap - energy_rounding.
+        E* is at least this: energy - gap - rounding.
     mean_field, floor, smallest, point
         int F dmu / m, the lower bound of F, the smallest value of F that was met, and
         where.
     rounding
-        What rounding may have changed in a value of F: twice it, times the mass, is in gap.
-    energy_rounding
-        What rounding may have changed in the energy.
+        Estimate of what rounding may have changed in the energy, included in gap too.
     evaluations
         Cells that the search looked at.
     is_tight
@@ -72,14 +69,13 @@ class Certificate(Printed):
     smallest: float
     point: FloatArray
     rounding: float
-    energy_rounding: float
     evaluations: int
     is_tight: bool
 
     @property
     def lower_bound(self) -> float:
-        """Lower bound of the smallest energy: ``energy`` - ``gap`` - ``energy_rounding``."""
-        return self.energy - self.gap - self.energy_rounding
+        """Lower bound of the smallest energy: ``energy`` - ``gap`` - ``rounding``."""
+        return self.energy - self.gap - self.rounding
 
     def __str__(self) -> str:
         loose = "" if self.is_tight else " (the search ended early: it may be smaller)"
@@ -89,20 +85,13 @@ class Certificate(Printed):
 class CertifiedState(NamedTuple):
     """A measure of ``mass`` as a certificate needs it.
 
-    Its first variation F is the ``field``; ``energy`` and ``mean`` are E and int F dmu / mass,
-    sums that are rounded ``roundings`` times.
+    Its first variation F is the ``field``; ``energy`` and ``mean`` are E and int F dmu / mass.
     """
 
     field: RidgeField
     energy: float
     mean: float
     mass: float
-    roundings: float
-
-    @property
-    def mean_rounding(self) -> float:
-        """Bound of the rounding of the mean of F, beside that of its values."""
-        return 2 * ROUNDOFF * self.roundings * self.field.size
 
 
 def certificate(
@@ -158,9 +147,7 @@ def state_of_atoms(energy: ConvexEnergy, atoms: PointMasses) -> CertifiedState:
         atoms.masses @ energy.matrix(atoms.points, atoms.points) @ atoms.masses
     )
     mass = float(atoms.masses.sum())
-    return CertifiedState(
-        field, total - pairs / 2, total / mass, mass, len(atoms.masses) + 2
-    )
+    return CertifiedState(field, total - pairs / 2, total / mass, mass)
 
 
 def state_on_grid(
@@ -186,46 +173,31 @@ def state_on_grid(
     outside += float(acting.masses @ energy.external.values(acting.points))
     found = grid.energy(whole.density.masses, atoms, moments)
     mean = (2 * found - outside) / mass
-    # Sums over cells are pairwise.
-    roundings = 26 + np.log2(len(cells)) + len(acting)
-    return CertifiedState(field, found, mean, mass, roundings)
+    return CertifiedState(field, found, mean, mass)
 
 
 def certify(
-    state: CertifiedState,
-    tolerance: float,
-    *,
-    enough: float = np.inf,
-    budget: int = BUDGET,
+    state: CertifiedState, tolerance: float, *, enough: float = np.inf
 ) -> tuple[Certificate, FloatArray]:
     """Certificate of a measure with a gap of ``tolerance``, if possible; low points of F.
 
     The search stops once a value of F is met that is ``enough`` below the mean: those are the
-    low points (k, d).  Its ``budget`` may be 0: then the gap is small only where F is flat.
+    low points (k, d).
     """
-    field, mean = state.field, state.mean
-    rounding = 2 * field.rounding + state.mean_rounding
-    allowed = max(ALLOWED_SHARE * tolerance - rounding, LEAST_SHARE * tolerance)
-    flat = flat_bounds(field, mean, most=HOPELESS * tolerance)
-    is_flat = mean - flat.floor <= allowed
-    floor = floor_of(
-        replace(field, known=flat[1:]),
-        mean,
-        allowed,
-        enough=enough,
-        budget=0 if is_flat else budget,
-    )
-    bound = max(floor.bound, flat.floor)
+    field, mean, mass = state.field, state.mean, state.mass
+    rounding = 2 * field.rounding
+    allowed = max(ALLOWED_SHARE * tolerance - rounding, tolerance / 2)
+    flat = replace(field, known=flat_bounds(field, mean))
+    floor = floor_of(flat, mean, allowed, enough=enough)
     found = Certificate(
         energy=state.energy,
-        gap=float(state.mass * (mean - bound + rounding)),
+        gap=float(mass * (mean - floor.bound + rounding)),
         mean_field=mean,
-        floor=bound,
+        floor=floor.bound,
         smallest=floor.smallest,
         point=floor.point,
-        rounding=field.rounding,
-        energy_rounding=state.mass * (field.rounding + state.mean_rounding),
+        rounding=mass * rounding,
         evaluations=floor.evaluations,
-        is_tight=floor.is_tight or is_flat,
+        is_tight=floor.is_tight,
     )
     return found, floor.low

@@ -38,8 +38,6 @@ from mfpde.stationary.smooth_minimizer import smooth_candidate
 
 KINDS = ("atoms", "density", "ring", "spread")
 MOST_ROWS = 24
-HOPELESS = 1e4
-"""Range of F, in units of the tolerance, that no density with a small gap has."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,7 +147,7 @@ def minimize(
     Three candidates are tried in turn: a smooth density on ``geometry`` (if V has no kinks),
     rings around the common axis of the neurons (on S^2), and atoms.  The first whose gap is at
     most the tolerance is returned, else the one with the smallest gap; ``gap`` holds in
-    either case, rounding bounded a priori.  The state that a descent run ends in need not be
+    either case.  The state that a descent run ends in need not be
     the minimiser.  :func:`mfpde.follow_minimizer` follows it along beta.
 
     Parameters
@@ -189,11 +187,10 @@ def _candidates(
     tolerance: float,
 ) -> Iterator[Minimum]:
     density = smooth_candidate(equation, energy, geometry)
-    if density is not None and (
-        np.ptp(equation.first_variation(density)) <= HOPELESS * tolerance
-    ):
+    # A density's gap is not smaller than the range of F.
+    if density is not None and np.ptp(equation.first_variation(density)) <= tolerance:
         state = state_on_grid(equation, energy, as_measure(density))
-        found, _ = certify(state, tolerance, budget=0)
+        found, _ = certify(state, tolerance)
         yield Minimum(equation, density, "density", found, None)
     axis = common_axis(energy)
     if axis is not None:

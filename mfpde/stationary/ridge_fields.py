@@ -1,4 +1,4 @@
-r"""Sums of ridges g(a.x) on S^(d-1), with bounds of their derivatives and of rounding.
+r"""Sums of ridges g(a.x) on S^(d-1), with bounds of their derivatives.
 
 The first variation F = A[mu] + V of atoms is such a field: an atom of mass m at y is the ridge
 m W(b.x), b = B y with a symmetric matrix |B|_2 <= 1 (``convex_energy.py``), a neuron the ridge
@@ -18,13 +18,11 @@ with g1, g2, g3 the derivatives of g.  What they are bounded by, L with D^2 >= -
   (w < 0) value: the quadratic form is then below the second derivative on either side, and the
   bounds hold across the kink, since F is C^1 with an absolutely continuous derivative.
 
-Rounding, to first order in the unit roundoff u = 2^-53, is bounded by the sizes of what is
-summed: with M_k the sum over n ridges of the largest |g_k| (|a| + |c|)^k,
+Rounding of F is estimated by the sizes of the terms of sums over n ridges,
 
-    |error of F| <= u (n + d + 8) (M_0 + M_1),
+    |error of F| <= eps (n + d + 8) / 2 times the sum of their largest |g| + |g'| |a|.
 
-and gradients and Hessians are taken to be wrong by twice that of one and two more derivatives.
-For kernels n is 24 + log2 n: numpy's sums are pairwise, of blocks of 128.
+For kernels n is at most 24 + log2 n: numpy's sums are pairwise, of blocks of 128.
 """
 
 from __future__ import annotations
@@ -35,17 +33,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry.arcs import tangent_frames
-from mfpde.stationary.sphere_cells import SphereCells
 from mfpde.terms import Perceptron
-from mfpde.terms.activations import ACTIVATIONS, ActivationBounds
+from mfpde.terms.activations import ACTIVATIONS, ON_KINK, ActivationBounds
 from mfpde.terms.exponential_kernel import Exponential
+from mfpde.terms.funk_hecke import LARGEST_DEGREE, chebyshev_coefficients
 from mfpde.terms.kernels import COSINES, Kernel, KernelBounds
 
-ROUNDOFF = 2.0**-53
-ON_KINK = 1e-12
-BLOCK = 1000
+EPS = float(np.finfo(np.float64).eps)
 
 
 class RidgeDerivatives(NamedTuple):
@@ -91,22 +87,13 @@ class KernelRidges:
         """Constant L of the sum, the kernel's times the mass."""
         return self.mass * self._bounds.curvature
 
-    @property
-    def bend(self) -> float:
-        """Constant T: the largest sum of the ridges' own bounds over balls that cover the sphere.
+    def bends(self, points: FloatArray, reach: float) -> FloatArray:
+        """Constants T (n,) within the distance ``reach`` of ``points`` (n, d).
 
         An angle arccos(b.x) changes by no more than x moves.
         """
-        whole, dimension = self.mass * self._bounds.third, self.vectors.shape[1]
-        if dimension > 3:
-            return whole
-        centres, radii = SphereCells.covering(dimension, self.width / 4).balls()
-        sums = [
-            self._bounds.third_within(block @ self.vectors.T, float(radii.max()))
-            @ np.abs(self.weights)
-            for block in np.array_split(centres, 1 + len(centres) // BLOCK)
-        ]
-        return min(whole, max(float(part.max()) for part in sums))
+        own = self._bounds.third_within(points @ self.vectors.T, reach)
+        return np.minimum(self.mass * self._bounds.third, own @ np.abs(self.weights))
 
     @property
     def width(self) -> float:
@@ -114,17 +101,17 @@ class KernelRidges:
         return float(1 / np.sqrt(max(1.0, self.kernel.sharpness)))
 
     @property
-    def roundings(self) -> float:
-        """How often a value of the sum is rounded."""
+    def rounding(self) -> float:
+        """Estimate of the rounding of a value of the sum."""
         count, d = self.vectors.shape
-        return float(min(count, 24 + np.log2(count)) + d + 8)
+        size = float(np.abs(self.kernel.value(COSINES)).max()) + self.kernel.strength
+        roundings = min(count, 24 + np.log2(count)) + d + 8
+        return float(EPS / 2 * roundings * size * np.abs(self.weights).sum())
 
     @property
-    def magnitudes(self) -> FloatArray:
-        """The numbers M_0 to M_3, a third derivative taken to be at most sharpness max |W''|."""
-        largest = float(np.abs(self.kernel.value(COSINES)).max())
-        slopes = self.kernel.strength * self.kernel.sharpness ** np.arange(3)
-        return float(np.abs(self.weights).sum()) * np.array([largest, *slopes])
+    def degree(self) -> float:
+        """Degree of the polynomial that the sum is on the sphere, to rounding."""
+        return float(len(self.kernel.chebyshev) - 1)
 
     def values(self, points: FloatArray) -> FloatArray:
         """The sum (n,) at ``points`` (n, d)."""
@@ -173,13 +160,14 @@ class NeuronRidges:
         bends += self._outputs(self.perceptron.biases)
         return float(np.abs(self.perceptron.weights) @ (bends * self._lengths))
 
-    @property
-    def bend(self) -> float:
-        """Constant T (see the head of this module)."""
+    def bends(self, points: FloatArray, reach: float) -> FloatArray:
+        """Constants T (n,), the same at all ``points`` (see the head of this module)."""
+        del reach
         bends = self._bounds.second * self._lengths**2
         bends += 2 * self._bounds.steepest * self._lengths
         bends += self._outputs(self.perceptron.biases)
-        return float(np.abs(self.perceptron.weights) @ (bends * self._lengths))
+        third = np.abs(self.perceptron.weights) @ (bends * self._lengths)
+        return np.full(len(points), third)
 
     @property
     def width(self) -> float:
@@ -187,24 +175,57 @@ class NeuronRidges:
         return float(1 / max(1.0, self._lengths.max()))
 
     @property
-    def roundings(self) -> float:
-        """How often a value of V is rounded."""
-        return float(sum(self.vectors.shape) + 8)
-
-    @property
-    def magnitudes(self) -> FloatArray:
-        """The numbers M_0 to M_3, with |Phi(z)| <= (|sigma(0)| + M |z| / 2) |z|.
+    def rounding(self) -> float:
+        """Estimate of the rounding of a value of V: |Phi(z)| <= (|sigma(0)| + M |z| / 2) |z|.
 
         Terms of Phi itself may have the size 1/2 where they cancel.
         """
-        z, steepest = (
-            self._lengths + np.abs(self.perceptron.biases),
-            self._bounds.steepest,
-        )
-        silent = self._outputs(np.zeros(1))
-        sizes = [0.5 + (silent + steepest * z / 2) * z, (silent + steepest * z) * z]
-        sizes += [steepest * z**2, self._bounds.second * z**3]
-        return np.asarray(np.stack(sizes) @ np.abs(self.perceptron.weights))
+        z = self._lengths + np.abs(self.perceptron.biases)
+        rise = self._bounds.steepest * z
+        sizes = 0.5 + (2 * self._outputs(np.zeros(1)) + rise / 2 + rise) * z
+        roundings = sum(self.vectors.shape) + 8
+        return float(EPS / 2 * roundings * sizes @ np.abs(self.perceptron.weights))
+
+    @property
+    def degree(self) -> float:
+        """Degree of the polynomial that V is on the sphere, to rounding; inf if it is none.
+
+        Neurons of parallel directions are one function of the cosine with their axis.
+        """
+        units = self.vectors / self._lengths[:, np.newaxis]
+        left, degree = np.flatnonzero(self.perceptron.weights), 0.0
+        while len(left):
+            cosines = units[left] @ units[left[0]]
+            apart = units[left] - cosines[:, np.newaxis] * units[left[0]]
+            is_parallel = np.abs(apart).max(axis=1) <= 2 * EPS
+            slopes = np.sign(cosines[is_parallel]) * self._lengths[left[is_parallel]]
+            degree = max(degree, self._degree_along(left[is_parallel], slopes))
+            left = left[~is_parallel]
+        return degree
+
+    def _degree_along(self, which: IntArray, slopes: FloatArray) -> float:
+        """Degree of sum_j w_j Phi(s_j u + b_j) over ``which`` j, s_j = ``slopes``, in [-1, 1].
+
+        Infinite if its second derivative jumps there.  The kinks of a and -a with equal
+        w |a|^2 cancel (paper, Theorem 3.1, footnote 2).
+        """
+        activation = self.perceptron.activation
+        weights, biases = self.perceptron.weights[which], self.perceptron.biases[which]
+        for kink in activation.kinks:
+            places = (kink - biases) / slopes
+            left, right = activation.slopes(np.array([kink]))
+            jumps = weights * slopes * np.abs(slopes) * (right - left)
+            is_same = np.abs(places[:, np.newaxis] - places) <= 2 * EPS
+            is_jump = np.abs(is_same @ jumps) > 2 * EPS * np.abs(jumps).sum()
+            if (is_jump & (np.abs(places) < 1)).any():
+                return np.inf
+
+        def potential(cosines: FloatArray) -> FloatArray:
+            z = cosines[:, np.newaxis] * slopes + biases
+            return np.asarray(activation.primitive(z)) @ weights
+
+        count = len(chebyshev_coefficients(potential))
+        return count - 1.0 if count < LARGEST_DEGREE / 2 else np.inf
 
     def values(self, points: FloatArray) -> FloatArray:
         """The potential V (n,) at ``points`` (n, d)."""
@@ -244,10 +265,15 @@ class RidgeField:
         """Constant L >= 0: second derivatives along great arcs are at least -L."""
         return min(self.known[0], sum(part.curvature for part in self.parts))
 
-    @cached_property
-    def bend(self) -> float:
-        """Constant T >= 0: third derivatives along great arcs, between kinks, are within +-T."""
-        return min(self.known[1], sum(part.bend for part in self.parts))
+    def bends(self, points: FloatArray, reach: float) -> FloatArray:
+        """Constants T (n,): third derivatives along great arcs, between kinks, are within +-T.
+
+        They hold within the distance ``reach`` of ``points`` (n, d).
+        """
+        total = np.zeros(len(points))
+        for part in self.parts:
+            total += part.bends(points, reach)
+        return np.minimum(self.known[1], total)
 
     @cached_property
     def width(self) -> float:
@@ -255,24 +281,14 @@ class RidgeField:
         return min((part.width for part in self.parts), default=1.0)
 
     @cached_property
-    def size(self) -> float:
-        """Bound of the field's size."""
-        return sum(float(part.magnitudes[0]) for part in self.parts)
-
-    @cached_property
     def rounding(self) -> float:
-        """Bound of the errors of values."""
-        errors = (part.roundings * part.magnitudes[:2].sum() for part in self.parts)
-        return self.rest + ROUNDOFF * float(sum(errors))
+        """Estimate of the errors of values."""
+        return self.rest + sum(part.rounding for part in self.parts)
 
     @cached_property
-    def noise(self) -> FloatArray:
-        """Bounds (2,) of the rounding errors of gradients and Hessians."""
-        total = np.zeros(2)
-        for part in self.parts:
-            sizes = part.magnitudes
-            total += (sum(part.vectors.shape) + 8) * (sizes[1:3] + sizes[2:] + sizes[1])
-        return 2 * ROUNDOFF * total
+    def degree(self) -> float:
+        """Degree of the polynomial that the field is, to rounding; inf if none."""
+        return max((part.degree for part in self.parts), default=0.0)
 
     def values(self, points: FloatArray) -> FloatArray:
         """Values (n,) at ``points`` (n, d)."""

@@ -19,11 +19,8 @@ from mfpde.geometry import Geometry
 from mfpde.geometry.real_harmonics import RealHarmonics
 from mfpde.measures.measure import Density
 from mfpde.stationary.convex_energy import ConvexEnergy
-from mfpde.stationary.flat_fields import polynomial_error
 from mfpde.stationary.kernel_matrix import kernel_matrix
 
-LARGEST_REMAINDER = 1e-9
-CHECKED_DEGREE = 80
 LEAST_EIGENVALUE = 1e-15
 ROUNDING = 2e-15
 
@@ -32,11 +29,7 @@ def smooth_candidate(
     equation: MeanFieldEquation, energy: ConvexEnergy, geometry: Geometry
 ) -> Density | None:
     """Density of mass 1 whose F is as nearly constant as possible; None if V has kinks."""
-    parts = energy.external.parts
-    if (
-        sum(polynomial_error(part, CHECKED_DEGREE) for part in parts)
-        > LARGEST_REMAINDER
-    ):
+    if not np.isfinite(energy.external.degree):
         return None
     grid = equation.on(geometry)
     packed = RealHarmonics.of(geometry, grid.degree)

@@ -1,4 +1,4 @@
-r"""Cells that cover S^(d-1): boxes on the faces of a cube, in equal angles, which can be halved.
+r"""Cells that cover S^(d-1): boxes on the faces of a cube, in equal angles, which can be divided.
 
 A face +-e_k carries the coordinates (t_1, ..., t_{d-1}) in [-pi/4, pi/4]^{d-1} and the points
 x ~ +-e_k + sum tan(t_i) e_i.  A box is a convex spherical polytope, so that it lies within
@@ -33,12 +33,13 @@ class SphereCells:
         faces = np.repeat(np.arange(2 * dimension), len(boxes))
         return cls(faces, np.tile(boxes, (2 * dimension, 1)), np.pi / 4 / count)
 
-    def halved(self, which: BoolArray) -> SphereCells:
-        """Return the 2^(d-1) children of every cell of the mask ``which``."""
+    def divide(self, which: BoolArray) -> tuple[SphereCells, IntArray]:
+        """The 2^(d-1) children of every cell of the mask ``which``, and their parents' numbers."""
         signs = _signs(self.middles.shape[1])
         middles = self.middles[which, np.newaxis, :] + self.half / 2 * signs
-        faces = np.repeat(self.faces[which], len(signs))
-        return SphereCells(faces, middles.reshape(len(faces), -1), self.half / 2)
+        parents = np.repeat(np.flatnonzero(which), len(signs))
+        middles = middles.reshape(-1, self.middles.shape[1])
+        return SphereCells(self.faces[parents], middles, self.half / 2), parents
 
     def balls(self) -> tuple[FloatArray, FloatArray]:
         """Centres (n, d) and radii (n,) of balls that hold the cells."""

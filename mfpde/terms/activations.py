@@ -10,18 +10,15 @@ r"""Activations sigma and their primitives Phi, Phi' = sigma, Phi(0) = 0.
 with N and n the normal cdf and pdf (Hendrycks & Gimpel 2016, arXiv 1606.08415), s(z) = 1 /
 (1 + e^-z) and the dilogarithm Li2, Li2(-e^z) + Li2(-e^-z) = -pi^2/6 - z^2/2 at large z.
 
-An entry of ``ACTIVATIONS`` is complete: it has bounds of derivatives and the
-strip in which it is analytic:
+An entry of ``ACTIVATIONS`` is complete, it has bounds of derivatives:
 
     relu        0 <= sigma' <= 1                 sigma'' = 0 off the kink
     leaky_relu  0.01 <= sigma' <= 1              sigma'' = 0 off the kink
     gelu        sigma' = N + z n                 -0.1290 < sigma' < 1.1290   (at z = -+ sqrt 2)
                 sigma'' = (2 - z^2) n            |sigma''| <= 2 n(0) < 0.7979
-                |sigma'| < 1.7e8 where |Im z| <= 6:  |n(x + iy)| <= n(x) e^{y^2/2}
     silu        sigma' = s + z s (1 - s)         -0.0999 < sigma' < 1.0999 (z tanh(z/2) = 2)
-                |sigma''| <= 1/2 (at 0)          |sigma'| < 6.1 where |Im z| <= 2.4
+                |sigma''| <= 1/2 (at 0)
     tanh        0 < sigma' <= 1                  |sigma''| <= 4 / (3 sqrt 3) < 0.7699
-                |sigma'| <= 1 / cos^2 r < 34.7 where |Im z| <= r = 1.4
     linear      sigma' = 1                       sigma'' = 0
 """
 
@@ -29,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, ndtr, spence
@@ -44,16 +41,6 @@ STEEPEST_SILU = 1.09983932012887
 """The largest sigma', rounded up."""
 
 ScalarFunction = Callable[[FloatArray], FloatArray]
-
-
-class Strip(NamedTuple):
-    """The strip |Im z| <= ``half_width``, in which sigma is analytic and |sigma'| bounded.
-
-    With r and M for the two, |Phi^(k+2)| <= k! M / r^k on the real line (Cauchy).
-    """
-
-    half_width: float
-    largest_slope: float
 
 
 @dataclass(frozen=True)
@@ -91,8 +78,6 @@ class Activation:
         Argument up to which sigma is 0; None if there is none.
     bounds
         Bounds of derivatives, without which certificates refuse the activation.
-    strip
-        Where sigma is analytic; None if that is not known.
 
     Raises
     ------
@@ -108,7 +93,6 @@ class Activation:
     kinks: tuple[float, ...] = ()
     silent_below: float | None = None
     bounds: ActivationBounds | None = None
-    strip: Strip | None = None
 
     def __post_init__(self) -> None:
         if self.bounds is None:
@@ -214,7 +198,6 @@ _OF_THE_PACKAGE = (
         lambda z: ((z**2 - 1) * ndtr(z) + z * _normal_density(z)) / 2 + 0.25,
         lambda z: ndtr(z) + z * _normal_density(z),
         bounds=ActivationBounds(1 - STEEPEST_GELU, STEEPEST_GELU, 0.7979),
-        strip=Strip(6.0, 1.7e8),
     ),
     Activation(
         "silu",
@@ -222,7 +205,6 @@ _OF_THE_PACKAGE = (
         _silu_primitive,
         lambda z: expit(z) * (1 + z * expit(-z)),
         bounds=ActivationBounds(1 - STEEPEST_SILU, STEEPEST_SILU, 0.5),
-        strip=Strip(2.4, 6.1),
     ),
     Activation(
         "tanh",
@@ -230,7 +212,6 @@ _OF_THE_PACKAGE = (
         lambda z: np.logaddexp(z, -z) - np.log(2.0),
         lambda z: 1 - np.tanh(z) ** 2,
         bounds=ActivationBounds(0.0, 1.0, 0.7699),
-        strip=Strip(1.4, 34.7),
     ),
 )
 
