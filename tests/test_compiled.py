@@ -33,12 +33,12 @@ class Watch(event.Listener):
 base.BaseContext._compile_subroutine_no_cache = watched
 event.register("numba:compile", Watch())
 
-from mfpde.geometry import fourier_sums, harmonics
+from mfpde.geometry import circle, harmonics
 from mfpde.transport.base import weighted_norm
 
 weighted_norm(np.ones(9), np.ones(9) * (1 + 2j))
-fourier_sums.moments_of_atoms(np.eye(2), np.ones(2), 4)
-fourier_sums.field_at_points(np.ones(5) + 0j, np.eye(2))
+circle.moments_of_atoms(np.eye(2), np.ones(2), 4)
+circle.field_at_points(np.ones(5) + 0j, np.eye(2))
 factors = harmonics.recurrence(4)
 sums = harmonics.moments_of_atoms(np.eye(3), np.ones(3), factors, 4)
 harmonics.field_at_points(sums, np.eye(3), factors, 4)

@@ -267,3 +267,38 @@ class Geometry(ABC):
     @abstractmethod
     def remap_masses(self, masses: FloatArray, finer: Geometry) -> FloatArray:
         """Cell masses on ``finer``, of the same sum, nonnegative if ``masses`` are."""
+
+
+class RealHarmonics(NamedTuple):
+    """Orthonormal real harmonics as the real and imaginary parts of ``size`` coefficients.
+
+    Coefficients of order 0 are real.  The parts of others stand for the orders m and -m: the
+    harmonics that belong to them have the length sqrt(2).
+    ``places`` (n,) are those of the parts in an array of coefficients read as pairs of floats,
+    the constant first; ``degrees`` and ``lengths`` (n,) are those of the harmonics.
+    """
+
+    size: int
+    places: IntArray
+    degrees: IntArray
+    lengths: FloatArray
+
+    @classmethod
+    def of(cls, geometry: Geometry, degree: int) -> RealHarmonics:
+        """The real harmonics of ``geometry`` up to ``degree``."""
+        degrees = geometry.degrees(degree)
+        counts = geometry.multiplicities(len(degrees))
+        # A coefficient that counts once is real.
+        places = np.nonzero(np.stack([counts > 0, counts > 1], axis=-1).ravel())[0]
+        owners = places // 2
+        return cls(len(degrees), places, degrees[owners], np.sqrt(counts[owners]))
+
+    def read(self, moments: ComplexArray) -> FloatArray:
+        """Moments (n,) of the real harmonics."""
+        return np.asarray(moments.view(np.float64)[self.places] * self.lengths)
+
+    def pack(self, coefficients: FloatArray) -> ComplexArray:
+        """Coefficients (size,) on the grid of a field with those (n,) of the real harmonics."""
+        parts = np.zeros(2 * self.size)
+        parts[self.places] = coefficients / self.lengths
+        return parts.view(np.complex128)

@@ -24,8 +24,8 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
+from mfpde.geometry.harmonics import planned_transform
 from mfpde.geometry.remap import minmod
-from mfpde.geometry.spherical_transform import planned_transform
 
 NARROWEST_GROUP = 0.5
 GROUPS_AROUND_POLE = 4

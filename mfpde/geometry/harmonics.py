@@ -1,8 +1,10 @@
-r"""Spherical harmonics at arbitrary points, accurate at the poles too.
+r"""Spherical harmonics of S^2: at arbitrary points by recurrence, on grids by the package shtns.
 
-With z = cos theta and w = x + iy, Y_lm = q_lm(z) w^m, where q_lm is the associated
-Legendre function without its factor sin^m theta: a polynomial, so that nothing is
-singular anywhere. For harmonics of mean square 1,
+Harmonics have mean square 1 over the sphere (``sht_fourpi``) and the Condon-Shortley phase;
+coefficients of real fields are stored for m >= 0, first by m, then by l.  At points they are
+accurate at the poles too.  With z = cos theta and w = x + iy, Y_lm = q_lm(z) w^m, where q_lm is
+the associated Legendre function without its factor sin^m theta: a polynomial, so that nothing
+is singular anywhere:
 
     q_00 = 1,   q_mm = -sqrt((2m+1) / 2m) q_(m-1,m-1),
     q_(l+1,m) = a_lm z q_lm - b_lm q_(l-1,m),
@@ -15,11 +17,16 @@ over the points, which then waits half as often for memory.
 
 from __future__ import annotations
 
+import contextlib
+import io
+import warnings
 from functools import cache
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray, read_only
+from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 from mfpde.compiled import compiled, compiled_fused, compiled_sum
 
 BLOCK = 128
@@ -170,3 +177,49 @@ def _fill_fields(
         gradients[p, 0] = along_x[p] - radial * x[p]
         gradients[p, 1] = along_y[p] - radial * y[p]
         gradients[p, 2] = along_z[p] - radial * z[p]
+
+
+@cache
+def shtns_module() -> ModuleType:
+    """Import shtns, or say how to install it."""
+    try:
+        # It prints its version, and wrappers by SWIG raise deprecation warnings.
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            import shtns
+    except ImportError as error:
+        raise ImportError(
+            "the sphere needs the package shtns, which could not be imported "
+            f"({error}). It is compiled when it is installed and needs FFTW's "
+            "development files: `apt install libfftw3-dev` (or `brew install fftw`), "
+            "then `pip install shtns`. The circle works without it."
+        ) from error
+    module: ModuleType = shtns
+    return module
+
+
+@cache
+def planned_transform(nlat: int, nlon: int, degree: int, thread: int) -> Any:
+    """Return shtns' plan for a grid and a degree that the ``thread`` of this number may use.
+
+    It is not planned by timing, and runs on one thread, so that a run gives the same digits
+    every time.
+    """
+    module = shtns_module()
+    plan = module.sht(degree, degree, norm=module.sht_fourpi, nthreads=1)
+    flags = module.sht_quick_init | module.SHT_PHI_CONTIGUOUS
+    plan.set_grid(nlat, nlon, flags=flags, polar_opt=0.0)
+    return plan
+
+
+@cache
+def degrees_and_orders(degree: int) -> tuple[IntArray, IntArray]:
+    """Degree l and order m of each coefficient up to ``degree``."""
+    m, l = np.triu_indices(degree + 1)
+    return read_only(l), read_only(m)
+
+
+@cache
+def degree_of(size: int) -> int:
+    """Degree L from the number (L + 1)(L + 2) / 2 of coefficients."""
+    return round((float(np.sqrt(8 * size + 1)) - 3) / 2)

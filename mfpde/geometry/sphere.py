@@ -21,14 +21,16 @@ from scipy.fft import next_fast_len
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
 from mfpde.geometry.base import FieldAtPoints, Geometry, as_kind
 from mfpde.geometry.gauss_legendre import Rings, rings, spread
-from mfpde.geometry.harmonics import field_at_points, moments_of_atoms, recurrence
-from mfpde.geometry.remap import masses_between
-from mfpde.geometry.spherical_transform import (
+from mfpde.geometry.harmonics import (
     degree_of,
     degrees_and_orders,
+    field_at_points,
+    moments_of_atoms,
     planned_transform,
+    recurrence,
     shtns_module,
 )
+from mfpde.geometry.remap import masses_between
 
 MINIMUM_RINGS = 32
 MOST_RINGS = 2**13

@@ -5,7 +5,7 @@ r"""The field of particles on S^1 and S^2 through their moments, in O(N L_beta^(
 over the harmonics Y_k, on S^1 the waves e^{ik theta}, with the Funk-Hecke eigenvalues of the
 kernel (paper, Lemma 5.1), which beyond the degree L_beta are negligible: all that they contribute
 is below 1e-11 of the kernel.  Sums over degrees and orders are recurrences
-(``mfpde.geometry.fourier_sums``, ``mfpde.geometry.harmonics``).  Particles are taken in shares of
+(``mfpde.geometry.circle``, ``mfpde.geometry.harmonics``).  Particles are taken in shares of
 a fixed size, each by one of numba's threads, so that their number does not change the result.
 """
 
@@ -21,8 +21,8 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import thread_count
-from mfpde.geometry import fourier_sums, harmonics
-from mfpde.geometry.spherical_transform import degrees_and_orders
+from mfpde.geometry import circle, harmonics
+from mfpde.geometry.harmonics import degrees_and_orders
 from mfpde.particles.systems import ParticleSystem
 from mfpde.terms import InteractionTerm, PointMasses
 from mfpde.terms.interaction import FieldValues
@@ -76,7 +76,7 @@ class SpectralSystem(ParticleSystem):
         def sum_share(share: slice) -> ComplexArray:
             own, masses = points[share], self.masses[share]
             if self.dimension == 2:
-                return fourier_sums.moments_of_atoms(own, masses, self._degree)
+                return circle.moments_of_atoms(own, masses, self._degree)
             factors = harmonics.recurrence(self._degree)
             return harmonics.moments_of_atoms(own, masses, factors, self._degree)
 
@@ -84,7 +84,7 @@ class SpectralSystem(ParticleSystem):
 
     def _field(self, coefficients: ComplexArray, points: FloatArray) -> FieldValues:
         if self.dimension == 2:
-            return FieldValues(*fourier_sums.field_at_points(coefficients, points))
+            return FieldValues(*circle.field_at_points(coefficients, points))
         order = harmonics.recurrence(self._degree), self._degree
         return FieldValues(*harmonics.field_at_points(coefficients, points, *order))
 

@@ -21,7 +21,7 @@ from scipy.special import ive
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.geometry.real_harmonics import RealHarmonics
+from mfpde.geometry.base import RealHarmonics
 from mfpde.terms import Attention
 
 NO_LENGTH = 1e-100

@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.geometry.real_harmonics import RealHarmonics
+from mfpde.geometry.base import RealHarmonics
 from mfpde.measures.measure import Density
 from mfpde.stationary.convex_energy import ConvexEnergy
 from mfpde.stationary.kernel_matrix import kernel_matrix

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry.real_harmonics import RealHarmonics
+from mfpde.geometry.base import RealHarmonics
 from mfpde.geometry.sphere import MINIMUM_RINGS, Sphere
 
 KEPT_DEGREE = 8

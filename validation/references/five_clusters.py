@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 from scipy.integrate import OdeSolution, solve_ivp
 from scipy.special import ive
 
-from mfpde.geometry.circle import points_at
-from mfpde.geometry.fourier_sums import field_at_points, moments_of_atoms
+from mfpde.geometry.circle import field_at_points, moments_of_atoms, points_at
 from validation.references.circle_atoms import MERGED, merges
 
 Array = NDArray[np.float64]
