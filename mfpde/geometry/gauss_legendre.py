@@ -122,10 +122,12 @@ def spread(masses: FloatArray, sizes: IntArray) -> None:
 @compiled
 def level_ring(ring: FloatArray, size: int) -> None:
     """Give the cells of each group of ``size`` cells equal shares."""
-    if size > 1:
-        totals = np.empty(len(ring) // size)
-        group_sums(totals, ring, size)
-        fill_groups(ring, totals / size, size)
+    for first in range(0, len(ring) if size > 1 else 0, size):
+        total = ring[first]
+        for j in range(1, size):
+            total += ring[first + j]
+        for j in range(size):
+            ring[first + j] = total / size
 
 
 @compiled

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.compiled import compiled
 from mfpde.geometry.gauss_legendre import group_means, spread
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL, geometry_of
+from mfpde.transport.draining import FULL_DRAIN
 from mfpde.transport.euler_stages import SSPRK42, DrainingTransport
 from mfpde.transport.fluxes import Change, Passage
 from mfpde.transport.kinks import ROUNDING, velocity_of_half_stable_kinks
 from mfpde.transport.sphere_faces import faces_of
-from mfpde.transport.sphere_fluxes import DRAINING_TIME, fluxes_of
-from mfpde.transport.sphere_stages import move_masses, net_rate
+from mfpde.transport.sphere_fluxes import (
+    DRAINING_TIME,
+    EASTWARD,
+    SOUTHWARD,
+    fluxes_of,
+)
 from mfpde.transport.state import Flow, State
 
 
@@ -91,3 +97,73 @@ class DonorBlendedSphere(DrainingTransport):
     ) -> tuple[FloatArray, float]:
         """Fluxes (3, nlat, nlon) of :mod:`mfpde.transport.sphere_fluxes`, and unresolved mass."""
         return fluxes_of(masses, velocity, self._faces)
+
+
+@compiled
+def move_masses(
+    masses: FloatArray, fluxes: FloatArray, sizes: IntArray, step: float
+) -> FloatArray:
+    """Masses after an Euler stage: a group sends min(step, draining time) times its fluxes.
+
+    The stage is conservative, and never negative for any step.  Its result is spread within
+    groups.
+    """
+    nlat, nlon = masses.shape
+    moved, times = np.empty((2, nlat, nlon)), fluxes[DRAINING_TIME]
+    for i in range(nlat):
+        size, last, here = sizes[i], nlon - sizes[i], times[i]
+        southward, eastward = fluxes[SOUTHWARD, i], fluxes[EASTWARD, i]
+        south, east, behind = (
+            moved[SOUTHWARD, i],
+            moved[EASTWARD, i],
+            times[min(i + 1, nlat - 1)],
+        )
+        _fill_moved(south, southward, here, behind, step)
+        _fill_moved(east[:last], eastward[:last], here[:last], here[size:], step)
+        _fill_moved(east[last:], eastward[last:], here[last:], here[:size], step)
+    result = masses + _gains(moved, sizes)
+    spread(result, sizes)
+    for i in range(nlat):
+        for j in range(nlon):
+            # What is left of a group is not negative, but for rounding.
+            result[i, j] = max(result[i, j], 0.0)
+    return result
+
+
+@compiled
+def _fill_moved(
+    moved: FloatArray,
+    fluxes: FloatArray,
+    before: FloatArray,
+    behind: FloatArray,
+    step: float,
+) -> None:
+    """Fill in the mass through faces in the time for which the cell that sends it does so."""
+    for j in range(len(moved)):
+        forwards = max(fluxes[j], 0.0) * min(before[j] * FULL_DRAIN, step)
+        moved[j] = forwards + min(fluxes[j], 0.0) * min(behind[j] * FULL_DRAIN, step)
+
+
+@compiled
+def _gains(fluxes: FloatArray, sizes: IntArray) -> FloatArray:
+    """What flows into each cell (nlat, nlon) less what flows out."""
+    nlat, nlon = fluxes.shape[1:]
+    result, north = np.empty((nlat, nlon)), np.zeros(nlon)
+    for i in range(nlat):
+        size, gain = sizes[i], result[i]
+        south, east = fluxes[SOUTHWARD, i], fluxes[EASTWARD, i]
+        for j in range(nlon):
+            gain[j] = (north[j] - south[j]) - east[j]
+        behind, ahead = east[nlon - size :], gain[size:]
+        for j in range(size):
+            gain[j] += behind[j]
+        for j in range(nlon - size):
+            ahead[j] += east[j]
+        north = south
+    return result
+
+
+@compiled
+def net_rate(fluxes: FloatArray, sizes: IntArray) -> FloatArray:
+    """Rate of change of each cell's mass (nlat, nlon), equal within groups."""
+    return group_means(_gains(fluxes, sizes), sizes)

@@ -8,9 +8,13 @@ as :mod:`mfpde.transport.line` says: B is the blend of the face, H the third-ord
 send along the line that the velocity follows less to both sides.  Lengths and weights are those
 of :mod:`mfpde.transport.sphere_faces`.
 
-Meridional fluxes are those of cells: arrays (nlat + 2, nlon) hold ring i in row i + 1, between
-the cells opposite to the first and the last ring.  Zonal fluxes are those of groups: rows
-(nlon + 4,) hold group g of a ring in column g + 2, and go on around the ring at both ends.
+Fields (nlat + 2, nlon + 4) hold ring i in row i + 1 and cell j in column j + 2; around them are
+the cells beyond the poles and those from the other end of a ring.  Meridional fluxes are those of
+cells.  Zonal fluxes are those of groups: a line (n + 4,) holds group g of a ring in column g + 2,
+and is the ring's row itself where groups are single cells.  The flux of a group is divided evenly
+among its cells, each of which sends it to the cell that is one group size away.
+
+A loop writes one array: the compiler makes no vectors of it where too many might overlap.
 """
 
 from __future__ import annotations
@@ -21,11 +25,14 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled, compiled_fused, compiled_sum
-from mfpde.geometry.gauss_legendre import fill_groups, group_sums
+from mfpde.geometry.gauss_legendre import (
+    fill_groups,
+    group_sums,
+    level_ring,
+)
 from mfpde.transport.line import (
     INNER,
     OUTER,
-    Four,
     blend_between,
     spread_both_ways,
     third_order_flux,
@@ -34,8 +41,15 @@ from mfpde.transport.sphere_faces import Faces
 
 SOUTHWARD, EASTWARD, DRAINING_TIME = range(3)
 """First index of the fluxes (3, nlat, nlon)."""
-GHOSTS = 2
-"""Groups from the other end of a ring beside its first and its last one."""
+_GHOSTS = 2
+
+
+class _Fields(NamedTuple):
+    """Density, and its flows to the south and to the east."""
+
+    density: FloatArray
+    south: FloatArray
+    east: FloatArray
 
 
 @compiled
@@ -58,71 +72,106 @@ def fluxes_of(
         Lengths and weights of the faces.
     """
     nlat, nlon = masses.shape
-    density, flow = np.empty((nlat + 2, nlon)), np.empty((nlat + 2, nlon))
-    blends = np.empty((nlat + 2, nlon))
-    for i in range(nlat):
-        for j in range(nlon):
-            density[i + 1, j] = masses[i, j] / faces.areas[i]
-            flow[i + 1, j] = density[i + 1, j] * velocity[0, i, j]
-    _go_on_over_poles(density, 1.0)
-    _go_on_over_poles(flow, -1.0)
-    _fill_blends(blends, density, faces.sizes)
+    fluxes, first = np.empty((3, nlat, nlon)), 0
+    southward, eastward = fluxes[SOUTHWARD], fluxes[EASTWARD]
+    leaving = fluxes[DRAINING_TIME]
+    fields = _density_and_flows(masses, velocity, faces.areas)
+    blends, inward = np.empty(fields.density.shape), np.empty((nlat, nlon))
+    for i in range(1, nlat + 1):
+        if i == nlat or faces.sizes[i] != faces.sizes[first]:
+            rings = slice(first, i)
+            results = eastward[rings], leaving[rings], inward[rings]
+            own_blends = blends[first + 1 : i + 1]
+            _fill_zonal_fluxes(results, own_blends, first, fields, velocity[1], faces)
+            first = i
     _go_on_over_poles(blends, 1.0)
-    fluxes = np.empty((3, nlat, nlon))
-    _fill_smooth_fluxes(fluxes[SOUTHWARD], density, flow, velocity[0], blends, faces)
-    _add_donors(fluxes, density, velocity, blends, faces)
+    flows = southward, leaving, inward
+    _fill_meridional_fluxes(flows, fields, velocity[0], blends, faces)
+    _turn_into_times(leaving, masses, faces.sizes)
     return fluxes, _unresolved_mass(masses, blends)
 
 
 @compiled
-def _go_on_over_poles(values: FloatArray, sign: float) -> None:
-    """Fill the outer rows with the cells opposite to those beside them, times ``sign``."""
-    half = values.shape[1] // 2
-    for j in range(half):
-        values[0, j], values[0, j + half] = (
-            sign * values[1, j + half],
-            sign * values[1, j],
-        )
-        values[-1, j] = sign * values[-2, j + half]
-        values[-1, j + half] = sign * values[-2, j]
-
-
-@compiled
-def _go_on_around(row: FloatArray, count: int) -> None:
-    """Fill the columns beside ``count`` groups of a ring."""
-    for k in range(GHOSTS):
-        row[k] = row[k + count]
-        row[GHOSTS + count + k] = row[GHOSTS + k]
-
-
-@compiled
-def _gather(row: FloatArray, values: FloatArray, size: int) -> None:
-    """Fill a ``row`` of groups of ``size`` cells with the means of ``values`` (nlon,)."""
-    n = len(values) // size
-    group_sums(row[GHOSTS:], values, size)
-    if size > 1:
-        for g in range(n):
-            row[g + 2] /= size
-    _go_on_around(row, n)
-
-
-@compiled
-def _fill_blends(blends: FloatArray, density: FloatArray, sizes: IntArray) -> None:
-    """Fill in blends by the densities of a cell's group and of the four beside it."""
-    nlat, nlon = len(sizes), density.shape[1]
-    r = np.empty((4, nlon + 2 * GHOSTS))
-    north, here, south, blend = r[0], r[1], r[2], r[3]
+def _density_and_flows(
+    masses: FloatArray, velocity: FloatArray, areas: FloatArray
+) -> _Fields:
+    """Fields (nlat + 2, nlon + 4) of masses."""
+    nlat, nlon = masses.shape
+    f = np.empty((3, nlat + 2, nlon + 2 * _GHOSTS))
+    density, south, east = f[0], f[1], f[2]
     for i in range(nlat):
-        size, n = sizes[i], nlon // sizes[i]
-        _gather(north, density[i], size)
-        _gather(here, density[i + 1], size)
-        _gather(south, density[i + 2], size)
-        for g in range(n):
-            west, own, east = here[g + 1], here[g + 2], here[g + 3]
-            smallest = min(min(north[g + 2], south[g + 2]), min(west, east))
-            largest = max(max(north[g + 2], south[g + 2]), max(west, east))
-            blend[g] = blend_between(min(smallest, own), max(largest, own))
-        fill_groups(blends[i + 1], blend, size)
+        per_area = 1.0 / areas[i]
+        for j in range(nlon):
+            density[i + 1, j + _GHOSTS] = masses[i, j] * per_area
+        for j in range(nlon):
+            south[i + 1, j + _GHOSTS] = density[i + 1, j + _GHOSTS] * velocity[0, i, j]
+        for j in range(nlon):
+            east[i + 1, j + _GHOSTS] = density[i + 1, j + _GHOSTS] * velocity[1, i, j]
+    _go_on_over_poles(density, 1.0)
+    _go_on_over_poles(south, -1.0)
+    _go_on_around(east)
+    return _Fields(density, south, east)
+
+
+@compiled
+def _go_on_around(lines: FloatArray) -> None:
+    """Fill the two columns at each end of ``lines`` (k, n + 4) with those from the other end."""
+    n = lines.shape[1] - 2 * _GHOSTS
+    for i in range(len(lines)):
+        for k in range(_GHOSTS):
+            lines[i, k] = lines[i, k + n]
+            lines[i, _GHOSTS + n + k] = lines[i, _GHOSTS + k]
+
+
+@compiled
+def _go_on_over_poles(field: FloatArray, sign: float) -> None:
+    """Fill the outer rows with the cells opposite to those beside them, times ``sign``."""
+    last, half = len(field) - 1, field.shape[1] // 2 - _GHOSTS
+    for j in range(_GHOSTS, _GHOSTS + half):
+        field[0, j] = sign * field[1, j + half]
+        field[0, j + half] = sign * field[1, j]
+        field[last, j] = sign * field[last - 1, j + half]
+        field[last, j + half] = sign * field[last - 1, j]
+    _go_on_around(field)
+
+
+@compiled
+def _lines_of(rows: FloatArray, size: int) -> FloatArray:
+    """Means of ``rows`` (k, nlon + 4) over groups of ``size`` cells, (k, n + 4)."""
+    if size == 1:
+        return rows
+    n = (rows.shape[1] - 2 * _GHOSTS) // size
+    lines = np.empty((len(rows), n + 2 * _GHOSTS))
+    for i in range(len(rows)):
+        group_sums(lines[i, _GHOSTS:], rows[i, _GHOSTS:-_GHOSTS], size)
+        for g in range(_GHOSTS, n + _GHOSTS):
+            lines[i, g] /= size
+    _go_on_around(lines)
+    return lines
+
+
+@compiled
+def _blends_of(density: FloatArray) -> FloatArray:
+    """Blends (k, n + 4) by the densities of a group and of the four beside it.
+
+    ``density`` (k + 2, n + 4) has one line more to the north and to the south.
+    """
+    blends = np.empty((len(density) - 2, density.shape[1]))
+    for i in range(len(blends)):
+        north, here, south = density[i], density[i + 1], density[i + 2]
+        for g in range(_GHOSTS, len(here) - _GHOSTS):
+            west, own, east = here[g - 1], here[g], here[g + 1]
+            smallest = min(min(north[g], south[g]), min(west, east))
+            largest = max(max(north[g], south[g]), max(west, east))
+            blends[i, g] = blend_between(min(smallest, own), max(largest, own))
+    _go_on_around(blends)
+    return blends
+
+
+@compiled_fused
+def _face_share(before: float, own: float, behind: float) -> float:
+    """Mean blend of the two faces of a cell on a line of blends."""
+    return 0.5 * (max(before, own) + max(own, behind))
 
 
 @compiled_sum
@@ -131,170 +180,155 @@ def _unresolved_mass(masses: FloatArray, blends: FloatArray) -> float:
     total = 0.0
     for i in range(len(masses)):
         for j in range(masses.shape[1]):
-            near = max(max(blends[i, j], blends[i + 1, j]), blends[i + 2, j])
+            north, own = blends[i, j + _GHOSTS], blends[i + 1, j + _GHOSTS]
+            near = max(max(north, own), blends[i + 2, j + _GHOSTS])
             total += near * masses[i, j]
     return total
 
 
-@compiled_fused
-def _four(values: FloatArray, i: int, j: int) -> Four:
-    """Values in column ``j`` of the four rings around the south face of ring ``i``."""
-    return values[i, j], values[i + 1, j], values[i + 2, j], values[i + 3, j]
-
-
-@compiled_fused
-def _fill_smooth_fluxes(
-    southward: FloatArray,
-    density: FloatArray,
-    flow: FloatArray,
-    velocity: FloatArray,
-    blends: FloatArray,
-    faces: Faces,
-) -> None:
-    """Fill in (1 - B) H through the south faces, (nlat, nlon)."""
-    nlat, nlon = velocity.shape
-    for i in range(nlat - 1):
-        w, half = faces.southward[i], 0.5 * faces.south[i]
-        weights = w[0], w[1], w[2], w[3]
-        for j in range(nlon):
-            damping = half * abs(velocity[i, j] + velocity[i + 1, j])
-            densities, flows = _four(density, i, j), _four(flow, i, j)
-            flux = third_order_flux(densities, flows, weights, damping)
-            blend = max(blends[i + 1, j], blends[i + 2, j])
-            southward[i, j] = (1.0 - blend) * flux
-    southward[nlat - 1] = 0.0
-
-
-class Groups(NamedTuple):
-    """Rows of work for the groups of one ring.
-
-    ``flow`` goes along the ring, ``across`` across it.  Of the east face of a group are ``speed``,
-    without columns beyond the ends, and ``smooth``, the flux (1 - B) H; to their sides groups
-    send ``east`` and ``west``, and ``sent`` in all.
-    """
-
-    density: FloatArray
-    blend: FloatArray
-    flow: FloatArray
-    across: FloatArray
-    speed: FloatArray
-    smooth: FloatArray
-    east: FloatArray
-    west: FloatArray
-    sent: FloatArray
-
-
 @compiled
-def _new_groups(nlon: int) -> Groups:
-    r = np.empty((9, nlon + 2 * GHOSTS))
-    return Groups(r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8])
-
-
-@compiled_fused
-def _add_donors(
-    fluxes: FloatArray,
-    density: FloatArray,
-    velocity: FloatArray,
-    blends: FloatArray,
-    faces: Faces,
-) -> None:
-    """Add what donors send to the south fluxes; fill in east fluxes and draining times."""
-    _, nlat, nlon = velocity.shape
-    groups, southward = _new_groups(nlon), fluxes[SOUTHWARD]
-    own, beside, share = np.empty(nlon), np.empty(nlon), np.empty(nlon)
-    donor, spread, sent = np.empty(nlon), np.empty(nlon), np.empty(nlon)
-    north, south, before = np.empty(nlon), np.empty(nlon), np.zeros(nlon)
-    for i in range(nlat):
-        size, rho, chord = faces.sizes[i], density[i + 1], faces.chord[i]
-        for j in range(nlon):
-            beside[j] = rho[j] * velocity[1, i, j]
-        for j in range(nlon):
-            own[j] = rho[j] * velocity[0, i, j]
-        _gather(groups.density, rho, size)
-        _gather(groups.blend, blends[i + 1], size)
-        _gather(groups.flow, beside, size)
-        _gather(groups.across, own, size)
-        _fill_speed(groups.speed, velocity[1, i], size)
-        _fill_zonal_fluxes(fluxes[EASTWARD, i], donor, groups, i, faces)
-        for j in range(nlon):
-            low = max(blends[i, j], blends[i + 1, j])
-            share[j] = 0.5 * (low + max(blends[i + 1, j], blends[i + 2, j]))
-        for j in range(nlon):
-            donor[j] = share[j] * own[j] + chord * donor[j]
-            spread[j] = share[j] * spread_both_ways(own[j], beside[j])
-        to_north, to_south = faces.donor_north[i], faces.donor_south[i]
-        for j in range(nlon):
-            south[j] = to_south * (max(donor[j], 0.0) + spread[j])
-            north[j] = to_north * (min(donor[j], 0.0) - spread[j])
-        # Nothing flows through the pole, nor through the south face of the last ring.
-        at_north, at_south = southward[i - 1], southward[i]
-        for j in range(nlon):
-            leaving = max(at_south[j], 0.0) - min(at_north[j], 0.0)
-            sent[j] = leaving + (south[j] - north[j])
-        if i > 0:
-            for j in range(nlon):
-                at_north[j] += before[j] + north[j]
-        before, south = south, before
-        _gather(groups.smooth, sent, size)
-        area = faces.areas[i] * size
-        for g in range(nlon // size):
-            leaving = size * groups.smooth[g + 2] + groups.sent[g]
-            time = area * groups.density[g + 2] / leaving
-            groups.sent[g] = time if leaving > 0.0 else np.inf
-        fill_groups(fluxes[DRAINING_TIME, i], groups.sent, size)
-
-
-@compiled
-def _fill_speed(speed: FloatArray, velocity: FloatArray, size: int) -> None:
-    """Fill in the mean of the ``velocity`` (nlon,) of the two cells beside each east face."""
-    n = len(velocity) // size
-    for g in range(n - 1):
-        east = (g + 1) * size
-        speed[g] = 0.5 * (velocity[east - 1] + velocity[east])
-    speed[n - 1] = 0.5 * (velocity[-1] + velocity[0])
+def _fill_speeds(speeds: FloatArray, velocity: FloatArray, size: int) -> None:
+    """Fill in the mean ``velocity`` (nlon,) of the cells beside the west face of each group."""
+    nlon = len(velocity)
+    for j in range(1, nlon):
+        speeds[j] = 0.5 * (velocity[j - 1] + velocity[j])
+    speeds[0] = speeds[nlon] = 0.5 * (velocity[nlon - 1] + velocity[0])
+    if size > 1:
+        for g in range(nlon // size + 1):
+            speeds[g] = speeds[g * size]
 
 
 @compiled_fused
 def _fill_zonal_fluxes(
-    eastward: FloatArray, inward: FloatArray, groups: Groups, i: int, faces: Faces
+    results: tuple[FloatArray, FloatArray, FloatArray],
+    blends: FloatArray,
+    first: int,
+    fields: _Fields,
+    velocity: FloatArray,
+    faces: Faces,
 ) -> None:
-    """Fill in the fluxes ``eastward`` and ``inward`` (nlon,) of ring ``i``, and what groups send.
+    """Fill in blends and what cells send along the rings of one group size from ``first`` on.
 
-    What moves by an angle to a face's other side moves along a chord, and leaves the great circle
-    of its cell: ``inward`` is its flow, without the factor of the angle.
+    The results are the net flux to the east, what leaves each cell, and the flow by which zonal
+    motion leaves the great circle of its cell, as it goes along a chord, without the factor of
+    the angle.  Face k of a line lies between its columns k + 1 and k + 2.
     """
-    size, n = faces.sizes[i], len(eastward) // faces.sizes[i]
-    length, whole = faces.zonal[i], faces.flux_share[i]
-    weights = OUTER * length, INNER * length, INNER * length, OUTER * length
-    rho, b, f, across, speed, smooth, east, west, sent = groups
-    for g in range(n):
-        part = (1.0 - whole) * speed[g]
-        densities = rho[g + 1], rho[g + 2], rho[g + 3], rho[g + 4]
-        flows = (
-            whole * f[g + 1] + part * rho[g + 1],
-            whole * f[g + 2] + part * rho[g + 2],
-            whole * f[g + 3] + part * rho[g + 3],
-            whole * f[g + 4] + part * rho[g + 4],
-        )
-        flux = third_order_flux(densities, flows, weights, abs(speed[g]) * length)
-        smooth[g + 2] = (1.0 - max(b[g + 2], b[g + 3])) * flux
-    _go_on_around(smooth, n)
-    for g in range(n):
-        share = 0.5 * (max(b[g + 1], b[g + 2]) + max(b[g + 2], b[g + 3]))
-        spread = share * spread_both_ways(f[g + 2], across[g + 2])
-        east[g + 2] = max(share * f[g + 2], 0.0) + spread
-        west[g + 2] = min(share * f[g + 2], 0.0) - spread
-    _go_on_around(east, n)
-    _go_on_around(west, n)
-    for g in range(n):
-        rise = max(b[g + 2], b[g + 3]) - max(b[g + 1], b[g + 2])
-        sent[g] = east[g + 2] - west[g + 2] - 0.5 * rise * f[g + 2]
-    fill_groups(inward, sent, size)
-    length = faces.zonal_donor[i]
-    for g in range(n):
-        donors = length * (east[g + 2] + west[g + 3])
-        sent[g] = (smooth[g + 2] + donors) / size
-    fill_groups(eastward, sent, size)
-    for g in range(n):
-        leaving = max(smooth[g + 2], 0.0) - min(smooth[g + 1], 0.0)
-        sent[g] = leaving + length * (east[g + 2] - west[g + 2])
+    size, nlon, behind = faces.sizes[first], velocity.shape[1], first + len(blends)
+    around, n = _lines_of(fields.density[first : behind + 2], size), nlon // size
+    rho, b = around[1:-1], _blends_of(around)
+    f = _lines_of(fields.east[first + 1 : behind + 1], size)
+    across = _lines_of(fields.south[first + 1 : behind + 1], size)
+    w = np.empty((5, nlon + 2 * _GHOSTS))
+    speed, smooth, east, west, result = w[0], w[1], w[2], w[3], w[4]
+    for i in range(behind - first):
+        length, whole = faces.zonal[first + i], faces.flux_share[first + i]
+        weights = OUTER * length, INNER * length, INNER * length, OUTER * length
+        _fill_speeds(speed, velocity[first + i], size)
+        for k in range(n + 1):
+            part = (1.0 - whole) * speed[k]
+            densities = rho[i, k], rho[i, k + 1], rho[i, k + 2], rho[i, k + 3]
+            flows = (
+                whole * f[i, k] + part * rho[i, k],
+                whole * f[i, k + 1] + part * rho[i, k + 1],
+                whole * f[i, k + 2] + part * rho[i, k + 2],
+                whole * f[i, k + 3] + part * rho[i, k + 3],
+            )
+            damping = abs(speed[k]) * length
+            flux = third_order_flux(densities, flows, weights, damping)
+            smooth[k] = (1.0 - max(b[i, k + 1], b[i, k + 2])) * flux
+        # What groups send to the east and, negative, to the west.
+        for g in range(1, n + 3):
+            share = _face_share(b[i, g - 1], b[i, g], b[i, g + 1])
+            both = spread_both_ways(f[i, g], across[i, g])
+            east[g] = share * (max(f[i, g], 0.0) + both)
+        for g in range(1, n + 3):
+            share = _face_share(b[i, g - 1], b[i, g], b[i, g + 1])
+            both = spread_both_ways(f[i, g], across[i, g])
+            west[g] = share * (min(f[i, g], 0.0) - both)
+        donor, per_cell = faces.zonal_donor[first + i], 1.0 / size
+        for g in range(n):
+            donors = donor * (east[g + 2] + west[g + 3])
+            result[g] = (smooth[g + 1] + donors) * per_cell
+        _fill_cells(results[0][i], result, size)
+        for g in range(n):
+            away = max(smooth[g + 1], 0.0) - min(smooth[g], 0.0)
+            result[g] = (away + donor * (east[g + 2] - west[g + 2])) * per_cell
+        _fill_cells(results[1][i], result, size)
+        for g in range(n):
+            rise = max(b[i, g + 2], b[i, g + 3]) - max(b[i, g + 1], b[i, g + 2])
+            result[g] = east[g + 2] - west[g + 2] - 0.5 * rise * f[i, g + 2]
+        _fill_cells(results[2][i], result, size)
+        _fill_cells(blends[i, _GHOSTS:-_GHOSTS], b[i, _GHOSTS:], size)
+
+
+@compiled
+def _fill_cells(cells: FloatArray, values: FloatArray, size: int) -> None:
+    """Fill each group of ``size`` cells with its entry of ``values``."""
+    if size > 1:
+        fill_groups(cells, values, size)
+    else:
+        for j in range(len(cells)):
+            cells[j] = values[j]
+
+
+@compiled_fused
+def _fill_meridional_fluxes(
+    flows: tuple[FloatArray, FloatArray, FloatArray],
+    fields: _Fields,
+    velocity: FloatArray,
+    blends: FloatArray,
+    faces: Faces,
+) -> None:
+    """Fill in the fluxes through the south faces, and add to what leaves cells.
+
+    The flows (nlat, nlon) are these two, and the flow inward along rings.
+    """
+    southward, leaving, inward = flows
+    nlat, nlon = leaving.shape
+    rho, f, across = fields
+    smooth, w = np.zeros((nlat + 1, nlon)), np.empty((3, nlon))
+    share, donor, both = w[0], w[1], w[2]
+    for i in range(nlat):
+        weights, half = faces.southward[i], 0.5 * faces.south[i]
+        four = weights[0], weights[1], weights[2], weights[3]
+        # Nothing flows through a pole.
+        at_north, at_south = smooth[i], smooth[i + 1]
+        for j in range(nlon if i < nlat - 1 else 0):
+            c = j + _GHOSTS
+            damping = half * abs(velocity[i, j] + velocity[i + 1, j])
+            densities = rho[i, c], rho[i + 1, c], rho[i + 2, c], rho[i + 3, c]
+            around = f[i, c], f[i + 1, c], f[i + 2, c], f[i + 3, c]
+            flux = third_order_flux(densities, around, four, damping)
+            at_south[j] = (1.0 - max(blends[i + 1, c], blends[i + 2, c])) * flux
+        for j in range(nlon):
+            c = j + _GHOSTS
+            share[j] = _face_share(blends[i, c], blends[i + 1, c], blends[i + 2, c])
+        for j in range(nlon):
+            along_chord = faces.chord[i] * inward[i, j]
+            donor[j] = share[j] * f[i + 1, j + _GHOSTS] + along_chord
+        for j in range(nlon):
+            c = j + _GHOSTS
+            both[j] = share[j] * spread_both_ways(f[i + 1, c], across[i + 1, c])
+        to_south, to_north = faces.donor_south[i], faces.donor_north[i]
+        for j in range(nlon):
+            sent = to_south * (max(donor[j], 0.0) + both[j])
+            sent += to_north * (both[j] - min(donor[j], 0.0))
+            leaving[i, j] += max(at_south[j], 0.0) - min(at_north[j], 0.0) + sent
+        for j in range(nlon):
+            southward[i, j] = at_south[j] + to_south * (max(donor[j], 0.0) + both[j])
+        for j in range(nlon if i > 0 else 0):
+            southward[i - 1, j] += to_north * (min(donor[j], 0.0) - both[j])
+
+
+@compiled
+def _turn_into_times(leaving: FloatArray, masses: FloatArray, sizes: IntArray) -> None:
+    """Replace what leaves cells by the times in which their groups send their mass."""
+    for i in range(len(sizes)):
+        mass, outflow = masses[i], leaving[i]
+        if sizes[i] > 1:
+            mass = mass.copy()
+            level_ring(mass, sizes[i])
+            level_ring(outflow, sizes[i])
+        for j in range(len(mass)):
+            # Where nothing flows the quotient is inf or nan.
+            outflow[j] = mass[j] / outflow[j] if outflow[j] > 0.0 else np.inf
