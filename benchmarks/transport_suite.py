@@ -22,9 +22,10 @@ import numpy as np
 from results_table import Row
 
 from mfpde import Attention, MeanFieldEquation, Sphere
+from mfpde.geometry.arcs import normalize
 from mfpde.transport import scheme_for
-from mfpde.transport.draining import IGNORED_SHARE, shortest_draining_time
-from mfpde.transport.state import State, normalize
+from mfpde.transport.base import State
+from mfpde.transport.euler_stages import IGNORED_SHARE, shortest_draining_time
 
 PART = "Transport suite on the sphere (Lauritzen et al. 2012)"
 PERIOD = 5.0

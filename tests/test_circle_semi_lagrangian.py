@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import mfpde
 from mfpde.measures.measure import as_measure
-from mfpde.transport.circle import cell_means, centre_values
+from mfpde.transport.semi_lagrangian_schemes import cell_means, centre_values
 from validation.circle_cases import (
     Array,
     cosine_potential,

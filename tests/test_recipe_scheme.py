@@ -11,7 +11,7 @@ import pytest
 import mfpde
 import mfpde.transport
 from mfpde.transport import Scheme, State, register_scheme, scheme_for
-from mfpde.transport.circle_schemes import CircleTransport
+from mfpde.transport.circle import CircleTransport
 
 CELLS = [128, 256, 512]
 AXIS = np.array([1.0, 0.0])

@@ -15,18 +15,24 @@ from functools import partial
 from mfpde.arrays import choice
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.grid_equation import GridEquation
-from mfpde.transport.base import DEFAULT_RTOL, LARGEST_ERROR, Step, Transport
-from mfpde.transport.circle_schemes import (
-    DonorBlendedCircle,
-    ResolvedSemiLagrangianCircle,
-    SemiLagrangianCircle,
+from mfpde.transport.base import (
+    DEFAULT_RTOL,
+    LARGEST_ERROR,
+    Flow,
+    State,
+    Step,
+    Transport,
 )
+from mfpde.transport.circle import DonorBlendedCircle
 from mfpde.transport.lagrangian import LARGEST_DEGREE, LagrangianSphere
 from mfpde.transport.phases import SMOOTH, Phases, SmoothTransport
+from mfpde.transport.semi_lagrangian_schemes import (
+    ResolvedSemiLagrangianCircle,
+    SemiLagrangianCircle,
+    SemiLagrangianZonal,
+)
 from mfpde.transport.spectral import LARGEST_UPPER_PART, Spectral
 from mfpde.transport.sphere import DonorBlendedSphere
-from mfpde.transport.state import Flow, State
-from mfpde.transport.zonal import SemiLagrangianZonal
 
 __all__ = [
     "LARGEST_DEGREE",

@@ -1,6 +1,7 @@
 """Euler stages that drain cells: steps that conserve mass and sign, whatever their length.
 
-A cell sends min(step, draining time) times its outflows, and a step is a convex sum of such stages
+The draining time of a cell is its mass over the sum of its outflows.  A cell sends
+min(step, draining time) times its outflows, and a step is a convex sum of such stages
 (:class:`EulerStages`).
 """
 
@@ -11,15 +12,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
-from mfpde.transport.draining import (
-    IGNORED_SHARE,
-    draining_times,
-    shortest_draining_time,
-)
+from mfpde.grid_equation import GridEquation
+from mfpde.transport.base import DEFAULT_RTOL, Flow, State
 from mfpde.transport.fluxes import FluxTransport
-from mfpde.transport.state import Flow, State
+from mfpde.transport.kinks import ROUNDING, velocity_of_half_stable_kinks
+
+# The step may outlast the draining time of cells that hold less than this share of the mass in
+# the mean over the cells: they are drained completely, which keeps them positive.  It saves most
+# of the steps that nearly empty cells would ask for.
+IGNORED_SHARE = 1e-3
+# A cell never gives up more than this share of what it has: the rest is rounding.
+FULL_DRAIN = 1.0 - 1e-14
 
 
 class EulerStages(NamedTuple):
@@ -55,6 +60,21 @@ class DrainingTransport(FluxTransport):
 
     method_in_time = SSPRK43
     draining_share = 0.7
+
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
+        super().__init__(grid, rtol)
+        geometry = grid.geometry
+        half = (1 + ROUNDING) / 2 * geometry.spacing
+        held = velocity_of_half_stable_kinks(
+            grid, geometry.points, geometry.tangents, behind=half, ahead=half
+        )
+        self._external_velocity = grid.external_velocity - held
+
+    def velocity(self, moments: ComplexArray) -> FloatArray:
+        """Velocity at the centres, without what half-stable kinks push, (directions, *shape)."""
+        velocity = self.grid.attention_velocity(moments)
+        velocity += self._external_velocity
+        return velocity
 
     @abstractmethod
     def drained(
@@ -124,3 +144,24 @@ def mix_in(values: FloatArray, others: FloatArray, share: float) -> None:
     for i in range(len(values)):
         # Rounded shares need not add up to 1, and the mass would drift.
         values[i] = others[i] + share * (values[i] - others[i])
+
+
+@compiled
+def draining_times(masses: FloatArray, outflow: FloatArray) -> FloatArray:
+    """Draining times of cells with these masses and summed outflows, all flat."""
+    times = np.empty(len(masses))
+    for i in range(len(masses)):
+        times[i] = masses[i] / outflow[i] if outflow[i] > 0.0 else np.inf
+    return times
+
+
+@compiled
+def shortest_draining_time(
+    masses: FloatArray, times: FloatArray, least_mass: float
+) -> float:
+    """Least of the ``times`` of cells that hold more than ``least_mass``; inf for none."""
+    shortest = np.inf
+    for i in range(len(masses)):
+        if masses[i] > least_mass:
+            shortest = min(shortest, times[i])
+    return float(shortest)

@@ -24,8 +24,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.measures.clouds import fastest_rate, summed_motion
-from mfpde.transport.base import Step, Transport
-from mfpde.transport.state import Flow, State
+from mfpde.transport.base import Flow, State, Step, Transport
 
 # Mass in structures of a cell or two is placed by the grid to a cell, not better: following
 # its internal motion in time to rtol would cost ten times the steps for the same digits.

@@ -29,10 +29,9 @@ from mfpde.measures.clouds import summed_motion
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
 from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.kernels import PointMasses
-from mfpde.transport.base import DEFAULT_RTOL, Step, Transport, geometry_of
+from mfpde.transport.base import DEFAULT_RTOL, Flow, State, Step, Transport, geometry_of
 from mfpde.transport.moment_fit import KEPT_DEGREE, fit_moments
 from mfpde.transport.push_forward import deposit_masses
-from mfpde.transport.state import Flow, State
 
 LARGEST_DEGREE = 64
 """Degree of the interaction beyond which sums over labels cost more than fluxes."""

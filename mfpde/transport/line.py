@@ -69,48 +69,29 @@ def blend_between(smallest: float, largest: float) -> float:
 
 
 @compiled
-def blend(low: float, middle: float, high: float) -> float:
-    """Blend of the middle one of three cells with these densities."""
-    smallest = min(min(low, middle), high)
-    return blend_between(smallest, max(max(low, middle), high))
+def face_blends(extended: FloatArray) -> FloatArray:
+    """Blend B of each face of a line: the largest b of the four nearest cells, (n + 1,).
 
-
-@compiled
-def _blends_of_cells(density: FloatArray) -> FloatArray:
-    """Blend b of each cell from its own contrast; 0 in the two end cells."""
-    n = len(density)
-    own = np.zeros(n)
-    for i in range(1, n - 1):
-        own[i] = blend(density[i - 1], density[i], density[i + 1])
-    return own
-
-
-@compiled
-def blends(density: FloatArray) -> FloatArray:
-    """Share b of the donor flux in each cell of a line but the three at either end.
-
-    Returns an array of the length of ``density``: 0 in the three end cells, which are
-    copies of cells elsewhere.
+    ``extended`` are the densities of n cells and three more at each end; face i lies below cell i.
     """
-    n, own = len(density), _blends_of_cells(density)
-    result = np.zeros(n)
-    for i in range(GHOSTS, n - GHOSTS):
-        near = max(max(own[i - 1], own[i]), own[i + 1])
-        result[i] = max(near, max(own[i - 2], own[i + 2]))
+    n = len(extended) - 2 * GHOSTS
+    own, result = np.empty(n + 4), np.empty(n + 1)
+    for i in range(n + 4):
+        low, middle, high = extended[i], extended[i + 1], extended[i + 2]
+        smallest = min(min(low, middle), high)
+        own[i] = blend_between(smallest, max(max(low, middle), high))
+    for i in range(n + 1):
+        result[i] = max(max(own[i], own[i + 1]), max(own[i + 2], own[i + 3]))
     return result
 
 
 @compiled
-def face_blends(density: FloatArray) -> FloatArray:
-    """Blend B of each face: the largest b of the four nearest cells, periodic, (n,).
-
-    Face i lies between cells i and i + 1.
-    """
-    n, own = len(density), _blends_of_cells(wrapped(density))
-    result = np.empty(n)
-    for i in range(n):
-        j = i + GHOSTS
-        result[i] = max(max(own[j], own[j + 1]), max(own[j - 1], own[j + 2]))
+def blends(extended: FloatArray) -> FloatArray:
+    """Blend of each cell of a line: the larger one of its faces, (n,)."""
+    faces = face_blends(extended)
+    result = np.empty(len(faces) - 1)
+    for i in range(len(result)):
+        result[i] = max(faces[i], faces[i + 1])
     return result
 
 

@@ -13,8 +13,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled_sum
 from mfpde.terms import PointMasses
-from mfpde.transport.base import LARGEST_ERROR, Step, Transport
-from mfpde.transport.state import Flow, State
+from mfpde.transport.base import LARGEST_ERROR, Flow, State, Step, Transport
 
 ROUGH, SMOOTH = 0, 1
 """Phases of a state: in the first that a run goes through, ``SMOOTH``, no atom forms."""

@@ -23,12 +23,11 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
-from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
+from mfpde.geometry.remap import edge_densities, sum_between_feet
 from mfpde.runge_kutta import COMMUTATOR_FREE, weigh_stages_until
+from mfpde.transport.base import Flow, State
 from mfpde.transport.departure_points import find_departure_points
 from mfpde.transport.fluxes import Change, FluxTransport, Passage, StepFarTooLongError
-from mfpde.transport.line import blends
-from mfpde.transport.state import Flow, State
 
 # The flows keep their order below about 1.
 _LARGEST_COMPRESSION = 1.0
@@ -214,13 +213,3 @@ def net_rate(extended: FloatArray, velocity: FloatArray) -> FloatArray:
     for i in range(n):
         rate[i] = through[i] - through[i + 1]
     return rate
-
-
-@compiled
-def blended_mass(extended: FloatArray) -> float:
-    """Sum of mass times blend over the cells; ``extended`` (n + 6,) has ghost cells too."""
-    share = blends(extended)
-    total = 0.0
-    for i in range(GHOSTS, len(extended) - GHOSTS):
-        total += share[i] * extended[i]
-    return total

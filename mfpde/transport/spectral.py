@@ -25,10 +25,9 @@ from mfpde.geometry import Sphere
 from mfpde.geometry.base import as_kind
 from mfpde.grid_equation import GridEquation
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
-from mfpde.transport.base import DEFAULT_RTOL, Step
+from mfpde.transport.base import DEFAULT_RTOL, Flow, State, Step
 from mfpde.transport.fluxes import NEGLIGIBLE_RATE
 from mfpde.transport.phases import SmoothTransport, is_positive
-from mfpde.transport.state import Flow, State
 
 LARGEST_UPPER_PART = 0.2
 """Such a share of the density, in L2, in the upper half of the degrees comes with jumps."""

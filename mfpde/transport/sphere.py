@@ -9,11 +9,9 @@ from mfpde.compiled import compiled
 from mfpde.geometry.gauss_legendre import group_means, spread
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
-from mfpde.transport.base import DEFAULT_RTOL, geometry_of
-from mfpde.transport.draining import FULL_DRAIN
-from mfpde.transport.euler_stages import SSPRK42, DrainingTransport
+from mfpde.transport.base import DEFAULT_RTOL, Flow, State, geometry_of
+from mfpde.transport.euler_stages import FULL_DRAIN, SSPRK42, DrainingTransport
 from mfpde.transport.fluxes import Change, Passage
-from mfpde.transport.kinks import ROUNDING, velocity_of_half_stable_kinks
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_fluxes import (
     DRAINING_TIME,
@@ -21,7 +19,6 @@ from mfpde.transport.sphere_fluxes import (
     SOUTHWARD,
     fluxes_of,
 )
-from mfpde.transport.state import Flow, State
 
 
 class DonorBlendedSphere(DrainingTransport):
@@ -46,14 +43,6 @@ class DonorBlendedSphere(DrainingTransport):
             self.net_tolerance = self.sphere.spacing**2
             # Half of what the grid itself makes of e^(V/kappa), |V| = 2 kappa (1e-4, 96 rings).
             self.gross_tolerance = 0.05 * self.sphere.spacing**2
-        half = (1 + ROUNDING) / 2 * self.sphere.spacing
-        self._held = velocity_of_half_stable_kinks(
-            grid, self.sphere.points, self.sphere.tangents, behind=half, ahead=half
-        )
-
-    def velocity(self, moments: ComplexArray) -> FloatArray:
-        """Velocity at the centres, (2, nlat, nlon)."""
-        return self.grid.velocity(moments) - self._held
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""
