@@ -44,7 +44,7 @@ have been changed after a first measurement; each change since this rule was mad
 commit of its own that says why (`git log --grep '^Tolerance:\\|^Oracle:\\|^Input:'`). Particles
 share kernel and perceptron with the densities beside them; `validation/independent.py` is the
 equation a second time, in numpy alone, and the exact facts are independent of both.
-[The table of saboteurs]({saboteurs}) says of the claims in it which row notices which fault.
+[The table of saboteurs]({saboteurs}) says of the figures which row notices which fault.
 
 Named in the paper, and measured. Propagation of chaos: n^(-1/2) on S^1 and, in a mollified
 distance, on S^2, with intervals over the seeds (`particle_limit`). How counts and masses depend
@@ -77,7 +77,7 @@ README_HEAD: Final = """\
     python -m mfpde verify --only theorems exact_facts/growth_rates   # some
     python -m mfpde verify --out DIR  # into DIR; goes on there when it was interrupted
     python -m mfpde verify --update   # into report/, and this table; goes on as well
-    python -m validation.saboteurs    # which rows notice a wrong solver
+    python -m validation.saboteurs    # which rows of the figures notice a wrong solver
 
 This table is written by the last but one, and with it `report/`: every number and figure.
 The exit code is 0 only if every quantity holds, else 3. Each script has a `CLAIM` and a

@@ -1,286 +1,369 @@
-"""Which rows of the validation notice a wrong solver.
+"""Which rows of the figures notice a wrong solver.
 
-    python -m validation.saboteurs                              # all, on two processes
-    python -m validation.saboteurs --quick --only figures/figure_09
+    python -m validation.saboteurs [--quick] [--only figures/figure_09 ...]
 
-Each figure, theorem and exact fact is run again with one fault in the solver at a time
-(``validation.faults``).  A row notices a fault if it is then outside its tolerance.  The
-table is written to ``validation/report/saboteurs.md``.  The exit code is 0 only if
-
-- each row whose subject is the solver notices a fault at least,
-- each fault that changes a row of a claim, beyond rounding, is noticed by a row of that claim,
-- each row whose subject is a formula is the same under all faults.
+Each figure is measured again with one fault at a time in what ``mfpde.solve``, ``minimize``,
+``maximize`` and ``polish`` return: they solve another equation, or their states and energies are
+changed.  Particles, closed forms and ``validation.independent`` stay as they are: they are the
+witnesses.  (Faults in the source of the package: ``tests/mutants.py``.)  The table is written to
+``validation/report/saboteurs.md``; the exit code is 0 only if each row about the solver notices a
+fault, and each row about a formula is the same under all of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import json
-import time
+import sys
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import as_completed
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from matplotlib import rc_context
 
+import mfpde
+from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.plotting.style import STYLE
+from mfpde.runs.run import Run
 from validation.claim import Quantity
-from validation.faults import FAULTS
+from validation.independent import cells_of
+from validation.kept import kept
+from validation.provenance import provenance_line
 from validation.results import Script
 from validation.runner import selected_scripts, worker_pool
-from validation.source_digest import source_digest
 
-SECTIONS: Final = ("exact_facts", "theorems", "figures")
-REPORT: Final = Path(__file__).parent / "report"
-RAISED: Final = "raised"
-ROUNDING: Final = 1e-12
-DEAR: Final = ("theorems/theorem_3_3",)
-"""At reduced size always: 36 minimisers on S^2 take minutes each with the unshifted kernel."""
+REPORT = Path(__file__).parent / "report"
+ROUNDING = 1e-12
+PATIENCE, FEWEST_STEPS = 3, 300
+"""A faulty run may take this many times the steps of the sound one, and so many more."""
+CORE_CELLS, LEAST_CORE = 4, 0.05
+"""What lies this near to the heaviest cell or atom, and holds this much, is the heaviest atom."""
+TOO_HEAVY, TOO_FAR = 1.01, 2
+"""A factor, and cells."""
 
-
-@dataclass(frozen=True)
-class Row:
-    """A quantity and the faults that it notices, and those that change its value."""
-
-    name: str
-    subject: str
-    holds: bool
-    notices: tuple[str, ...] = ()
-    changed_by: tuple[str, ...] = ()
+SOLVE = mfpde.solve
+SOUND: dict[str, Callable[..., Any]] = {
+    name: kept(getattr(mfpde, name))
+    for name in ("solve", "minimize", "maximize", "polish", "solve_particles")
+}
 
 
-@dataclass(frozen=True)
-class Trial:
-    """What became of a script under all faults.
+class Fault(NamedTuple):
+    """One thing that is wrong: another term in an equation, another state, another energy.
 
-    Parameters
-    ----------
-    rows
-        Its quantities; none if it calls no solver.
-    raised
-        Faults under which it raised, with the message: noticed, by no row of its own.
-    error
-        What it raised without a fault; it then has no rows.
-    quick
-        Whether it ran at reduced size.
+    ``state`` is given a state and the width of a cell.
     """
 
+    name: str
+    meaning: str
+    term: Callable[[Any], Any] | None = None
+    state: Callable[[AnyMeasure, float], AnyMeasure] | None = None
+    stays: bool = False
+    forgets_potential: bool = False
+
+    def equation(self, equation: mfpde.MeanFieldEquation) -> mfpde.MeanFieldEquation:
+        """Return the equation that is solved in place of the given one."""
+        terms = [self.term(term) if self.term else term for term in equation.terms]
+        if all(new is old for new, old in zip(terms, equation.terms, strict=True)):
+            return equation
+        return mfpde.MeanFieldEquation(
+            *terms, direction=equation.direction, diffusion=equation.diffusion
+        )
+
+
+def other_attention(**changes: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Change parameters of an attention, and no other term."""
+
+    def change(term: Any) -> Any:
+        if not isinstance(term, mfpde.Attention):
+            return term
+        if "kernel" in changes and term.normalized:
+            return term  # softmax is the same under both kernels
+        values = {name: new(getattr(term, name)) for name, new in changes.items()}
+        return replace(term, **values)
+
+    return change
+
+
+def other_neurons(
+    factor: float = 1.0, first: float = 1.0, activations: dict[str, str] | None = None
+) -> Callable[[Any], Any]:
+    """Change weights by a factor, the first of them by another, or the activation."""
+
+    def change(term: Any) -> Any:
+        if not isinstance(term, mfpde.Perceptron):
+            return term
+        factors = np.full(len(term.biases), factor)
+        factors[0] *= first
+        name = term.activation.name
+        return mfpde.Perceptron(
+            term.directions,
+            (term.weights.T * factors).T,
+            (activations or {}).get(name, name),
+            biases=term.biases,
+        )
+
+    return change
+
+
+def heaviest_heavier(state: AnyMeasure, width: float) -> AnyMeasure:
+    """Make the heaviest atom 1 % heavier and all else lighter; a state without one stays."""
+    points, masses = cells_of(state)
+    near = max(CORE_CELLS * width, 1e-9)
+    core = points @ points[np.argmax(masses)] >= np.cos(near)
+    held, total = float(masses[core].sum()), float(masses.sum())
+    if held < LEAST_CORE * total or held * TOO_HEAVY >= total:
+        return state
+    lighter = (total - TOO_HEAVY * held) / (total - held)
+    return _with_masses(state, masses * np.where(core, TOO_HEAVY, lighter))
+
+
+def _with_masses(state: AnyMeasure, masses: np.ndarray) -> AnyMeasure:
+    """Put other masses into cells and then atoms."""
+    if isinstance(state, mfpde.Atoms):
+        return mfpde.Atoms(state.points, masses, state.covariances)
+    whole = as_measure(state)
+    areas, atoms = whole.geometry.areas, whole.atoms
+    values = masses[: areas.size].reshape(areas.shape) / areas
+    others = mfpde.Atoms(atoms.points, masses[areas.size :], atoms.covariances)
+    return mfpde.Measure(mfpde.Density(whole.geometry, values), others)
+
+
+def move_by_two_cells(state: AnyMeasure, width: float) -> AnyMeasure:
+    """Turn all mass along the circle or about the last axis, on zonal grids away from it."""
+    if isinstance(state, mfpde.Atoms):
+        return _turn_atoms(state, TOO_FAR * width)
+    whole = as_measure(state)
+    geometry = whole.geometry
+    masses = np.roll(whole.density.masses, TOO_FAR, axis=-1)
+    density = mfpde.Density(geometry, masses / geometry.areas)
+    angle = TOO_FAR * 2 * np.pi / geometry.shape[-1]
+    return mfpde.Measure(density, _turn_atoms(whole.atoms, angle))
+
+
+def _turn_atoms(atoms: mfpde.Atoms, angle: float) -> mfpde.Atoms:
+    turn = np.eye(atoms.dimension)
+    turn[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    widths = atoms.covariances
+    widths = None if widths is None else turn @ widths @ turn.T
+    return mfpde.Atoms(atoms.points @ turn.T, atoms.masses, widths)
+
+
+FAULTS = (
+    Fault(
+        "softmax",
+        "softmax for unnormalised attention, and the other way round",
+        other_attention(normalized=lambda normalized: not normalized),
+    ),
+    Fault("beta", "beta 20 % up", other_attention(beta=lambda beta: 1.2 * beta)),
+    Fault(
+        "kernel",
+        "the unshifted kernel",
+        other_attention(kernel=lambda _: "unshifted"),
+    ),
+    Fault("weights", "all weights 5 % up", other_neurons(1.05)),
+    Fault("sign", "the sign of the first neuron", other_neurons(first=-1.0)),
+    Fault(
+        "activation",
+        "ReLU for GeLU, and the other way round",
+        other_neurons(activations={"relu": "gelu", "gelu": "relu"}),
+    ),
+    Fault("still", "a density that does not move", stays=True),
+    Fault("heavy", "the heaviest atom 1 % too heavy", state=heaviest_heavier),
+    Fault("moved", "positions off by two cells", state=move_by_two_cells),
+    Fault("energy", "energies without int V dmu", forgets_potential=True),
+)
+
+
+@contextmanager
+def sabotage(fault: Fault | None) -> Iterator[None]:
+    """Within the block the package has this fault, or none; what is sound is computed once."""
+    with ExitStack() as stack:
+        for name, function in SOUND.items():
+            faulty = function
+            if fault is not None and name != "solve_particles":
+                faulty = _with_fault(fault, name)
+            stack.enter_context(patch.object(mfpde, name, faulty))
+        yield
+
+
+def _with_fault(fault: Fault, name: str) -> Callable[..., Any]:
+    def call(equation: mfpde.MeanFieldEquation, *args: Any, **kwargs: Any) -> Any:
+        solved = fault.equation(equation)
+        if name == "solve":
+            run = _solve_patiently(equation, solved, *args, **kwargs)
+            return _change_run(fault, replace(run, equation=equation), args[0])
+        found = SOUND[name](solved, *args, **kwargs)
+        if (
+            name == "minimize"
+            and fault.state
+            and isinstance(found.measure, mfpde.Atoms)
+        ):
+            width = float(args[0].spacing)
+            found = replace(found, measure=fault.state(found.measure, width))
+        if name == "minimize" and fault.forgets_potential:
+            energy = found.energy - potential_energy(equation, found.measure)
+            certificate = replace(found.certificate, energy=energy)
+            found = replace(found, certificate=certificate)
+        return replace(found, equation=equation)
+
+    return call
+
+
+def _solve_patiently(
+    equation: mfpde.MeanFieldEquation,
+    solved: mfpde.MeanFieldEquation,
+    *args: Any,
+    **kwargs: Any,
+) -> Run:
+    """Solve another equation in a number of steps like that of the sound one.
+
+    Raises
+    ------
+    TimeoutError
+        If it takes far more.
+    """
+    sound = SOUND["solve"](equation, *args, **kwargs)
+    if solved is equation:
+        return sound
+    steps = PATIENCE * int(sound.statistics["steps"]) + FEWEST_STEPS
+    stop = (*kwargs.pop("stop", ()), mfpde.StepLimit(steps))
+    run = SOLVE(solved, *args, stop=stop, **kwargs)
+    if run.stop.kind == "step_limit":
+        raise TimeoutError(f"the faulty run takes more than {steps} steps")
+    return run
+
+
+def _change_run(fault: Fault, run: Run, start: AnyMeasure) -> Run:
+    """Return a run with the fault's states after the start, and energies."""
+    equation: Any = run.equation
+    states, energies, final = list(run.states), run.energies.copy(), run.final
+    if fault.stays:
+        final = as_measure(start)
+        states = [final] * len(states)
+        energies[:] = equation.energy(final)
+    elif fault.state:
+        width = float(as_measure(final).geometry.spacing)
+        final = fault.state(final, width)
+        states[1:] = [fault.state(state, width) for state in states[1:]]
+        energies[1:] = [equation.energy(state) for state in states[1:]]
+    elif fault.forgets_potential:
+        energies -= [potential_energy(equation, state) for state in states]
+    diagnostics = {**run.diagnostics, "energy": energies}
+    return replace(run, states=states, final=final, diagnostics=diagnostics)
+
+
+def potential_energy(equation: mfpde.MeanFieldEquation, state: AnyMeasure) -> float:
+    """The part int V dmu of the energy."""
+    points, masses = cells_of(state)
+    return float(sum(masses @ term.value(points) for term in equation.externals))
+
+
+# The table -----------------------------------------------------------------------------------
+
+
+class Trial(NamedTuple):
+    """A script's rows: whether each is about the solver, what it notices, what changes it."""
+
     script: Script
-    rows: tuple[Row, ...]
+    rows: dict[str, tuple[bool, tuple[str, ...], tuple[str, ...]]]
     raised: dict[str, str]
-    seconds: float
-    digest: str
-    error: str = ""
-    quick: bool = False
 
     @property
-    def concerned(self) -> list[str]:
-        """Faults that change a row, or under which the script raised."""
-        changing = {name for row in self.rows for name in row.changed_by}
-        return [f.name for f in FAULTS if f.name in changing or f.name in self.raised]
-
-    def noticing(self, fault: str) -> int:
-        """How many rows notice the fault."""
-        return sum(fault in row.notices for row in self.rows)
-
-    @property
-    def missed(self) -> list[str]:
-        """Faults that change a row and that none notices."""
-        return [
-            name
-            for name in self.concerned
-            if not self.noticing(name) and name not in self.raised
-        ]
-
-    @property
-    def idle_rows(self) -> list[Row]:
+    def idle(self) -> list[str]:
         """Rows about the solver that notice nothing."""
-        return [row for row in self.rows if row.subject == "solver" and not row.notices]
+        return [n for n, (solver, seen, _) in self.rows.items() if solver and not seen]
 
     @property
-    def false_formulas(self) -> list[Row]:
+    def false_formulas(self) -> list[str]:
         """Rows that are said to be about a formula and change with the solver."""
-        return [row for row in self.rows if row.subject != "solver" and row.changed_by]
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether every row and every fault that concerns the claim is accounted for."""
-        missing = self.missed or self.idle_rows or self.false_formulas
-        return not (self.error or missing)
+        return [n for n, (solver, _, by) in self.rows.items() if by and not solver]
 
 
-def tried(script: Script, *, quick: bool) -> Trial:
+def try_script(script: Script, *, quick: bool) -> Trial:
     """Run a script without and with each of the faults."""
-    # Imported here: a process that only draws the table needs no solver.
-    from validation.sabotage import Laboratory
-
-    begin = time.process_time()
-    laboratory = Laboratory()
-    module = importlib.import_module(script.module)
+    main = importlib.import_module(script.module).main
     measured: dict[str, dict[str, Quantity]] = {}
     raised: dict[str, str] = {}
-    try:
-        with laboratory.with_fault(None):
-            sound = _quantities(module.main, quick=quick)
-    # One script that fails must not stop the others.
-    except Exception as error:
-        seconds = time.process_time() - begin
-        why = _last_line(error)
-        return Trial(script, (), {}, seconds, _digest(script), why, quick=quick)
-    for fault in FAULTS if laboratory.solver_calls else ():
+    with sabotage(None):
+        sound = _measure(main, quick=quick)
+    for fault in FAULTS:
         try:
-            with laboratory.with_fault(fault):
-                measured[fault.name] = _quantities(module.main, quick=quick)
+            with sabotage(fault):
+                measured[fault.name] = _measure(main, quick=quick)
         # A script that a wrong solver makes raise has noticed it.
         except Exception as error:
-            raised[fault.name] = _last_line(error)
-    names = list(sound) if laboratory.solver_calls else []
-    rows = tuple(_row(sound[name], measured) for name in names)
-    seconds = time.process_time() - begin
-    return Trial(script, rows, raised, seconds, _digest(script), quick=quick)
+            raised[fault.name] = traceback.format_exception_only(error)[-1].strip()
+    rows = {}
+    for name, row in sound.items():
+        there = {f: rows[name] for f, rows in measured.items() if name in rows}
+        seen = tuple(fault for fault, other in there.items() if not other.holds)
+        by = tuple(fault for fault, other in there.items() if _differs(other, row))
+        rows[name] = row.subject == "solver", seen, by
+    return Trial(script, rows, raised)
 
 
-def _quantities(main: Callable[..., Any], *, quick: bool) -> dict[str, Quantity]:
+def _measure(main: Callable[..., Any], *, quick: bool) -> dict[str, Quantity]:
     with rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = main(quick=quick)["quantities"]
     by_name = {quantity.name: quantity for quantity in found}
     if len(by_name) < len(found):
-        names = [quantity.name for quantity in found]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise ValueError(f"rows of the same name: {twice}")
+        raise ValueError(f"two rows have the same name among {sorted(by_name)}")
     return by_name
 
 
-def _row(sound: Quantity, measured: dict[str, dict[str, Quantity]]) -> Row:
-    """Compare a quantity with what it is under each fault; a row that is gone says nothing."""
-    there = {
-        name: rows[sound.name] for name, rows in measured.items() if sound.name in rows
-    }
-    return Row(
-        sound.name,
-        sound.subject,
-        sound.holds,
-        notices=tuple(name for name, row in there.items() if not row.holds),
-        changed_by=tuple(
-            name for name, row in there.items() if _is_changed(row, sound)
-        ),
-    )
-
-
-def _is_changed(row: Quantity, sound: Quantity) -> bool:
-    """Whether a quantity differs: sums in another order differ by rounding, and are the same."""
+def _differs(row: Quantity, sound: Quantity) -> bool:
+    """Whether a quantity differs by more than the rounding of sums in another order."""
     now, before = (row.measured, row.expected), (sound.measured, sound.expected)
-    differences = np.abs(np.subtract(now, before))
-    return now != before and not differences.max() <= ROUNDING * np.abs(before).max()
+    return not np.allclose(now, before, rtol=ROUNDING, atol=0, equal_nan=True)
 
 
-def _last_line(error: Exception) -> str:
-    return traceback.format_exception_only(error)[-1].strip()[:200]
-
-
-def _digest(script: Script) -> str:
-    return source_digest(script.module) + source_digest("validation.sabotage")
-
-
-def trials(
-    scripts: Sequence[Script],
-    *,
-    quick: Collection[Script],
-    jobs: int,
-    folder: Path,
-) -> Iterator[Trial]:
-    """Yield the trials of all scripts as they end; those that are kept come first.
-
-    Parameters
-    ----------
-    quick
-        Scripts that run at reduced size.
-    """
-    missing = []
-    for script in scripts:
-        kept = _kept(script, folder, quick=script in quick)
-        if kept is None:
-            missing.append(script)
-        else:
-            yield kept
-    if not missing:
-        return
-    with worker_pool(min(jobs, len(missing))) as pool:
-        running = [
-            pool.submit(tried, script, quick=script in quick) for script in missing
-        ]
-        for future in as_completed(running):
-            trial = future.result()
-            if not trial.error:
-                _keep(trial, folder)
-            yield trial
-
-
-def _place(script: Script, folder: Path, *, quick: bool) -> Path:
-    kind = "quick.saboteurs" if quick else "saboteurs"
-    return folder / "results" / f"{script.section}.{script.name}.{kind}.json"
-
-
-def _keep(trial: Trial, folder: Path) -> None:
-    path = _place(trial.script, folder, quick=trial.quick)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(asdict(trial), indent=1), encoding="utf-8")
-
-
-def _kept(script: Script, folder: Path, *, quick: bool) -> Trial | None:
-    try:
-        stored = json.loads(_place(script, folder, quick=quick).read_text("utf-8"))
-        rows = tuple(
-            Row(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
-            for row in stored["rows"]
-        )
-        trial = Trial(**{**stored, "script": script, "rows": rows})
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-    return trial if trial.digest == _digest(script) else None
+def table_of(trials: Sequence[Trial], *, quick: bool) -> str:
+    """Return the page as Markdown."""
+    lines = ["# Saboteurs: which rows of the figures notice a wrong solver", ""]
+    lines += [provenance_line() + (" In quick forms." if quick else ""), ""]
+    lines += ["| fault | what is wrong |", "|---|---|"]
+    lines += [f"| {fault.name} | {fault.meaning} |" for fault in FAULTS]
+    for trial in trials:
+        lines += ["", f"## `{trial.script.key}`", ""]
+        lines += [f"Raised under {name}: {why}." for name, why in trial.raised.items()]
+        lines += ["", "| row | notices |", "|---|---|"]
+        for name, (is_of_solver, seen, _) in trial.rows.items():
+            if is_of_solver:
+                lines.append(f"| {name} | {', '.join(seen) or '**nothing**'} |")
+    return "\n".join(lines) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return 0 if nothing is missed, else 3."""
-    from validation.saboteurs_table import described, table_text
-
     parser = argparse.ArgumentParser(prog="python -m validation.saboteurs")
-    parser.add_argument(
-        "--quick",
-        nargs="*",
-        metavar="NAME",
-        help="the quick forms of these sections or scripts, of all if none is named",
-    )
-    parser.add_argument("--only", nargs="*", default=list(SECTIONS), metavar="NAME")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--fresh", action="store_true", help="use no kept trial")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", nargs="*", default=["figures"], metavar="NAME")
     given = parser.parse_args(arguments)
-    scripts = [s for s in selected_scripts(given.only) if s.section in SECTIONS]
-    quick = set() if given.quick is None else set(selected_scripts(given.quick))
-    quick |= {script for script in scripts if script.key in DEAR}
-    if given.fresh:
-        for script in scripts:
-            place = _place(script, REPORT, quick=script in quick)
-            place.unlink(missing_ok=True)
-    found = {}
-    for trial in trials(scripts, quick=quick, jobs=given.jobs, folder=REPORT):
-        found[trial.script] = trial
-        print(described(trial), flush=True)
-    ordered = [found[script] for script in scripts]
-    # All of it, even where some ran at reduced size: that is said for each claim.
-    whole = given.only == list(SECTIONS) and not quick >= set(scripts)
-    path = (REPORT if whole else Path("results")) / "saboteurs.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(table_text(ordered), encoding="utf-8")
-    print(f"written: {path}")
-    return 0 if all(trial.is_sound for trial in ordered) else 3
+    scripts = selected_scripts(given.only)
+    trials = []
+    with worker_pool(2) as pool:
+        running = [pool.submit(try_script, one, quick=given.quick) for one in scripts]
+        for job in running:
+            trial = job.result()
+            trials.append(trial)
+            sys.stdout.write(f"{trial.script.key}: {len(trial.rows)} rows\n")
+            for name in trial.idle:
+                sys.stdout.write(f"     notices nothing: {name}\n")
+            for name in trial.false_formulas:
+                sys.stdout.write(f"     no formula: {name}\n")
+            sys.stdout.flush()
+    if given.only == ["figures"]:
+        text = table_of(trials, quick=given.quick)
+        (REPORT / "saboteurs.md").write_text(text, encoding="utf-8")
+    return 3 if any(trial.idle or trial.false_formulas for trial in trials) else 0
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from scipy.integrate import solve_ivp
 from scipy.special import ive
 
 import mfpde
-from validation import fields
 from validation.claim import Claim, Quantity
 
 CLAIM = Claim(
@@ -47,7 +46,7 @@ def from_uniform(geometry: Any, seed: int, *, normalized: bool) -> Quantity:
     exact /= total[:, np.newaxis] if normalized else np.exp(4.0)
     head = mfpde.Attention(beta, normalized, bilinear=bilinear, value=value)
     equation = mfpde.MeanFieldEquation(head, direction="ascent")
-    found = fields.velocity(equation, mfpde.uniform(geometry), x)
+    found = equation.velocity(mfpde.uniform(geometry), x)
     kind = "softmax" if normalized else "unnormalised"
     return Quantity(
         f"S^{d - 1}, random D and V no. {seed}, {kind}: error of v",

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import mfpde
-from validation import fields
 from validation.claim import Claim, Quantity
 from validation.drawing import panels
 
@@ -55,7 +54,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     for beta in betas:
         head = mfpde.Attention(beta, True, bilinear=BILINEAR, value=VALUE)
         equation = mfpde.MeanFieldEquation(head, direction="ascent")
-        found = fields.velocity(equation, start)
+        found = equation.velocity(start)
         of_velocity.append(float(np.abs(found - limit(circle.points)).max()))
         run = mfpde.solve(equation, start, t_end=TIME, save_at=[TIME])
         moments = (

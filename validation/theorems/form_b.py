@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import mfpde
-from validation import fields, independent
+from validation import independent
 from validation.circle_cases import points_at
 from validation.claim import Claim, Quantity
 from validation.theorems.proposition_6_1 import end_of_one
@@ -61,7 +61,7 @@ def injectivity(matrix: np.ndarray, name: str) -> list[Quantity]:
     head = mfpde.Attention(BETA, bilinear=matrix)
     equation = mfpde.MeanFieldEquation(head, direction="descent")
     at = fine_points(dimension)[::40]
-    found = [fields.first_variation(equation, m, at) for m in (density, mirrored)]
+    found = [equation.first_variation(m, at) for m in (density, mirrored)]
     apart = np.abs(found[0] - found[1]).max()
     problem = independent.problem_of(equation)
     one, other = (
@@ -90,7 +90,7 @@ def main(quick: bool = False) -> dict[str, Any]:
         mfpde.Attention(BETA, bilinear=flat), direction="descent"
     )
     flatter = mfpde.uniform(density.geometry)
-    found = [fields.first_variation(equation, m) for m in (density, flatter)]
+    found = [equation.first_variation(m) for m in (density, flatter)]
     change = found[0] - found[1]
     quantities.append(
         Quantity(
