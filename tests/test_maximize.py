@@ -159,7 +159,15 @@ def test_number_of_cells(count, dimension):
             ),
             "softmax",
         ),
-        (ascent(mfpde.Perceptron.random(25, 2, seed=0)), "25 neurons"),
+        (ascent(mfpde.Perceptron.random(40, 6, seed=0)), "more than 100000 cells"),
+        (
+            mfpde.MeanFieldEquation(
+                mfpde.Attention(2.0, bilinear=np.diag([1.0, 0.5])),
+                mfpde.Perceptron.random(2, 2, seed=0),
+                direction="ascent",
+            ),
+            "head with matrices",
+        ),
         (ascent(mfpde.Perceptron(np.eye(2), np.eye(2))), "vector weights"),
         (
             ascent(mfpde.Perceptron.random(6, 6, seed=0, activation="gelu")),
