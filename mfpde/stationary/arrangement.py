@@ -11,8 +11,8 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 
-PARALLEL = 1e-9
-"""Sine of the angle below which two hyperplanes are one."""
+SAME = 1e-9
+"""Relative difference of numbers that are one, and the sine between hyperplanes that are."""
 MOST_CELLS = 100_000
 
 Cell = tuple[FloatArray, FloatArray]
@@ -37,7 +37,7 @@ def cells_of(rows: FloatArray) -> list[Cell]:
     cells = cells_of(others)
     basis = np.linalg.svd(last[np.newaxis])[2][1:].T
     traces = others @ basis
-    is_new = (np.linalg.norm(traces, axis=1) > PARALLEL).all()
+    is_new = (np.linalg.norm(traces, axis=1) > SAME).all()
     inside = cells_of(traces) if is_new else []
     cut = {signs.tobytes(): basis @ point for signs, point in inside}
     found = []

@@ -16,14 +16,8 @@ from mfpde.stationary.certification import (
     state_of_atoms,
 )
 from mfpde.stationary.convex_energy import ConvexEnergy
-from mfpde.stationary.local_minima import descend, lowest_apart, newton_moves
-from mfpde.stationary.sphere_cells import SphereCells
+from mfpde.stationary.local_minima import descend, find_minima, scanning_points
 from mfpde.terms import PointMasses
-
-SCAN_SPACING = 0.4
-"""Distance of the points of a scan, in widths of the kernel or of V."""
-SCAN_APART, LOW_APART, DISTINCT = 0.25, 0.5, 1e-3
-"""Distances of starts from a scan, of low points, and of minima, in widths of the kernel."""
 
 
 class Arrangement(NamedTuple):
@@ -66,8 +60,7 @@ class AtomicPieces:
     def scan(self) -> FloatArray:
         """Points (n, d) all over the sphere."""
         width = min(self.width, self.energy.external.width)
-        cells = SphereCells.covering(self.energy.dimension, SCAN_SPACING * width / 2)
-        return cells.balls()[0]
+        return self.energy.represent(scanning_points(self.energy.dimension, width))
 
     def kernel(self, positions: FloatArray, others: FloatArray) -> FloatArray:
         """Matrix (n, m) of the kernels K / beta, summed, between points (n, d) and (m, d)."""
@@ -102,7 +95,8 @@ class AtomicPieces:
 
     def displace(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
         """Points (n, d) after tangent ``steps`` (n, d - 1) along great arcs."""
-        return geodesic_moves(positions, tangent_frames(positions), steps)
+        ends = geodesic_moves(positions, tangent_frames(positions), steps)
+        return self.energy.represent(ends)
 
     def start(self) -> Arrangement:
         """One atom of mass 1 where V is lowest on the scan."""
@@ -110,24 +104,10 @@ class AtomicPieces:
         return Arrangement(lowest[np.newaxis], np.ones(1))
 
     def lowest(self, state: Arrangement, below: float) -> FloatArray:
-        """Minima (k, d) of F more than ``below`` under its mean, as far as a scan finds them.
-
-        One step of Newton's method is made from every point, since where F is flat minima lie in
-        valleys of which no point of the scan is the lowest.  The lowest ends are chosen by F
-        itself, since the quadratic model's values may be far off.
-        """
+        """Minima (k, d) of F more than ``below`` under its mean, as far as a scan finds them."""
         field = self.energy.first_variation(PointMasses(*state))
         level = float(state.masses @ field.values(state.positions)) - below
-        found = field.expansion(self.scan, np.zeros(len(self.scan)))
-        spacing = SCAN_SPACING * self.width
-        steps, change = newton_moves(found.gradient, found.hessian, spacing)
-        is_low = found.values + change < level
-        ends = self.displace(self.scan[is_low], steps[is_low])
-        starts = lowest_apart(ends, field.values(ends), apart=SCAN_APART * self.width)
-        minima = descend(field, ends[starts])
-        values = field.values(minima)
-        kept = lowest_apart(minima, values, apart=DISTINCT * self.width, below=level)
-        return np.asarray(minima[kept])
+        return self.energy.represent(find_minima(field, self.scan, below=level))
 
     def unite(self, state: Arrangement, within: float) -> Arrangement:
         """The state with each group of atoms ``within`` a distance of its heaviest made one."""
@@ -154,6 +134,4 @@ class AtomicPieces:
         """Certificate of a search that stops early, and minima of F near the low points it met."""
         known = state_of_atoms(self.energy, PointMasses(*state))
         found, low = certify(known, tolerance, enough=tolerance / 2)
-        field = known.field
-        kept = lowest_apart(low, field.values(low), apart=LOW_APART * self.width)
-        return found, descend(field, low[kept])
+        return found, self.energy.represent(descend(known.field, low))

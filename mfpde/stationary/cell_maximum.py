@@ -15,15 +15,11 @@ import numpy as np
 from scipy.optimize import linprog
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.stationary.arrangement import cells_of
+from mfpde.stationary.arrangement import SAME, cells_of
 from mfpde.terms import Perceptron
 
-TIE = 1e-9
-"""Relative difference of eigenvalues that are one."""
-SAME = 1e-7
-"""Distance of points that are one."""
-LARGEST_POINT = 1e6
-"""Size of the linear program's x: cones narrower than its inverse have no inside."""
+NEAR = 1e-7
+"""Distance of points that are one: of eigenvectors whose eigenvalues differ by ``SAME``."""
 
 
 class _Piece(NamedTuple):
@@ -44,11 +40,11 @@ class _Piece(NamedTuple):
     def holds(self, point: FloatArray) -> bool:
         """Whether a point belongs to this piece or to its boundary."""
         across = point - self.span @ (self.span.T @ point)
-        near = np.linalg.norm(across) <= SAME
-        return bool(near and (self.inward @ point >= -SAME).all())
+        near = np.linalg.norm(across) <= NEAR
+        return bool(near and (self.inward @ point >= -NEAR).all())
 
 
-def maximise_in_cells(layers: tuple[Perceptron, ...]) -> tuple[FloatArray, IntArray]:
+def maximize_in_cells(layers: tuple[Perceptron, ...]) -> tuple[FloatArray, IntArray]:
     """Maximisers of a ReLU potential without biases, and the dimensions of their sets."""
     directions = np.concatenate([t.directions for t in layers])
     weights = np.concatenate([t.weights for t in layers])
@@ -59,7 +55,7 @@ def maximise_in_cells(layers: tuple[Perceptron, ...]) -> tuple[FloatArray, IntAr
         matrix = (rows.T * ((signs > 0) * weights)) @ rows
         for value, space in _eigenspaces(matrix):
             candidates.append((value, space, units * signs[:, np.newaxis]))
-    tie = TIE * max(abs(value) for value, *_ in candidates)
+    tie = SAME * max(abs(value) for value, *_ in candidates)
     pieces: list[_Piece] = []
     largest = -np.inf
     for value, space, inward in sorted(candidates, key=lambda found: -found[0]):
@@ -79,7 +75,7 @@ def maximise_in_cells(layers: tuple[Perceptron, ...]) -> tuple[FloatArray, IntAr
 def _eigenspaces(matrix: FloatArray) -> list[tuple[float, FloatArray]]:
     """Different eigenvalues of a symmetric matrix (d, d), with a basis (d, e) of each space."""
     values, vectors = np.linalg.eigh(matrix)
-    starts = np.flatnonzero(np.diff(values) > TIE * np.abs(values).max()) + 1
+    starts = np.flatnonzero(np.diff(values) > SAME * np.abs(values).max()) + 1
     spaces = np.split(vectors, starts, axis=1)
     return list(zip(values[[0, *starts]].tolist(), spaces, strict=True))
 
@@ -91,7 +87,7 @@ def _pieces_inside(space: FloatArray, inward: FloatArray) -> list[_Piece]:
     the space.  Rows with t = 0 vanish on all of the cone.
     """
     rows = inward @ space
-    rows = rows[np.linalg.norm(rows, axis=1) > SAME]
+    rows = rows[np.linalg.norm(rows, axis=1) > NEAR]
     count, size = rows.shape
     if size == 1:
         sides = [side for side in (1.0, -1.0) if (side * rows > 0).all()]
@@ -102,12 +98,12 @@ def _pieces_inside(space: FloatArray, inward: FloatArray) -> list[_Piece]:
         np.repeat([0.0, -1.0], [size, count]),
         np.hstack([-rows, np.eye(count)]),
         np.zeros(count),
-        bounds=[(-LARGEST_POINT, LARGEST_POINT)] * size + [(0.0, 1.0)] * count,
+        bounds=[(None, None)] * size + [(0.0, 1.0)] * count,
     ).x
     vanishing = rows[found[size:] < 0.5]
     if len(vanishing) == 0:
         point = space @ found[:size]
         return [_Piece(point / np.linalg.norm(point), space, inward)]
     _, sizes, axes = np.linalg.svd(vanishing)
-    rank = int((sizes > SAME).sum())
+    rank = int((sizes > NEAR).sum())
     return _pieces_inside(space @ axes[rank:].T, inward) if rank < size else []

@@ -91,11 +91,21 @@ class PairKernel:
 
 @dataclass(frozen=True, eq=False)
 class ConvexEnergy:
-    """E on S^(d-1), d = ``dimension``, of ``kernels`` and of neurons with scalar weights."""
+    """E on S^(d-1), d = ``dimension``, of ``kernels`` and of neurons with scalar weights.
+
+    If it ``is_mirrored`` on S^1, a point stands for its mirror image (x_1, -x_2) as well.
+    """
 
     kernels: tuple[PairKernel, ...]
     neurons: tuple[Perceptron, ...]
     dimension: int
+    is_mirrored: bool = False
+
+    def represent(self, points: FloatArray) -> FloatArray:
+        """The ``points`` (n, d), or their mirror images with x_2 >= 0."""
+        if not self.is_mirrored:
+            return points
+        return np.stack([points[:, 0], np.abs(points[:, 1])], axis=1)
 
     @cached_property
     def external(self) -> RidgeField:

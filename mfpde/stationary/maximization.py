@@ -6,8 +6,9 @@ K(x.y) <= K(1) with equality at x = y alone (beta > 0), so that
 
 (paper, Proposition 3.7).  What remains is max V on S^(d-1).
 
-ReLU without biases: all cells are compared (``cell_maximum.py``).  Other activations: a search
-with a certified upper bound (``scanned_maximum.py``).
+ReLU without biases: all cells are compared (``cell_maximum.py``).  Other activations: the minima
+of -V that a scan finds, and a certified bound.  V depends on the part of x in the span of the
+neurons alone, of dimension r: S^r is searched, one direction across standing for all.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.notebook import Printed
-from mfpde.stationary.cell_maximum import maximise_in_cells
+from mfpde.stationary.arrangement import SAME
+from mfpde.stationary.branch_and_bound import floor_of
+from mfpde.stationary.cell_maximum import maximize_in_cells
+from mfpde.stationary.certification import LARGEST_DIMENSION, TOLERANCE
 from mfpde.stationary.convex_energy import check_bounded
+from mfpde.stationary.local_minima import find_minima, lowest_apart, scanning_points
 from mfpde.stationary.ridge_fields import neuron_field
-from mfpde.stationary.scanned_maximum import search_maximum
 from mfpde.terms import Perceptron
 
-TOLERANCE = 1e-12
-MOST_NEURONS = 24
+FLAT = 1e-6
+"""Share of the largest second derivative that is none."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,28 +90,28 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
     Parameters
     ----------
     equation
-        Unnormalised attention and perceptrons with scalar weights; its direction is not
-        used.  ReLU without biases: any d and up to 24 neurons (time grows like n^(d-1));
-        other named activations: neurons that span at
-        most 3 dimensions, or d up to 4.
+        Unnormalised attention without matrices and perceptrons with scalar weights; its
+        direction is not used.  ReLU without biases: any d, up to 100000 cells (their number
+        grows like n^(d-1) with that of neurons); other activations with bounds: neurons that
+        span at most 3 dimensions, or d up to 4.
     tolerance
         How close the certified upper bound should come to the largest value, for the search.
 
     Raises
     ------
     ValueError
-        For softmax, no attention or no perceptron (then every single atom is a
-        maximiser), a :class:`Potential`, vector weights, a user's activation, or more
-        neurons or dimensions than can be searched.
+        For softmax, heads with matrices, no attention or no perceptron (then every single
+        atom is a maximiser), a :class:`Potential`, vector weights, an activation without
+        bounds, or more cells or dimensions than can be searched.
     """
     terms = _check_terms(equation)
     tolerance = real_number("tolerance", tolerance, above=0.0)
     if all(t.activation.name == "relu" and not t.biases.any() for t in terms):
-        points, sizes = maximise_in_cells(terms)
+        points, sizes = maximize_in_cells(terms)
         potential = float(np.sum([t.value(points) for t in terms], axis=0).max())
         gap, method = 2 * neuron_field(terms, terms[0].dimension).rounding, "cells"
     else:
-        points, sizes, potential, gap = search_maximum(terms, tolerance)
+        points, sizes, potential, gap = _search(terms, tolerance)
         method = "search"
     peak = sum(a.energy_amplitude / (2 * a.beta or 2.0) for a in equation.attentions)
     return Maximum(equation, points, sizes, potential, peak + potential, gap, method)
@@ -116,6 +120,10 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
 def _check_terms(equation: MeanFieldEquation) -> tuple[Perceptron, ...]:
     check_bounded(equation, "maximize")
     terms = equation.perceptron_parts
+    if equation.heads:
+        raise ValueError(
+            "maximize: K(x, x) of a head with matrices depends on x; it is for kernels of x.y"
+        )
     if not equation.attentions or equation.has_softmax:
         raise ValueError(
             "maximize is for unnormalised attention: softmax is no gradient of E beside "
@@ -125,9 +133,50 @@ def _check_terms(equation: MeanFieldEquation) -> tuple[Perceptron, ...]:
         raise ValueError(
             "maximize: without a perceptron V = 0, and every single atom is a maximiser"
         )
-    neurons = sum(len(t.weights) for t in terms)
-    if neurons > MOST_NEURONS:
-        raise ValueError(
-            f"maximize: {neurons} neurons; at most {MOST_NEURONS} are possible"
-        )
     return terms
+
+
+def _search(
+    layers: tuple[Perceptron, ...], tolerance: float
+) -> tuple[FloatArray, IntArray, float, float]:
+    """Maximisers, their dimensions, max V and the certified gap."""
+    frame = _searched_frame(layers)
+    terms = tuple(
+        Perceptron(t.directions @ frame, -t.weights, t.activation, biases=t.biases)
+        for t in layers
+        if t.weights.any()
+    )
+    # Its minima are the maxima of V.
+    field = neuron_field(terms, frame.shape[1])
+    points = find_minima(field, scanning_points(field.dimension, field.width))
+    values = field.values(points)
+    lowest = float(values.min())
+    points = points[values <= lowest + SAME * np.abs(values).max()]
+    floor = floor_of(field, lowest, tolerance / 2)
+    smallest = min(lowest, floor.smallest)
+    found = field.expansion(points, np.zeros(len(points)))
+    bends = np.abs(np.linalg.eigvalsh(found.hessian))
+    dimensions = (bends <= FLAT * field.curvature).sum(axis=1)
+    spare = len(frame) - frame.shape[1]
+    if spare:
+        dimensions = dimensions + spare * (np.abs(points[:, -1]) > FLAT)
+        points[:, -1] = np.abs(points[:, -1])
+        distinct = lowest_apart(points, field.values(points), apart=FLAT)
+        points, dimensions = points[distinct], dimensions[distinct]
+    gap = smallest - floor.bound + 2 * field.rounding
+    return points @ frame.T, dimensions, -smallest, float(gap)
+
+
+def _searched_frame(layers: tuple[Perceptron, ...]) -> FloatArray:
+    """Orthonormal columns (d, k): the span of the neurons, and a direction across."""
+    rows = np.concatenate([t.directions[t.weights != 0] for t in layers])
+    d = layers[0].dimension
+    _, sizes, axes = np.linalg.svd(rows)
+    rank = int((sizes > SAME * sizes.max(initial=0.0)).sum())
+    frame = axes[: min(max(rank + 1, 2), d)].T
+    if frame.shape[1] > LARGEST_DIMENSION:
+        raise ValueError(
+            f"maximize: the neurons span {rank} dimensions; a search is possible on "
+            f"S^{LARGEST_DIMENSION - 1} at most (in any dimension for ReLU without biases)"
+        )
+    return np.asarray(frame)

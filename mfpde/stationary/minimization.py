@@ -28,7 +28,6 @@ from mfpde.stationary.convex_energy import ConvexEnergy, check_descent, convex_e
 from mfpde.stationary.result import format_places
 from mfpde.stationary.ring_minimizer import (
     AxialRings,
-    RingPieces,
     common_axis,
     energy_of_rings,
     ring_count,
@@ -194,7 +193,7 @@ def _candidates(
         yield Minimum(equation, density, "density", found, None)
     axis = common_axis(energy)
     if axis is not None:
-        end = sliding_minimum(RingPieces(energy_of_rings(energy, axis)), tolerance)
+        end = sliding_minimum(AtomicPieces(energy_of_rings(energy, axis)), tolerance)
         rings = AxialRings.of(axis, end.positions, end.masses)
         atoms = Atoms(*rings.atoms(ring_count(energy)))
         kind = "atoms" if len(atoms) == len(rings.angles) else "ring"

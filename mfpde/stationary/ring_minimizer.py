@@ -15,16 +15,10 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import normalize, tangent_frames
-from mfpde.stationary.atomic_pieces import DISTINCT, Arrangement, AtomicPieces
-from mfpde.stationary.certification import Certificate
 from mfpde.stationary.convex_energy import ConvexEnergy, PairKernel
-from mfpde.stationary.local_minima import lowest_apart
 from mfpde.terms import Perceptron, PointMasses
 
-PARALLEL = 1e-12
 AT_POLE = 1e-7
-ALIASING = 1e-17
-LEAST_COUNT, MOST_COUNT = 8, 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +67,12 @@ def common_axis(energy: ConvexEnergy) -> FloatArray | None:
     if not len(directions):
         return np.array([0.0, 0.0, 1.0])
     axis = directions[0] / np.linalg.norm(directions[0])
-    across = directions - np.outer(directions @ axis, axis)
-    lengths = np.linalg.norm(directions, axis=1)
-    is_parallel = np.linalg.norm(across, axis=1) <= PARALLEL * lengths
-    return axis if is_parallel.all() else None
+    return axis if np.linalg.matrix_rank(directions) == 1 else None
 
 
 def ring_count(energy: ConvexEnergy) -> int:
     """Number of atoms on a ring at which F is that of the ring to rounding."""
-    negligible = ALIASING * energy.scale + energy.kernel_remainder(MOST_COUNT)
-    counts = range(LEAST_COUNT, MOST_COUNT + 1, 4)
-    enough = (n for n in counts if energy.kernel_remainder(n - 1) <= negligible)
-    return next(enough, MOST_COUNT)
+    return max(len(kernel.profile.chebyshev) for kernel in energy.kernels)
 
 
 def energy_of_rings(energy: ConvexEnergy, axis: FloatArray) -> ConvexEnergy:
@@ -106,45 +94,4 @@ def energy_of_rings(energy: ConvexEnergy, axis: FloatArray) -> ConvexEnergy:
         for t in energy.neurons
         if t.weights.any()
     )
-    return ConvexEnergy(kernels, neurons, 2)
-
-
-class RingPieces(AtomicPieces):
-    """Atoms on the half circle, as the rings around an axis that they stand for."""
-
-    def start(self) -> Arrangement:
-        """One ring where V is lowest."""
-        found = super().start()
-        return found._replace(positions=_fold(found.positions))
-
-    def displace(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
-        """Points after ``steps``, reflected at the poles."""
-        return _fold(super().displace(positions, steps))
-
-    def lowest(self, state: Arrangement, below: float) -> FloatArray:
-        """Minima of F more than ``below`` under its mean."""
-        return self._distinct(super().lowest(state, below))
-
-    def probe(
-        self, state: Arrangement, tolerance: float
-    ) -> tuple[Certificate, FloatArray]:
-        """Certificate of a search that stops early, and minima near the low points it met."""
-        found, low = super().probe(state, tolerance)
-        return found, self._distinct(low)
-
-    def unite(self, state: Arrangement, within: float) -> Arrangement:
-        """Rings with neighbours united: near a pole these are their own mirror images."""
-        points = state.positions.copy()
-        is_near = 2 * points[:, 1] <= within
-        points[is_near] = np.sign(points[is_near, :1]) * np.array([1.0, 0.0])
-        return super().unite(Arrangement(points, state.masses), within)
-
-    def _distinct(self, points: FloatArray) -> FloatArray:
-        folded = _fold(points)
-        order = np.zeros(len(folded))
-        return folded[lowest_apart(folded, order, apart=DISTINCT * self.width)]
-
-
-def _fold(points: FloatArray) -> FloatArray:
-    """The points (n, 2) or their mirror images on the half circle."""
-    return np.stack([points[:, 0], np.abs(points[:, 1])], axis=1)
+    return ConvexEnergy(kernels, neurons, 2, is_mirrored=True)
