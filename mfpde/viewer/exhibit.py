@@ -17,11 +17,11 @@ from mfpde.tracking.track import stack_bands
 from mfpde.viewer.frames import (
     Frames,
     choose_frames,
+    coordinates,
     density_shown,
     describe_frames,
     notes_of,
 )
-from mfpde.viewer.grids import coordinates
 from mfpde.viewer.landscape import landscapes_of
 from mfpde.viewer.packed import Pack, round_to
 
