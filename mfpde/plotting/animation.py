@@ -22,10 +22,9 @@ from mfpde.measures.measure import (
 )
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import view_of_run
-from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms
+from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame
 from mfpde.plotting.curve_scene import CurveScene
 from mfpde.plotting.density import compose
-from mfpde.plotting.frames import Frame
 from mfpde.plotting.sphere_scene import SphereScene, camera_on
 from mfpde.runs.run import Run
 from mfpde.tracking import Track

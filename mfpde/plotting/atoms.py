@@ -1,9 +1,10 @@
-"""Atoms, their paths and particles in pictures: which there are, and how they are drawn."""
+"""States as they are drawn: the atoms found in them, paths of atoms, and particles."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -20,6 +21,7 @@ from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import TURN, AngleView
 from mfpde.plotting.projections import line_through, places_of
 from mfpde.plotting.style import Look
+from mfpde.runs.run import Run
 from mfpde.tracking import Path, Track
 from mfpde.tracking.paths import join_atoms
 
@@ -89,6 +91,31 @@ def atoms_found(measure: AnyMeasure, equation: MeanFieldEquation | None) -> Foun
     if equation is None:
         return NONE_FOUND
     return atoms_of_report(concentration(measure, equation))
+
+
+class Frame(NamedTuple):
+    """A state as it is drawn: with its equation, the atoms found in it, and its time."""
+
+    state: AnyMeasure
+    equation: MeanFieldEquation | None = None
+    found: FoundAtoms = NONE_FOUND
+    time: float = 0.0
+
+    @property
+    def title(self) -> str:
+        """The time in words."""
+        return f"t = {self.time:.4g}"
+
+
+def frames_of(run: Run, saves: Iterable[int], *, is_searched: bool) -> list[Frame]:
+    """Return saved states under the equations of their times, searched for atoms or not."""
+    frames = []
+    for save in saves:
+        state, time = run.states[save], float(run.times[save])
+        equation = run.equation_at(time)
+        found = atoms_found(state, equation) if is_searched else NONE_FOUND
+        frames.append(Frame(state, equation, found, time))
+    return frames
 
 
 def atoms_of_report(report: ConcentrationReport) -> FoundAtoms:

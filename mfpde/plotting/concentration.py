@@ -15,9 +15,8 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import AngleView, view_of
-from mfpde.plotting.atoms import atoms_of_report
+from mfpde.plotting.atoms import Frame, atoms_of_report
 from mfpde.plotting.density import draw_curve, draw_map
-from mfpde.plotting.frames import Frame
 from mfpde.plotting.projections import places_of
 from mfpde.plotting.style import Look
 

@@ -16,8 +16,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
 from mfpde.plotting import landscape, palette, style
 from mfpde.plotting.angle_view import AngleView, is_few, view_of
-from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, label_masses
-from mfpde.plotting.frames import Frame
+from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame, label_masses
 from mfpde.plotting.style import Limits, Look
 
 MOST_WIDE_STEMS = 20

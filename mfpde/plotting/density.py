@@ -15,9 +15,8 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting import style
 from mfpde.plotting.angle_view import view_of, view_of_run
-from mfpde.plotting.atoms import atoms_found
+from mfpde.plotting.atoms import Frame, atoms_found, frames_of
 from mfpde.plotting.curve_scene import CurveScene
-from mfpde.plotting.frames import Frame, frames_of
 from mfpde.plotting.landscape import has_landscape
 from mfpde.plotting.palette import LANDSCAPE
 from mfpde.plotting.projections import BELOW, MOLLWEIDE, Camera, add_colour_bar

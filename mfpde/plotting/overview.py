@@ -13,7 +13,7 @@ from mfpde.arrays import FloatArray, check_kind, choice
 from mfpde.plotting import density, palette, style
 from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atom_tree import plot_atom_tree
-from mfpde.plotting.frames import frames_of
+from mfpde.plotting.atoms import frames_of
 from mfpde.plotting.space_time import plot_space_time
 from mfpde.plotting.sphere_scene import SphereScene, camera_on
 from mfpde.plotting.style import Look

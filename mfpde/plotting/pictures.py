@@ -16,10 +16,9 @@ from mfpde.branches import Continuation
 from mfpde.detection.report import ConcentrationReport
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
 from mfpde.plotting.angle_view import view_of
-from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, atoms_of_report
+from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame, atoms_of_report
 from mfpde.plotting.branch import plot_continuation, plot_phase_diagram
 from mfpde.plotting.curve_scene import CurveScene
-from mfpde.plotting.frames import Frame
 from mfpde.plotting.overview import plot_energy
 from mfpde.plotting.sphere_scene import SphereScene
 from mfpde.plotting.stationary import plot_certificate

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
 from mfpde.measures.weighted_points import as_atoms
 from mfpde.plotting import atoms, landscape, projections
-from mfpde.plotting.frames import Frame
+from mfpde.plotting.atoms import Frame
 from mfpde.plotting.palette import ATOM, LANDSCAPE, MUTED
 from mfpde.plotting.projections import MOLLWEIDE, Camera, density_of, places_of
 from mfpde.plotting.style import Limits, Look

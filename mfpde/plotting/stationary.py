@@ -11,7 +11,7 @@ from mfpde.arrays import check_kind
 from mfpde.measures.measure import Atoms
 from mfpde.plotting import landscape, palette, projections, style
 from mfpde.plotting.angle_view import CIRCLE
-from mfpde.plotting.frames import Frame
+from mfpde.plotting.atoms import Frame
 from mfpde.plotting.sphere_scene import SphereScene
 from mfpde.plotting.style import Look
 from mfpde.stationary import Minimum
