@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 import mfpde
 from mfpde.commands import DONE, NUMERICAL_FAILURE, options
-from mfpde.commands.answers import answer, say
 from mfpde.commands.options import about
+from mfpde.commands.terminal import answer, say
 
 OF_BRANCHES = """\
 residual: largest speed left, as a share of what balances; unstable: directions in which small
@@ -139,7 +139,7 @@ def theory(
 
     from mfpde.arrays import choice
     from mfpde.settings.base import NEEDED, Section
-    from mfpde.settings.overrides import change_by_text
+    from mfpde.settings.files import change_by_text
 
     values: dict[str, Any] = {"dimension": 2}
     for text in given:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mfpde.commands.answers import complain
-from mfpde.settings.overrides import flatten
+from mfpde.commands.terminal import complain
+from mfpde.settings.files import flatten
 from mfpde.storage import StoreError, load, read_description
 from mfpde.storage.files import has_journal
 from mfpde.viewer import NamedRun

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import real_array, real_number, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
-from mfpde.measures.measure import Density, Measure, uniform
+from mfpde.measures.measure import Atoms, Density, Measure, as_measure, uniform
 from mfpde.measures.starts import bumps, perturbed_uniform
+from mfpde.notebook import STORED, call_above
 from mfpde.runs.layers import MOST_LAYERS
 from mfpde.runs.stopping import (
     SteadyState,
@@ -27,8 +28,7 @@ from mfpde.runs.stopping import (
     WallTimeLimit,
 )
 from mfpde.runs.times import save_times
-from mfpde.settings.base import Section, check_all, default
-from mfpde.settings.stored_states import stored_state
+from mfpde.settings.base import Section, check_all, check_path, default
 from mfpde.solver.arguments import positive_or_infinite
 from mfpde.solver.solve import solve
 from mfpde.terms import KERNELS, Attention, Perceptron
@@ -110,6 +110,45 @@ EQUATION = Section(equation_options)
 PERCEPTRON = Section(perceptron, random=Section(random_options))
 
 # Starts
+
+
+def stored_state(
+    geometry: Geometry, path: str, time: float | None = None
+) -> Density | Measure:
+    """The state of the run stored at ``path``, at ``time``, on ``geometry``.
+
+    A state on a coarser grid is interpolated, keeping its mass; without a ``time`` it is the
+    last one.
+
+    Raises
+    ------
+    ValueError
+        If there is no store of a run with densities, no save at that time, or its grid is
+        finer than ``geometry`` or of another kind.
+    """
+    check_path("path", path)
+    try:
+        run = call_above(STORED, path)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"path = {path!r}: {error}") from error
+    if time is not None:
+        time = real_number("time", time, at_least=0.0)
+    state = run.final if time in (None, run.final_time) else run.at(time)
+    if isinstance(state, Atoms):
+        raise ValueError(
+            f"path = {path!r} holds a run of particles, not of a density: give their points "
+            "by kind = 'samples'"
+        )
+    whole = as_measure(state)
+    density = whole.density
+    if density.geometry != geometry:
+        try:
+            density = density.interpolated(geometry)
+        except ValueError as error:
+            raise ValueError(
+                f"path = {path!r} holds a density on {density.geometry!r}: {error}"
+            ) from error
+    return Measure(density, whole.atoms) if len(whole.atoms.masses) else density
 
 
 def array_density(geometry: Geometry, values: ArrayLike) -> Density:

@@ -31,8 +31,7 @@ from mfpde.runs.layers import (
 from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
 from mfpde.settings import sections
 from mfpde.settings.base import Section, SettingsError, check_all
-from mfpde.settings.files import name_places, read_table
-from mfpde.settings.overrides import change_by_text
+from mfpde.settings.files import change_by_text, name_places, read_table
 from mfpde.terms import Interaction, Kernel
 from mfpde.tracking import Concentration
 from mfpde.transport import scheme_for

@@ -29,8 +29,13 @@ from mfpde.storage import (
 from mfpde.storage.files import StoreLockedError
 from mfpde.storage.places import lock_store, remove_parts
 from mfpde.sweeps.plan import PlannedRun
-from mfpde.sweeps.records import RunRecord, SweepRecords, describe_error
-from mfpde.sweeps.summary import summarize_end, summarize_results
+from mfpde.sweeps.records import (
+    RunRecord,
+    SweepRecords,
+    describe_error,
+    summarize_end,
+    summarize_results,
+)
 
 ELSEWHERE = "elsewhere"
 """What becomes of a run that another process computes."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mfpde.settings.base import Section, SettingsError, check_path, mark_lines
-from mfpde.settings.overrides import ABSENT, change, flatten, remove
+from mfpde.settings.files import ABSENT, change, flatten, remove
 from mfpde.settings.settings import Settings, settings_from_dict
 from mfpde.version import __version__
 

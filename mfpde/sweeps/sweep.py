@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mfpde.arrays import LARGEST_COUNT, shown, whole_number
+from mfpde.arrays import LARGEST_COUNT, printable, shown, whole_number
 from mfpde.notebook import Printed
+from mfpde.runs.progress import progress_line
 from mfpde.runs.run import Run
 from mfpde.settings.base import SettingsError
-from mfpde.settings.files import read_table
-from mfpde.settings.overrides import change_by_text
-from mfpde.storage import load
+from mfpde.settings.files import change_by_text, read_table
+from mfpde.storage import StoreError, load
 from mfpde.sweeps.execution import execute
 from mfpde.sweeps.executors import compute_runs
 from mfpde.sweeps.plan import PlannedRun, plan_runs, read_sweep_section
-from mfpde.sweeps.progress import SweepProgress, show_progress
 from mfpde.sweeps.records import RunRecord, SweepRecords
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 5
 """Runs of which the reason is shown; all are in ``Sweep.reasons``."""
+MOST_RUNNING = 3
+"""Runs that are named while they go on."""
 
 
 class Sweep(Printed):
@@ -201,3 +204,32 @@ class Sweep(Printed):
 def _write_value(value: Any) -> Any:
     """Return a number or a word; of what is neither its JSON."""
     return value if isinstance(value, str | int | float) else json.dumps(value)
+
+
+class SweepProgress:
+    """How many runs of a sweep have ended, by their states, and which have run for longest.
+
+    ``labels`` are the runs that are computed, in words, by their hashes.
+    """
+
+    def __init__(self, records: SweepRecords, labels: Mapping[str, str]) -> None:
+        self.labels, self.counts = labels, Counter[str]()
+        self._records, self._began = records, time.time()
+
+    def __str__(self) -> str:
+        told = [f"{self.counts.total()}/{len(self.labels)} runs"]
+        told += [f"{count} {s}" for s, count in self.counts.items() if s != "finished"]
+        now, running = time.time(), []
+        with suppress(StoreError):
+            running = self._records.running(self._began)[:MOST_RUNNING]
+        lines = [f"{now - r.since:.0f} s: {self.labels.get(r.name)}" for r in running]
+        return printable("; ".join([", ".join(told), *lines]))
+
+
+def show_progress(states: Iterable[str], progress: SweepProgress) -> Iterator[str]:
+    """Yield the states of runs as they end, and show the progress on stderr."""
+    with progress_line() as line:
+        for state in states:
+            progress.counts[state] += 1
+            line(progress.counts.total() / len(progress.labels), progress)
+            yield state
