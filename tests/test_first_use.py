@@ -8,7 +8,7 @@ import numba
 import pytest
 
 import mfpde
-from mfpde.commands.compiling import show_waiting
+from mfpde.commands.terminal import show_waiting
 
 HEAVY = {
     "numba",

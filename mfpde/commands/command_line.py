@@ -14,13 +14,12 @@ from typing import Any
 import cyclopts
 
 from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED, TERMINATED
-from mfpde.commands.answers import complain
-from mfpde.commands.compiling import show_waiting
 from mfpde.commands.look import plot, show, view
 from mfpde.commands.run import resume, run, settings
 from mfpde.commands.signals import TerminatedError, ended_by_signals, raise_if_dropped
 from mfpde.commands.states import continuation, minimize, phase_diagram, theory
 from mfpde.commands.studies import sweep, verify
+from mfpde.commands.terminal import complain, show_waiting
 from mfpde.version import __version__
 
 GROUPS: dict[str, tuple[Callable[..., int], ...]] = {

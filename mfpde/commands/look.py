@@ -7,8 +7,8 @@ from typing import Annotated
 
 import mfpde
 from mfpde.commands import DONE, options
-from mfpde.commands.answers import save_picture, say
 from mfpde.commands.options import about
+from mfpde.commands.terminal import save_picture, say
 
 
 def show(

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import mfpde
-from mfpde.commands.answers import save_picture, say
+from mfpde.commands.terminal import save_picture, say
 from mfpde.measures.distributions import AngularDistribution, angular_distance
 from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.measures.wasserstein import wasserstein_report

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import mfpde
 from mfpde.commands import DONE, INTERRUPTED, NUMERICAL_FAILURE, TERMINATED, options
-from mfpde.commands.answers import complain, say
 from mfpde.commands.options import about
+from mfpde.commands.terminal import complain, say
 
 if TYPE_CHECKING:
     from mfpde.runs.checkpoint import Checkpoint

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import mfpde
 from mfpde.commands import DONE, NUMERICAL_FAILURE, options
-from mfpde.commands.answers import complain, say
 from mfpde.commands.options import about, check_place
+from mfpde.commands.terminal import complain, say
 
 
 def sweep(
