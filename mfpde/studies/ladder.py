@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import FloatArray, shown, whole_number
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Density
-from mfpde.measures.samples import least_bandwidth
 
 StudyStart = Density | Callable[[FloatArray], ArrayLike]
 
@@ -71,7 +70,7 @@ def start_on(start: StudyStart, grid: Geometry) -> tuple[Density, str]:
     """Return the start as a density on ``grid``, and a note where it is another one there.
 
     On a coarser grid it has the moments that the grid holds.  Where they make no positive
-    density it is too rough for the grid, and is smoothed by a narrow heat kernel there.
+    density it is too rough for the grid, and only its positive part is taken.
 
     Raises
     ------
@@ -83,28 +82,14 @@ def start_on(start: StudyStart, grid: Geometry) -> tuple[Density, str]:
     given = start.geometry
     if given.dimension != grid.dimension or given.axis is not None:
         raise ValueError(f"start lies on {given!r}, but the study is made on {grid!r}")
-    if given == grid:
-        return start, ""
-    if grid.spacing < given.spacing:
+    if grid.spacing <= given.spacing:
         return start.interpolated(grid), ""
-    # The least bandwidth holds a point; a density may need less.
-    for width in least_bandwidth(grid) * np.array([0.0, 0.5, 0.7, 1.0]):
-        values = _values_on(grid, start, width)
-        lost = -(np.minimum(values, 0.0) * grid.areas).sum() / grid.areas.sum()
-        if lost <= NEGATIVE_MASS * start.total_mass:
-            break
+    moments = given.moments(np.array(start.masses), grid.max_degree)
+    values = grid.synthesis(moments) / grid.areas.sum()
+    lost = -(np.minimum(values, 0.0) * grid.areas).sum() / start.total_mass
     note = (
-        f"the start on {given!r} is too rough for {grid!r}, and smoothed there by a heat "
-        f"kernel of standard deviation {width:.2g}"
+        f"the start on {given!r} is too rough for {grid!r}: {lost:.1e} of its mass would be "
+        "negative there, and is left out"
     )
     positive = Density(grid, np.maximum(values, 0.0)).normalized()
-    return positive, note if width > 0 else ""
-
-
-def _values_on(grid: Geometry, start: Density, width: float) -> FloatArray:
-    """Return values of the start's moments on a coarser grid, after heat of this ``width``."""
-    degree = grid.max_degree
-    moments = start.geometry.moments(np.array(start.masses), degree)
-    l = np.arange(degree + 1)
-    heat = np.exp(-(width**2) / 2 * l * (l + grid.dimension - 2.0))
-    return grid.synthesis(heat[grid.degrees(degree)] * moments)
+    return positive, note if lost > NEGATIVE_MASS else ""

@@ -1,13 +1,13 @@
 r"""What is compared between grids: the atoms of a run at its end, and its merges.
 
 The centre of an atom is defined alike for grids, exact atoms and particles.  The centre x of
-a core solves  sum_i m_i w(d(x, x_i)) log_x(x_i) = 0  with the window
+a core is a fixed point of the mean shift
 
-    w(d) = cos^2(pi d / 2R)  for d < R,   0 beyond,   R = 2 ball_radius
+    x <- sum_i m_i w(x.x_i) x_i / | . |,    w(u) = max(0, u - cos R)^2,    R = 2 ball_radius
 
-(or half the distance to the next atom, if that is less), found by mean shift from the
-position in the report.  The window is smooth, so that no cell enters or leaves it abruptly:
-the quadrature error of cells is that of a smooth integrand.
+(or half the distance to the next atom, if that is less) from the position in the report.  The
+window is smooth, so that no cell enters or leaves it abruptly: the quadrature error of cells is
+that of a smooth integrand.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.detection import ball_radius, concentration
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry.arcs import angles_between
-from mfpde.measures.clouds import moments_about
+from mfpde.geometry.arcs import angles_between, normalize
 from mfpde.measures.measure import AnyMeasure
 from mfpde.measures.weighted_points import as_atoms
 from mfpde.runs.run import Run
@@ -28,9 +27,7 @@ from mfpde.tracking.matching import assign_pairs
 from mfpde.tracking.paths import join_atoms
 
 SHIFTS = 100
-REST = 1e-13
-"""A mean shift, in radians, that is rounding alone."""
-ROUNDING_OF_ANGLES = 1e-12
+EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +59,6 @@ class Landmarks:
         radians, and mass.
         """
         apart = angles_between(self.points, other.points)
-        # Distances by arc cosine are rounded.
-        reach += ROUNDING_OF_ANGLES
         partners = assign_pairs(apart, self.masses, other.masses, reach=reach)
         found = {}
         for kind, own in self.values.items():
@@ -76,11 +71,8 @@ def find_final_atoms(
     measure: AnyMeasure, equation: MeanFieldEquation, smallest_mass: float
 ) -> Landmarks:
     """Return the atoms of a measure, and those forming, that are heavy enough."""
-    found = [
-        region
-        for region in concentration(measure, equation).clusters
-        if region.mass >= smallest_mass
-    ]
+    regions = concentration(measure, equation).clusters
+    found = [region for region in regions if region.mass >= smallest_mass]
     places = [region.position for region in found]
     seen = np.reshape(places, (len(found), measure.dimension))
     # Windows are small enough to hold one atom each.
@@ -96,10 +88,7 @@ def find_final_atoms(
 
 
 def find_merges(run: Run, smallest_mass: float) -> Landmarks:
-    """Return the merges of a run between atoms that are heavy enough.
-
-    For particles and grids they are those of the track, for exact atoms the solver's own.
-    """
+    """Return the merges of a run between atoms that are heavy enough, as the run tells them."""
     found = [
         event
         for event in run.events
@@ -116,15 +105,10 @@ def find_centre(
     start: FloatArray, points: FloatArray, masses: FloatArray, *, radius: float
 ) -> FloatArray:
     """Return the centre (d,) of the core at ``start``, with a window of ``radius``."""
-    centre = np.array(start)
+    centre = start
     for _ in range(SHIFTS):
-        chords = np.linalg.norm(points - centre, axis=1)
-        near = chords < 2 * np.sin(radius / 2)
-        angles = 2 * np.arcsin(chords[near] / 2)
-        weights = masses[near] * np.cos(np.pi * angles / (2 * radius)) ** 2
-        moved = moments_about(centre, np.ascontiguousarray(points[near]), weights)[1]
-        shift = np.linalg.norm(moved - centre)
-        centre = moved
-        if shift < REST:
+        weights = masses * np.maximum(points @ centre - np.cos(radius), 0.0) ** 2
+        before, centre = centre, normalize(weights @ points)
+        if np.abs(centre - before).max() <= 2 * EPS:
             break
     return centre

@@ -25,8 +25,6 @@ class AtomConvergence(Printed):
     ----------
     equation
         The equation.
-    mode
-        How atoms were followed: ``"exact"`` or ``"grid"``.
     grids, runs
         The grids, coarsest first, and the run on each.
     quantities
@@ -41,7 +39,6 @@ class AtomConvergence(Printed):
     """
 
     equation: MeanFieldEquation
-    mode: str
     grids: tuple[Geometry, ...]
     runs: tuple[Run, ...]
     quantities: tuple[Converging, ...]
@@ -66,8 +63,7 @@ class AtomConvergence(Printed):
     def __str__(self) -> str:
         lines = [
             f"{self.equation}, {self.equation.convention}",
-            f"atoms={self.mode!r} on {', '.join(map(repr, self.grids))}; t = "
-            f"{self.runs[-1].final_time:g}",
+            f"{', '.join(map(repr, self.grids))}; t = {self.runs[-1].final_time:g}",
         ]
         if self.particles is not None:
             numbers = self.particles.statistics

@@ -5,17 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import (
-    LARGEST_COUNT,
-    FloatArray,
-    choice,
-    real_number,
-    whole_number,
-)
+from mfpde.arrays import LARGEST_COUNT, real_number, whole_number
 from mfpde.atoms import coarseness
 from mfpde.detection import ball_radius
 from mfpde.equation import MeanFieldEquation
@@ -29,13 +23,8 @@ from mfpde.studies.ladder import StudyStart, build_ladder, start_on
 from mfpde.studies.landmarks import Landmarks, find_final_atoms, find_merges
 from mfpde.studies.quantity import compare_grids
 from mfpde.studies.result import AtomConvergence
-from mfpde.tracking import Concentration
 
-SAVES = 100
 LABELS_PER_CELL = 4
-SPHERE_PARTICLES = 1000
-LABEL_TOLERANCES: dict[str, Any] = {"rtol": 1e-8, "atol": 1e-10}
-"""Labels on the circle are as accurate as they are asked to be, particles are not."""
 
 
 def convergence_to_atoms(
@@ -44,10 +33,8 @@ def convergence_to_atoms(
     *,
     cells: Sequence[int | Geometry],
     t_end: float,
-    atoms: Literal["exact", "grid"] = "exact",
     particles: int | None = None,
     smallest_mass: float = 1e-2,
-    rtol: float = 1e-5,
     **options: Any,
 ) -> AtomConvergence:
     r"""Solve on a ladder of grids, and say which digits of the atoms hold.
@@ -67,28 +54,24 @@ def convergence_to_atoms(
         The equation, without diffusion.
     start
         A function of points (..., d), or a density on any circle or sphere, which is
-        interpolated to finer grids and evaluated on coarser ones; one that is too rough for
-        these is smoothed there, and a note says so.
+        interpolated to finer grids and evaluated on coarser ones; a note says so where it is too
+        rough for these.
     cells
         Two or more grids (three at least to judge anything), coarsest first: numbers of
         cells of circles (of rings of spheres if ``start`` is a density on one), or
         geometries.
     t_end
         End time.
-    atoms
-        ``"exact"``, or ``"grid"``: then merges are the times at which two basins become
-        one, between two of 100 saves.
     particles
         Number of particles to compare with: weighted labels on the circle (by default four
         for each cell of the finest grid), quantised particles on the sphere (by default
-        1000).  0 for none.  Those in one basin are one atom, while exact atoms stay two until
+        2000).  0 for none.  Those in one basin are one atom, while exact atoms stay two until
         they meet.
     smallest_mass
         Atoms, and merges of atoms, of less mass are left out.
-    rtol
-        As for :func:`mfpde.solve`; smaller by default, for orders in space to show.
     options
-        More arguments of :func:`mfpde.solve`: ``transport``, ``max_step``, ...
+        More arguments of :func:`mfpde.solve`: ``transport``, ``max_step``, ...  By default
+        ``rtol=1e-5``, for orders in space to show, and ``atoms="exact"``.
 
     Returns
     -------
@@ -101,7 +84,6 @@ def convergence_to_atoms(
         Before any work, for grids that do not form a ladder, a start that fits none of
         them, an argument out of its range, or an equation with diffusion.
     """
-    choice("atoms", atoms, ("exact", "grid"))
     if particles is not None:
         whole_number("particles", particles, at_least=0, at_most=LARGEST_COUNT)
     if equation.diffusion > 0:
@@ -111,25 +93,17 @@ def convergence_to_atoms(
     grids = build_ladder(cells, start)
     starts, notes = zip(*(start_on(start, grid) for grid in grids), strict=True)
     smallest_mass = real_number("smallest_mass", smallest_mass, above=0.0, at_most=1.0)
-    times = np.array([real_number("t_end", t_end, above=0.0)])
-    if atoms == "grid":
-        times = np.linspace(0.0, t_end, SAVES + 1)
-        options = {"track": Concentration(smallest_mass=smallest_mass), **options}
-    options |= {"save_at": times, "atoms": atoms, "rtol": rtol}
+    t_end = real_number("t_end", t_end, above=0.0)
+    options = {"rtol": 1e-5, "atoms": "exact", "save_at": [t_end]} | options
     with warnings.catch_warnings():
         # The study's notes tell which grids are too coarse; some are so on purpose.
         warnings.filterwarnings("ignore", message="the grid is coarse")
         runs = [solve(equation, one, t_end=t_end, **options) for one in starts]
-    witness = _run_particles(equation, starts[-1], particles, times)
-    atoms_of_witness = merges_of_witness = None
-    if witness is not None:
-        atoms_of_witness = find_final_atoms(witness.final, equation, smallest_mass)
-    if witness is not None and atoms == "grid":
-        # Particles show merges of basins, not of exact atoms.
-        witness = witness.tracked(Concentration(smallest_mass=smallest_mass))
-        merges_of_witness = find_merges(witness, smallest_mass)
-    final = [find_final_atoms(run.final, equation, smallest_mass) for run in runs]
-    merges = [find_merges(run, smallest_mass) for run in runs]
+    find_atoms = partial(
+        find_final_atoms, equation=equation, smallest_mass=smallest_mass
+    )
+    witness = _run_particles(equation, starts[-1], particles, t_end)
+    final = [find_atoms(run.final) for run in runs]
     polished, reason = _polish_atoms(equation, final[-1])
     compare = partial(
         compare_grids,
@@ -138,14 +112,14 @@ def convergence_to_atoms(
     )
     quantities = compare(
         final,
-        particles=atoms_of_witness,
+        particles=None if witness is None else find_atoms(witness.final),
         polished=None if polished is None else polished.atoms.points,
     )
+    merges = [find_merges(run, smallest_mass) for run in runs]
     if any(map(len, merges)):
-        quantities += compare(merges, particles=merges_of_witness)
+        quantities += compare(merges)
     return AtomConvergence(
         equation=equation,
-        mode=atoms,
         grids=grids,
         runs=tuple(runs),
         quantities=tuple(quantities),
@@ -156,26 +130,19 @@ def convergence_to_atoms(
 
 
 def _run_particles(
-    equation: MeanFieldEquation, start: Density, count: int | None, saves: FloatArray
+    equation: MeanFieldEquation, start: Density, count: int | None, t_end: float
 ) -> Run | None:
-    """Run labels on the circle, quantised particles on the sphere; None for too few.
+    """Run labels on the circle, a label in each cell at least, or quantised particles.
 
-    There is a label in each cell at least.
+    None for too few of them.
     """
     on_circle, cells = start.dimension == 2, start.geometry.shape[0]
-    if count is None:
-        count = LABELS_PER_CELL * cells if on_circle else SPHERE_PARTICLES
-    if count < (cells if on_circle else 1):
+    if count is None and on_circle:
+        count = LABELS_PER_CELL * cells
+    if count is not None and count < (cells if on_circle else 1):
         return None
-    return solve_particles(
-        equation,
-        start,
-        t_end=float(saves[-1]),
-        save_at=saves,
-        method="labels" if on_circle else "auto",
-        count=count,
-        **(LABEL_TOLERANCES if on_circle else {}),
-    )
+    method = "labels" if on_circle else "auto"
+    return solve_particles(equation, start, t_end=t_end, method=method, count=count)
 
 
 def _polish_atoms(
