@@ -24,13 +24,11 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.studies.landmarks import Landmarks
 
-LEAST_GRIDS = 3
-LEAST_ORDER = 0.5
-# When atoms are born depends on the grid: a difference may be small by chance.
-LARGEST_ORDER = 1.0
+LEAST_ORDER, LARGEST_ORDER = 0.5, 1.0
+"""When atoms are born depends on the grid: a difference may be small by chance."""
 STAGNATION = 10.0
 LEAST_DIGITS = 2
-ROUNDING = 1e-12
+EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,31 +111,30 @@ def compare_grids(
     polished
         Positions (k, d) of stationary atoms, in the order of the finest grid's.
     """
-    finest, shown = found[-1], [*found, *([] if particles is None else [particles])]
-    counts = np.array([float(len(landmarks)) for landmarks in shown])
+    finest = found[-1]
+    aligned = [finest.align(landmarks, reach) for landmarks in found]
+    unknown = {kind: np.full(len(finest), np.nan) for kind in finest.values}
+    witness = unknown if particles is None else finest.align(particles, reach)
+    stationary = unknown if polished is None else unknown | {"position": polished}
     number = judge(
         f"number of {finest.name}s",
         "number",
-        counts[: len(found)],
+        np.array([float(len(landmarks)) for landmarks in found]),
         spacings,
-        particles=None if particles is None else counts[-1],
+        particles=np.nan if particles is None else len(particles),
     )
-    aligned = [finest.align(landmarks, reach) for landmarks in shown]
-    quantities = []
-    for k in range(len(finest)):
-        for kind in finest.values:
-            rows = np.stack([values[kind][k] for values in aligned])
-            quantity = judge(
-                f"{kind.removeprefix('merge ')} of {finest.name} {k + 1}",
-                kind,
-                rows[: len(found)],
-                spacings,
-                particles=None if particles is None else rows[-1],
-                polished=polished[k]
-                if polished is not None and kind == "position"
-                else None,
-            )
-            quantities.append(quantity)
+    quantities = [
+        judge(
+            f"{kind.removeprefix('merge ')} of {finest.name} {k + 1}",
+            kind,
+            np.stack([values[kind][k] for values in aligned]),
+            spacings,
+            particles=witness[kind][k],
+            polished=stationary[kind][k],
+        )
+        for k in range(len(finest))
+        for kind in finest.values
+    ]
     if not number.converged:
         reason = f"the {number.name} changes from grid to grid"
         quantities = [replace(q, digits=0, reason=reason) for q in quantities]
@@ -150,8 +147,8 @@ def judge(
     values: FloatArray,
     spacings: FloatArray,
     *,
-    particles: FloatArray | None = None,
-    polished: FloatArray | None = None,
+    particles: FloatArray | float = np.nan,
+    polished: FloatArray | float = np.nan,
 ) -> Converging:
     """Judge whether a quantity converges.
 
@@ -164,16 +161,15 @@ def judge(
     spacings
         Cell widths (n,), decreasing.
     particles, polished
-        The same value of particles, and of polished atoms.
+        The same value of particles, and of polished atoms; NaN where it is not known.
     """
-    unknown = np.full(len(values), np.nan)
-    found = _distances(kind, values[:-1], values[1:])
+    differences = _measure_distances(kind, values[:-1], values[1:])
     with np.errstate(divide="ignore", invalid="ignore"):
-        slopes = np.log(found / -np.diff(spacings))
+        slopes = np.log(differences / -np.diff(spacings))
         means = np.log(spacings[:-1] + spacings[1:])
         orders = 1 + np.diff(slopes) / np.diff(means)
-    scale = max(abs(float(values[-1])), ROUNDING) if kind == "merge time" else 1.0
-    error, reason = _estimate_error(found, orders, spacings, scale)
+    scale = abs(float(values[-1])) if kind == "merge time" else 1.0
+    error, reason = _estimate_error(differences, orders, spacings)
     digits = 0
     if not np.isnan(error):
         digits = max(int(np.floor(-np.log10(error / scale))), 0)
@@ -182,27 +178,27 @@ def judge(
         name,
         kind,
         values,
-        found,
+        differences,
         orders,
         error,
         digits,
         reason,
-        unknown if particles is None else _distances(kind, values, particles),
-        unknown if polished is None else _distances(kind, values, polished),
+        _measure_distances(kind, values, particles),
+        _measure_distances(kind, values, polished),
     )
 
 
 def _estimate_error(
-    differences: FloatArray, orders: FloatArray, spacings: FloatArray, scale: float
+    differences: FloatArray, orders: FloatArray, spacings: FloatArray
 ) -> tuple[float, str]:
     """Return the estimated error of the finest value, and how it was found; NaN and why not."""
-    if len(spacings) < LEAST_GRIDS:
-        return np.nan, f"fewer than {LEAST_GRIDS} grids"
+    if len(differences) < 2:
+        return np.nan, "fewer than 3 grids"
     before, last = map(float, differences[-2:])
     if np.isnan(before + last):
         return np.nan, "not there on each of the three finest grids"
-    if max(before, last) <= ROUNDING * max(scale, 1.0):
-        return ROUNDING * scale, "the same on the finest grids"
+    if before == last == 0:
+        return EPS, "the same on the finest grids"
     order = float(np.nanmin(orders[-2:]))
     if order < LEAST_ORDER:
         error = STAGNATION * max(before, last)
@@ -215,7 +211,9 @@ def _estimate_error(
     return error, f"order {order:.2g}, estimated error {error:.1e}"
 
 
-def _distances(kind: str, one: FloatArray, other: FloatArray) -> FloatArray:
+def _measure_distances(
+    kind: str, one: FloatArray, other: FloatArray | float
+) -> FloatArray:
     """Return angles between unit vectors (n, d) for positions, else absolute differences (n,)."""
     if kind != "position":
         return np.asarray(np.abs(one - other))
