@@ -70,7 +70,7 @@ def main(runs: int = 16, depth: float = 4.0) -> dict[str, Any]:
         ends = found.two_token[:, -1]
         result[f"apart_{linear:g}"] = float(np.minimum(ends, 0.5 - ends).mean())
         result[f"antipodal_{linear:g}"] = float((ends > 0.25).mean())
-        result[f"exponent_{linear:g}"] = found.mean_lyapunov
+        result[f"exponent_{linear:g}"] = found.average("lyapunov").mean
         print(f"linear part {linear:g}: {found}")
         print(f"    antipodal at the end: {np.mean(ends > 0.25):.2f}")
         ax = axes[int(linear)]

@@ -760,9 +760,11 @@ def test_two_tokens_end_aligned_or_antipodal(pairs) -> None:
         assert row[1] == pytest.approx((1 - moved[0] @ moved[1]) / 4, abs=1e-6)
     apart = np.minimum(pairs.two_token[:, 1], 0.5 - pairs.two_token[:, 1])
     assert np.median(apart) < 0.02
-    assert pairs.mean_two_token == pytest.approx(pairs.two_token.mean(axis=0))
+    assert pairs.average("two_token").mean == pytest.approx(
+        pairs.two_token.mean(axis=0)
+    )
     spread = pairs.two_token.std(axis=0, ddof=1)
-    assert pairs.two_token_error == pytest.approx(spread / np.sqrt(5))
+    assert pairs.average("two_token").error == pytest.approx(spread / np.sqrt(5))
     assert "largest Lyapunov exponent -" in str(pairs)
 
 

@@ -22,14 +22,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from mfpde.arrays import LARGEST_COUNT, FloatArray, shown, whole_number
+from mfpde.arrays import LARGEST_COUNT, FloatArray, choice, shown, whole_number
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.measures.weighted_points import as_atoms
 from mfpde.notebook import Printed
@@ -37,13 +38,21 @@ from mfpde.particles import solve_particles
 from mfpde.runs.layers import Layers, stages_of
 from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
 from mfpde.solver.solve import solve
-from mfpde.terms.external import tangential
 
 MakeLayers = Callable[[np.random.Generator], Layers]
 _Numbers = tuple[FloatArray, FloatArray, float]
-_DIFFERENCE = 1e-5
+AVERAGED = ("two_token", "energies", "lyapunov")
+DIFFERENCE = float(np.cbrt(np.finfo(float).eps))
 """Half the distance, as a tangent, of the points whose velocities give D v."""
-_RTOL, _ATOL = 1e-9, 1e-10
+TOLERANCE = 1e-9
+"""Of the tangent motion, relative and absolute."""
+
+
+class Average(NamedTuple):
+    """A mean over runs and its standard error; NaN for a single run."""
+
+    mean: FloatArray
+    error: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,50 +84,30 @@ class Ensemble(Printed):
     seeds: tuple[int, ...]
     seed: int
 
-    @property
-    def mean_two_token(self) -> FloatArray:
-        """Mean of the two-token statistic over the runs, shape (times,)."""
-        return np.asarray(self.two_token.mean(axis=0))
+    def average(self, name: str) -> Average:
+        """Return the mean of ``"two_token"``, ``"energies"`` or ``"lyapunov"`` over the runs.
 
-    @property
-    def two_token_error(self) -> FloatArray:
-        """Standard error of that mean, shape (times,); NaN for a single run."""
-        return _standard_error(self.two_token)
-
-    @property
-    def mean_energy(self) -> FloatArray:
-        """Mean energy over the runs, shape (times,)."""
-        return np.asarray(self.energies.mean(axis=0))
-
-    @property
-    def energy_error(self) -> FloatArray:
-        """Standard error of the mean energy, shape (times,); NaN for a single run."""
-        return _standard_error(self.energies)
-
-    @property
-    def mean_lyapunov(self) -> float:
-        """Mean of the largest Lyapunov exponents."""
-        return float(self.lyapunov.mean())
-
-    @property
-    def lyapunov_error(self) -> float:
-        """Standard error of their mean; NaN for a single run."""
-        return float(_standard_error(self.lyapunov))
+        Another name is a ``ValueError``.
+        """
+        values = getattr(self, choice("name", name, AVERAGED))
+        error = np.full(values.shape[1:], np.nan)
+        if len(values) > 1:
+            error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        return Average(values.mean(axis=0), np.asarray(error))
 
     def __str__(self) -> str:
-        statistic, errors = self.mean_two_token, self.two_token_error
+        statistic, energy, exponent = map(self.average, AVERAGED)
         lines = [
             f"{len(self.seeds)} runs of random layers to t = {self.times[-1]:g}, seed "
             f"{self.seed}",
-            f"two-token statistic {statistic[0]:.4g} -> {statistic[-1]:.4g} "
-            f"± {errors[-1]:.1g}",
-            f"energy {self.mean_energy[0]:.6g} -> {self.mean_energy[-1]:.6g} "
-            f"± {self.energy_error[-1]:.1g}",
+            f"two-token statistic {statistic.mean[0]:.4g} -> {statistic.mean[-1]:.4g} "
+            f"± {statistic.error[-1]:.1g}",
+            f"energy {energy.mean[0]:.6g} -> {energy.mean[-1]:.6g} "
+            f"± {energy.error[-1]:.1g}",
         ]
         if np.isfinite(self.lyapunov).all():
             lines.append(
-                f"largest Lyapunov exponent {self.mean_lyapunov:.4g} "
-                f"± {self.lyapunov_error:.1g}"
+                f"largest Lyapunov exponent {exponent.mean:.4g} ± {exponent.error:.1g}"
             )
         return "\n".join(lines)
 
@@ -262,13 +251,6 @@ def _mean(measure: AnyMeasure) -> FloatArray:
     return np.asarray(mean if axis is None else (mean @ axis) * axis)
 
 
-def _standard_error(values: FloatArray) -> FloatArray:
-    """Return the standard error of the mean over the first axis."""
-    if len(values) == 1:
-        return np.full(values.shape[1:], np.nan)
-    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
-
-
 def lyapunov_exponent(
     layers: Layers, tokens: Atoms, heading: FloatArray, *, t_end: float
 ) -> float:
@@ -277,51 +259,40 @@ def lyapunov_exponent(
     It starts along the tangential part of ``heading`` (d,), and moves by
     delta' = D v[mu(t)](x(t)) delta in the field of all tokens.
     """
-    count, dimension = tokens.points.shape
     direction = _unit_tangent(heading, tokens.points[0])
-    state = np.concatenate([tokens.points, direction[np.newaxis]]).ravel()
-    state, begin = np.append(state, 0.0), 0.0
-    step: float | None = None
+    state = np.concatenate([tokens.points.ravel(), direction, [0.0]])
+    begin = 0.0
     for equation, end in stages_of(layers, 0.0, t_end):
-        motion = partial(_tangent_motion, equation, tokens.masses)
         found = solve_ivp(
-            motion,
+            partial(_tangent_motion, equation, tokens.masses),
             (begin, end),
             state,
             method="DOP853",
-            rtol=_RTOL,
-            atol=_ATOL,
-            first_step=None if step is None else min(step, end - begin),
+            rtol=TOLERANCE,
+            atol=TOLERANCE,
         )
         if found.status < 0:
             raise ValueError(f"the tangent motion failed: {found.message}")
-        state, begin = found.y[:, -1].copy(), end
-        step = float(np.diff(found.t).max())
-        vectors = state[:-1].reshape(count + 1, dimension)
-        vectors[:-1] /= np.linalg.norm(vectors[:-1], axis=1, keepdims=True)
-        vectors[-1] = _unit_tangent(vectors[-1], vectors[0])
+        state, begin = found.y[:, -1], end
     return float(state[-1] / t_end)
+
+
+def _tangent_motion(
+    equation: MeanFieldEquation, masses: FloatArray, _time: float, state: FloatArray
+) -> FloatArray:
+    """Rates of the tokens, the displacement's direction, and the logarithm of its length."""
+    vectors = state[:-1].reshape(len(masses) + 1, -1)
+    points = normalize(vectors[:-1])
+    # The part along x neither grows nor decays: beside a tangent that decays it would win.
+    direction = _unit_tangent(vectors[-1], points[0])
+    beside = points[0] + DIFFERENCE * np.array([[1.0], [-1.0]]) * direction
+    field = equation.field(Atoms(points, masses))
+    speeds = field.velocity(np.concatenate([points, normalize(beside)]))
+    moved = (speeds[-2] - speeds[-1]) / (2 * DIFFERENCE)
+    growth = moved @ direction
+    return np.concatenate([speeds[:-2].ravel(), moved - growth * direction, [growth]])
 
 
 def _unit_tangent(vector: FloatArray, point: FloatArray) -> FloatArray:
     """The direction (d,) of the tangential part of ``vector`` (d,) at ``point`` (d,)."""
-    (tangent,) = tangential(vector[np.newaxis], point[np.newaxis])
-    return np.asarray(tangent / np.linalg.norm(tangent))
-
-
-def _tangent_motion(
-    equation: MeanFieldEquation, masses: FloatArray, _time: float, flat: FloatArray
-) -> FloatArray:
-    """Rates of the tokens, the displacement's direction, and the logarithm of its length."""
-    vectors = flat[:-1].reshape(len(masses) + 1, -1)
-    points = vectors[:-1] / np.linalg.norm(vectors[:-1], axis=1, keepdims=True)
-    # The part along x neither grows nor decays: beside a tangent that decays it would win.
-    direction = _unit_tangent(vectors[-1], points[0])
-    beside = points[0] + _DIFFERENCE * np.array([[1.0], [-1.0]]) * direction
-    beside /= np.linalg.norm(beside, axis=1, keepdims=True)
-    field = equation.field(Atoms(points, masses))
-    speeds = field.velocity(np.concatenate([points, beside]))
-    moved = (speeds[-2] - speeds[-1]) / (2 * _DIFFERENCE)
-    growth = moved @ direction
-    turned = moved - growth * direction
-    return np.concatenate([speeds[:-2].ravel(), turned, [growth]])
+    return normalize(vector - (vector @ point) * point)

@@ -85,9 +85,9 @@ def main(quick: bool = False) -> dict[str, Any]:
                 Quantity(
                     f"gamma = {linear:g}, from {angle:.3g}, t = {time:g}: mean of "
                     f"(1 - x.x')/4 over {runs} runs",
-                    found.mean_two_token[k],
+                    found.average("two_token").mean[k],
                     expected,
-                    ERRORS * found.two_token_error[k],
+                    ERRORS * found.average("two_token").error[k],
                     subject="formula",
                 )
             )
@@ -118,9 +118,9 @@ def main(quick: bool = False) -> dict[str, Any]:
         quantities.append(
             Quantity(
                 f"gamma = {linear:g}: mean Lyapunov exponent of {fewer} runs",
-                found.mean_lyapunov,
+                found.average("lyapunov").mean,
                 two_tokens.lyapunov(linear),
-                ERRORS * found.lyapunov_error,
+                ERRORS * found.average("lyapunov").error,
                 subject="formula",
             )
         )
@@ -141,8 +141,8 @@ def main(quick: bool = False) -> dict[str, Any]:
         left.plot(INTERVAL * np.arange(len(exact)), exact, **FORMULA_LINE)
         left.errorbar(
             times,
-            found.mean_two_token,
-            found.two_token_error,
+            found.average("two_token").mean,
+            found.average("two_token").error,
             color=PARTICLES,
             ls="none",
             marker="o",
