@@ -31,9 +31,8 @@ def build_ladder(
         For fewer than two grids, grids that are not finer and finer, of different kinds, or
         neither circles nor spheres.
     """
-    kind: type[Circle | Sphere] = Circle
-    if isinstance(start, Density) and isinstance(start.geometry, Sphere):
-        kind = Sphere
+    is_on_sphere = isinstance(start, Density) and start.dimension > 2
+    kind = Sphere if is_on_sphere else Circle
     # Users hand over other things too.
     given: object = cells
     if not isinstance(given, Iterable) or isinstance(given, str):

@@ -94,11 +94,11 @@ def convergence_to_atoms(
     starts, notes = zip(*(start_on(start, grid) for grid in grids), strict=True)
     smallest_mass = real_number("smallest_mass", smallest_mass, above=0.0, at_most=1.0)
     t_end = real_number("t_end", t_end, above=0.0)
-    options = {"rtol": 1e-5, "atoms": "exact", "save_at": [t_end]} | options
+    chosen: dict[str, Any] = {"rtol": 1e-5, "atoms": "exact", "save_at": [t_end]}
     with warnings.catch_warnings():
         # The study's notes tell which grids are too coarse; some are so on purpose.
         warnings.filterwarnings("ignore", message="the grid is coarse")
-        runs = [solve(equation, one, t_end=t_end, **options) for one in starts]
+        runs = [solve(equation, one, t_end=t_end, **chosen | options) for one in starts]
     find_atoms = partial(
         find_final_atoms, equation=equation, smallest_mass=smallest_mass
     )
