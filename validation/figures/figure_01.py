@@ -6,8 +6,6 @@ energies.  Its beta is not printed; here beta = 5.  Beside the particles stands 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,16 +15,15 @@ import mfpde
 from mfpde.plotting.palette import ATOM, DENSITY, OKABE_ITO
 from mfpde.runs.run import Run
 from validation.claim import Claim, Quantity
-from validation.figures.at_rest import (
-    duality_gap,
-    independent_energy,
-    largest_speed,
-    least_shift_rate,
-    least_split_rate,
-    levels,
-)
+from validation.figures.at_rest import independent_energy, levels
 from validation.figures.figure_01_alone import without_perceptron
 from validation.figures.figure_05 import dead_mass
+from validation.figures.final_states import (
+    FinalState,
+    minimum_quantities,
+    resting_quantities,
+    solve_to_the_end,
+)
 from validation.figures.panels import (
     draw_histograms,
     draw_potential,
@@ -35,16 +32,9 @@ from validation.figures.panels import (
     new_figure,
     styled,
 )
-from validation.figures.paper_runs import (
-    TURN,
-    Setting,
-    at,
-    density_run,
-    particle_run,
-    share_near,
-    spacing,
-)
+from validation.figures.paper_runs import TURN, Setting, at, spacing
 from validation.figures.trajectories import (
+    EARLY,
     SPIKE,
     Trajectories,
     quantisation_error,
@@ -70,60 +60,29 @@ CLAIM = Claim(
 )
 SETTING = Setting(5.0, "descent", "relu")
 CUT = 100.0
-SIZES = {False: (1024, 2000, 0.25, 2000.0), True: (1024, 2000, 0.5, 900.0)}
-"""Cells, particles, their time step, and the end."""
 FINDS_ATOMS = 1e-4
 """Lighter atoms of the minimum are not counted."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rest:
-    """The end, its atoms polished, and the certified minimum beside it."""
-
-    found: Trajectories
-    minimum: mfpde.Minimum
-
-    @cached_property
-    def polished(self) -> mfpde.PolishedAtoms:
-        """The atoms of the last state after Newton's method."""
-        report = mfpde.concentration(self.found.run.final, SETTING.equation)
-        return mfpde.polish(SETTING.equation, report.clusters)
-
-    @cached_property
-    def at_the_end(self) -> mfpde.Atoms:
-        """The particles of each basin at their centre of mass."""
-        particles = self.found.few.final
-        places = self.polished.atoms.points
-        near = np.argmax(particles.points @ places.T, axis=1)
-        masses = np.bincount(near, particles.masses, minlength=len(places))
-        sums = [particles.points[near == k].sum(axis=0) for k in range(len(places))]
-        return mfpde.Atoms(np.stack([s / np.linalg.norm(s) for s in sums]), masses)
-
-
 def main(quick: bool = False) -> dict[str, Any]:
-    cells, count, step, late = SIZES[quick]
-    times = np.union1d([2.0, 20.0, CUT], np.geomspace(0.05, late, 12 if quick else 45))
-    early = (1.0, 2.0)
-    times = np.union1d(times, early)
-    found = Trajectories(
-        SETTING,
-        run=density_run(SETTING, cells, times, atoms="exact"),
-        coarse=density_run(SETTING, cells // 2, times, atoms="exact"),
-        many=particle_run(SETTING, 2000 if quick else 10_000, early),
-        few=particle_run(SETTING, count, times, time_step=step),
-        times=np.concatenate([[0.0], times]),
-    )
-    rest = Rest(found, mfpde.minimize(SETTING.equation, mfpde.Circle(256)))
-    alone, of_alone = without_perceptron(SETTING, cells, late)
+    late = 900.0 if quick else 2000.0
+    spread = np.geomspace(0.05, late, 12 if quick else 45)
+    times = np.union1d([*EARLY, 20.0, CUT], spread)
+    final = solve_to_the_end(SETTING, times, quick=quick)
+    found = final.found
+    alone, of_alone = without_perceptron(SETTING, found.cells, late)
     quantities = [
         *witnessed(found),
         *_energies(found),
         *of_alone,
-        *_minimum(rest),
+        *minimum_quantities(final, key="excess"),
+        *_levels(final),
         *_leaking(found),
-        *_resting(rest),
+        *resting_quantities(
+            final, order="of second order", key="rest", shows="condition"
+        ),
     ]
-    figure = _figure(found, alone, rest.minimum)
+    figure = _figure(found, alone, final.minimum)
     return {"quantities": quantities, "figures": {"figure_01": figure}}
 
 
@@ -151,48 +110,25 @@ def _energies(found: Trajectories) -> list[Quantity]:
     ]
 
 
-def _minimum(rest: Rest) -> list[Quantity]:
-    """The minimum by independent formulas, and how far above it the flow ends.
-
-    Where F' = 0 and levels of F differ by less than 1, E follows shares of the mass: two
-    edges of each basin cut a particle's share.
-    """
-    measure, found = rest.minimum.measure, rest.found
-    count = len(found.few.final.points)
-    expected = independent_energy(SETTING.equation, found.few.final)
-    expected -= independent_energy(SETTING.equation, measure)
-    masses = np.asarray(getattr(measure, "masses", np.empty(0)))
-    known = 2 / count
+def _levels(final: FinalState) -> list[Quantity]:
+    """Atoms of the minimum, and how much levels of F differ where the flow ends."""
+    masses = np.asarray(getattr(final.minimum.measure, "masses", np.empty(0)))
     return [
-        Quantity(
-            "duality gap of the minimum, independent formulas",
-            duality_gap(SETTING.equation, measure),
-            0.0,
-            1e-12,
-        ),
-        Quantity(
-            f"E at the end above the minimum, beside that of {count} particles",
-            float(found.run.energies[-1]) - rest.minimum.energy,
-            expected,
-            known,
-            key="excess",
-            shows="condition",
-        ),
         Quantity(
             "atoms of the minimum, beside those that rest",
             float((masses > FINDS_ATOMS).sum()),
-            float(found.particle_counts[-1]) + 1,
+            float(final.found.particle_counts[-1]) + 1,
             0.0,
             "at least",
             key="fewest",
             shows="condition",
         ),
         Quantity(
-            f"difference of the levels of F of the atoms that rest, beside {count} "
+            f"difference of the levels of F of the atoms that rest, beside {final.count} "
             "particles",
-            float(np.ptp(levels(SETTING.equation, rest.polished.atoms))),
-            float(np.ptp(levels(SETTING.equation, rest.at_the_end))),
-            2 * known,
+            float(np.ptp(levels(SETTING.equation, final.polished.atoms))),
+            float(np.ptp(levels(SETTING.equation, final.particles_as_atoms))),
+            4 / final.count,
             key="level",
             shows="condition",
         ),
@@ -229,56 +165,6 @@ def _leaking(found: Trajectories) -> list[Quantity]:
             cut / width,
             mfpde.wasserstein(at(few, CUT), few.final) / width,
             known / width,
-        ),
-    ]
-
-
-def _resting(rest: Rest) -> list[Quantity]:
-    """The atoms of the end: at rest, stable, and with the particles' masses."""
-    found, polished = rest.found, rest.polished
-    atoms, count = polished.atoms, len(found.few.final.points)
-    sampled = share_near(found.few.final, atoms.points)
-    end = f"t = {found.run.times[-1]:g}"
-    return [
-        Quantity(
-            f"atoms that rest, beside basins of {count} particles at {end}",
-            float(len(atoms)),
-            float(found.particle_counts[-1]),
-            0.0,
-            key="rest",
-            shows="condition",
-        ),
-        Quantity(
-            "largest |grad F| at the polished atoms, independent formulas",
-            largest_speed(SETTING.equation, atoms),
-            0.0,
-            1e-14,
-        ),
-        Quantity(
-            "way to the polished atoms, in cells",
-            polished.moved / spacing(found.run),
-            0.0,
-            SPIKE,
-        ),
-        Quantity(
-            "of second order: smallest eigenvalue of Hess E, independent formulas, beside "
-            "the package's",
-            least_shift_rate(SETTING.equation, atoms),
-            -float(polished.shift_rates.real.max()),
-            1e-6,
-        ),
-        Quantity(
-            "split-stable: smallest F'' at the atoms, independent formulas",
-            least_split_rate(SETTING.equation, atoms),
-            0.0,
-            0.0,
-            "at least",
-        ),
-        Quantity(
-            f"masses at the end, largest difference from {count} particles",
-            float(np.abs(sampled - atoms.masses).max()),
-            0.0,
-            2 / count,
         ),
     ]
 
