@@ -40,7 +40,7 @@ from .plotting import (
     save_figure as save_figure,
 )
 from .runs.layers import Layers as Layers
-from .runs.observer import Observer as Observer
+from .solver.recorder import Observer as Observer
 from .runs.run import Run as Run
 from .runs.stopping import (
     SteadyState as SteadyState, StepLimit as StepLimit, WallTimeLimit as WallTimeLimit,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.atoms.peaks import find_peaks
+from mfpde.atoms.cells import find_peaks
 
 
 @pytest.mark.parametrize("pole", [1.0, -1.0])

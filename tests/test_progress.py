@@ -9,8 +9,8 @@ from rich.console import Console
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
 from mfpde.measures.starts import perturbed_uniform
-from mfpde.runs.observer import Observer
 from mfpde.runs.progress import Progress, progress_line
+from mfpde.solver.recorder import Observer
 from mfpde.solver.solve import solve
 from mfpde.terms import Attention
 

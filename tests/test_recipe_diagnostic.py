@@ -9,8 +9,8 @@ import xarray as xr
 import mfpde
 from mfpde import plotting
 from mfpde.commands.command_line import main
-from mfpde.runs.observer import Observer
 from mfpde.solver.diagnostics import DIAGNOSTICS, Diagnostic, Snapshot
+from mfpde.solver.recorder import Observer
 from mfpde.storage import RunWriter
 
 CIRCLE = mfpde.Circle(64)

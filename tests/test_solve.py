@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.runs.observer import Observer
 from mfpde.runs.progress import Progress
+from mfpde.solver.recorder import Observer
 from validation.circle_cases import cosine_potential, density_of
 
 CIRCLE = mfpde.Circle(128)

@@ -23,10 +23,9 @@ from functools import partial
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms.cells import Cells
+from mfpde.atoms.cells import Cells, find_peaks
 from mfpde.atoms.clusters import Clusters
 from mfpde.atoms.motion import nearest_pair
-from mfpde.atoms.peaks import find_peaks
 from mfpde.measures.clouds import POINT_WIDTH, largest_widths
 from mfpde.measures.events import Event, EventKind
 from mfpde.transport import Flow, State, Transport

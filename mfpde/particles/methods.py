@@ -10,8 +10,7 @@ from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
 from mfpde.measures.sampling import quantized
 from mfpde.particles.labels import grid_of_labels, labels_of
-from mfpde.particles.spectral import SpectralSystem
-from mfpde.particles.systems import AngularSystem, ParticleSystem
+from mfpde.particles.systems import AngularSystem, ParticleSystem, SpectralSystem
 
 METHODS = ("auto", "direct", "spectral", "labels")
 DEFAULT_COUNT = 2000

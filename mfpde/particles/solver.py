@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, real_number, shown
+from mfpde.arrays import FloatArray, real_number
 from mfpde.atoms.motion import StepTooSmallError
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms
@@ -30,7 +29,7 @@ from mfpde.particles.methods import (
 )
 from mfpde.particles.systems import ParticleSystem
 from mfpde.runs.layers import Layers, Stage, checked_dynamics, for_each_layer, stages_of
-from mfpde.runs.progress import LineReport, progress_line
+from mfpde.runs.progress import LineReport, line_if
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import SHORTEST_TIME, StopReason
 from mfpde.runs.times import end_time, save_times
@@ -125,8 +124,6 @@ def solve_particles(
     dynamics = checked_dynamics(equation)
     for_each_layer(dynamics, lambda layer: check_motion(layer, start))
     t_end = end_time(dynamics, t_end)
-    if not isinstance(progress, bool):
-        raise ValueError(f"progress = {shown(progress)} must be True or False")
     method = choose_method(start, method, count)
     stages = stages_of(dynamics, 0.0, t_end)
     breaks = [stage.end for stage in stages]
@@ -145,7 +142,7 @@ def solve_particles(
     layers = dynamics if isinstance(dynamics, Layers) else None
     with (
         np.errstate(over="ignore", invalid="ignore"),
-        progress_line() if progress else nullcontext() as line,
+        line_if(progress) as line,
     ):
         motion = _Motion(stages[0].equation, atoms, method, saves)
         stop = motion.follow(stages, integrator, line)

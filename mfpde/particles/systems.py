@@ -1,19 +1,44 @@
-"""Particles as an ordinary differential equation: a state, its velocity, its energy.
+r"""Particles as an ordinary differential equation: a state, its velocity, its energy.
 
 The state is the points themselves, on S^1 their angles: any Runge-Kutta method then keeps the mean
-angle where the equation does.
+angle where the equation does.  Sums are direct, or on S^1 and S^2 through moments, in
+O(N L_beta^(d-1)),
+
+    int W dmu = sum_k lambda_k f_k Y_k,   f_k = sum_j m_j conj Y_k(x_j)
+
+over the harmonics Y_k, on S^1 the waves e^{ik theta}, with the Funk-Hecke eigenvalues of the
+kernel (paper, Lemma 5.1), which beyond the degree L_beta are negligible: all that they contribute
+is below 1e-11 of the kernel.  Sums over degrees and orders are recurrences
+(``mfpde.geometry.circle``, ``mfpde.geometry.harmonics``).  Particles are taken in shares of
+a fixed size, each by one of numba's threads, so that their number does not change the result.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.compiled import thread_count
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import circle, harmonics
 from mfpde.geometry.circle import points_at, tangents_at
+from mfpde.geometry.harmonics import degrees_and_orders
 from mfpde.measures.measure import Atoms
+from mfpde.terms import InteractionTerm, PointMasses
+from mfpde.terms.interaction import FieldValues
+
+NEGLIGIBLE = 1e-11
+# Below this the kernel mean has lost five digits to cancellation in its series.
+SMALLEST_SUMMED_MEAN = 1e-5
+_SHARE = 8192
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,3 +99,133 @@ class AngularSystem(ParticleSystem):
     def energy(self, state: FloatArray) -> float:
         """Energy, or NaN where there is none."""
         return self.system.energy(points_at(state))
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralSystem(ParticleSystem):
+    """Particles on S^1 or S^2 whose interactions are all zonal kernels, summed by moments."""
+
+    @cached_property
+    def _terms(self) -> tuple[InteractionTerm, ...]:
+        return tuple(t for t in self.equation.interactions if t.is_zonal)
+
+    @cached_property
+    def _degree(self) -> int:
+        # On S^1 more degrees cost little.
+        where = (3, NEGLIGIBLE) if self.dimension == 3 else (2,)
+        limits = [term.zonal_kernel.band_limit(*where) for term in self._terms]
+        return max(limits, default=0)
+
+    @cached_property
+    def _degrees_and_orders(self) -> tuple[IntArray, IntArray]:
+        if self.dimension == 3:
+            return degrees_and_orders(self._degree)
+        waves = np.arange(self._degree + 1)
+        return waves, waves
+
+    @cached_property
+    def _spectra(self) -> tuple[tuple[InteractionTerm, FloatArray], ...]:
+        degrees, _ = self._degrees_and_orders
+        return tuple(
+            (term, term.zonal_kernel.spectrum(self.dimension, self._degree)[degrees])
+            for term in self._terms
+        )
+
+    @cached_property
+    def _summed_spectrum(self) -> FloatArray:
+        """One symbol for all interactions without softmax, amplitudes included."""
+        plain = [(term, s) for term, s in self._spectra if not term.needs_values]
+        nothing = np.zeros(len(self._degrees_and_orders[0]))
+        return sum((term.amplitude * spectrum for term, spectrum in plain), nothing)
+
+    def _moments(self, points: FloatArray) -> ComplexArray:
+        def sum_share(share: slice) -> ComplexArray:
+            own, masses = points[share], self.masses[share]
+            if self.dimension == 2:
+                return circle.moments_of_atoms(own, masses, self._degree)
+            factors = harmonics.recurrence(self._degree)
+            return harmonics.moments_of_atoms(own, masses, factors, self._degree)
+
+        return np.asarray(np.sum(map_shares(sum_share, len(points)), axis=0))
+
+    def _field(self, coefficients: ComplexArray, points: FloatArray) -> FieldValues:
+        if self.dimension == 2:
+            return FieldValues(*circle.field_at_points(coefficients, points))
+        order = harmonics.recurrence(self._degree), self._degree
+        return FieldValues(*harmonics.field_at_points(coefficients, points, *order))
+
+    def velocity(self, state: FloatArray) -> FloatArray:
+        """The velocity s grad F at the normalised points, tangent vectors (n, d)."""
+        points = self.normalize(state)
+        moments = self._moments(points) if self._terms else np.zeros(1, np.complex128)
+
+        def drift_of(share: slice) -> FloatArray:
+            return self._drift(points[share], moments, points)
+
+        drifts = np.concatenate(map_shares(drift_of, len(points)))
+        return np.asarray(self.equation.sign * drifts)
+
+    def _drift(
+        self, points: FloatArray, moments: ComplexArray, particles: FloatArray
+    ) -> FloatArray:
+        """The sum of all terms' drifts at ``points``; ``moments`` are those of all particles."""
+        drift = np.zeros(points.shape)
+        for external in self.equation.externals:
+            drift += external.drift(points)
+        if self._summed_spectrum.any():
+            drift += self._field(self._summed_spectrum * moments, points).gradient
+        for term, spectrum in self._spectra:
+            if term.needs_values:
+                drift += self._softmax(term, spectrum * moments, points, particles)
+        return drift
+
+    def _softmax(
+        self,
+        term: InteractionTerm,
+        coefficients: ComplexArray,
+        points: FloatArray,
+        particles: FloatArray,
+    ) -> FloatArray:
+        """Gradient of (1/beta) log int K dmu; summed directly where int K dmu is small."""
+        mean, gradient = self._field(coefficients, points)
+        small = term.sharpness * mean < SMALLEST_SUMMED_MEAN
+        divisor = np.where(small, np.inf, mean)[:, np.newaxis]
+        drift = term.gradient_from(gradient, divisor)
+        if small.any():
+            atoms = PointMasses(particles, self.masses)
+            drift[small] = term.field_of_atoms(points[small], atoms).gradient
+        return np.asarray(drift)
+
+    def energy(self, state: FloatArray) -> float:
+        """Energy (1/2) sum_k lambda_k |f_k|^2 + sum_i m_i V(x_i), or NaN if undefined."""
+        if not self.equation.has_energy:
+            return np.nan
+        points = np.ascontiguousarray(self.normalize(state))
+        total = sum(
+            float(self.masses @ term.value(points)) for term in self.equation.externals
+        )
+        if self._terms:
+            _, orders = self._degrees_and_orders
+            powers = np.where(orders > 0, 2.0, 1.0) * np.abs(self._moments(points)) ** 2
+            for term, spectrum in self._spectra:
+                total += term.energy_amplitude * float(spectrum @ powers) / 2
+        return total
+
+
+def map_shares(work: Callable[[slice], Result], count: int) -> list[Result]:
+    """Return what ``work`` makes of each share of ``count`` particles, in their order."""
+    shares = [
+        slice(first, min(first + _SHARE, count)) for first in range(0, count, _SHARE)
+    ]
+    threads = min(thread_count(), len(shares))
+    if threads == 1:
+        return list(map(work, shares))
+    # Each thread has warnings of its own.
+    warned = np.geterr()
+
+    def work_quietly(share: slice) -> Result:
+        with np.errstate(**warned):
+            return work(share)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work_quietly, shares))

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from mfpde.arrays import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,6 +57,13 @@ class Progress:
 
 LineReport = Callable[[float, object], None]
 """A function of the share that is done, and of words, whose ``str`` is taken when it is drawn."""
+
+
+def line_if(progress: bool) -> AbstractContextManager[LineReport | None]:
+    """Return the context of a line if ``progress``, else of None; ``ValueError`` if no bool."""
+    if not isinstance(progress, bool):
+        raise ValueError(f"progress = {shown(progress)} must be True or False")
+    return progress_line() if progress else nullcontext()
 
 
 @contextmanager

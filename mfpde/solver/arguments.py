@@ -107,9 +107,7 @@ def make_tracker(
     if track is None:
         return None
     check_kind("track", track, Concentration, source="the settings of what is followed")
-    if resume_from is not None and resume_from.tracker is not None:
-        return Tracker(track, dynamics, resume_from.tracker)
-    return Tracker(track, dynamics)
+    return Tracker(track, dynamics, resume_from.tracker if resume_from else None)
 
 
 def check_moment(

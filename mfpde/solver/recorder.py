@@ -1,12 +1,17 @@
-"""The record of a run: its saved states and diagnostics, which observers see as it grows."""
+"""The record of a run, its saved states and diagnostics, and observers, which see it grow.
+
+An observer looks on while a run is computed, and cannot change it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from mfpde.arrays import check_kind
 from mfpde.atoms import atoms_of_state
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
@@ -14,12 +19,60 @@ from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Density, Measure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Layers
-from mfpde.runs.observer import Observer
+from mfpde.runs.progress import LineReport, Progress
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import StopReason
 from mfpde.solver.diagnostics import DIAGNOSTICS, Diagnostic, Snapshot
 from mfpde.tracking import Tracker
 from mfpde.transport import State
+
+
+class Observer:
+    """An onlooker of a run, ``solve(..., observer=...)``, whose methods do nothing by default.
+
+    A subclass overrides the methods of what it wants to see.  :class:`mfpde.storage.RunWriter`
+    is an observer that stores the run as it goes.
+    """
+
+    def begin(
+        self,
+        quantities: Mapping[str, Quantity],
+        tracker: Tracker | None,
+        events: Sequence[Event],
+    ) -> None:
+        """See, before the first save, what the diagnostics of the run mean, by name.
+
+        The ``tracker``, if the run has a track, and the ``events`` that exact atoms tell of go on
+        with the run: at a save they hold all up to it.
+        """
+
+    def step(self, progress: Progress) -> None:
+        """See the numbers of each step, of which some are computed when they are asked for."""
+
+    def save(
+        self, time: float, measure: Measure, diagnostics: Mapping[str, float]
+    ) -> None:
+        """See a saved state with its diagnostics."""
+
+    def keep(self, checkpoint: Checkpoint) -> None:
+        """See, after each save and at the end, everything that the run needs to go on.
+
+        With it ``solve(..., resume_from=...)`` goes on to the bit.
+        """
+
+    def finish(self, run: Run) -> None:
+        """See the finished run."""
+
+
+class LineObserver(Observer):
+    """An observer that shows the numbers of each step on a line of progress."""
+
+    def __init__(self, line: LineReport) -> None:
+        self._line = line
+
+    def step(self, progress: Progress) -> None:
+        """Show the numbers of a step."""
+        self._line(progress.time / progress.t_end, progress)
 
 
 @dataclass(eq=False)
@@ -40,12 +93,14 @@ class Recorder:
     states: list[AnyMeasure] = field(default_factory=list)
     rows: list[dict[str, float]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    _last: tuple[State, Measure] | None = None
 
-    def begin(self, observers: tuple[Observer, ...]) -> None:
-        """Let the ``observers`` see the run from now on."""
-        self.observers = observers
+    def begin(self, *observers: Observer | None) -> None:
+        """Let the ``observers`` see the run from now on; None stands for no one."""
+        self.observers = tuple(one for one in observers if one is not None)
         for observer in self.observers:
+            check_kind(
+                "observer", observer, Observer, source="of mfpde.solver.recorder"
+            )
             observer.begin(self.quantities, self.tracker, self.events)
 
     @property
@@ -86,14 +141,9 @@ class Recorder:
             observer.keep(moment)
 
     def measure(self, state: State) -> Measure:
-        """Return the measure of a state, which is often the one that was asked for last."""
-        last = self._last
-        if last and last[0].masses is state.masses and last[0].points is state.points:
-            return last[1]
+        """Return the measure of a state."""
         density = Density(self.geometry, state.masses / self.geometry.areas)
-        measure = Measure(density, atoms_of_state(state))
-        self._last = state, measure
-        return measure
+        return Measure(density, atoms_of_state(state))
 
     def finish(
         self,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import check_kind, real_number, shown
+from mfpde.arrays import real_number
 from mfpde.atoms import coarseness
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.memory import check_memory_of_run
@@ -21,8 +20,7 @@ from mfpde.runs.layers import (
     largest_degree,
     stages_of,
 )
-from mfpde.runs.observer import LineObserver, Observer
-from mfpde.runs.progress import progress_line
+from mfpde.runs.progress import line_if
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StoppingCondition, stopping_conditions
 from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
@@ -33,7 +31,7 @@ from mfpde.solver.arguments import (
 )
 from mfpde.solver.diagnostics import Diagnostic, choose_diagnostics
 from mfpde.solver.notes import find_notes
-from mfpde.solver.recorder import Recorder
+from mfpde.solver.recorder import LineObserver, Observer, Recorder
 from mfpde.solver.time_loop import TimeLoop
 from mfpde.tracking import Concentration
 
@@ -128,7 +126,7 @@ def solve(
     track
         Follow the atoms from save to save with these settings: ``run.track``.
     observer
-        A :class:`mfpde.runs.observer.Observer`, which sees steps, saves, followed atoms and
+        A :class:`mfpde.solver.recorder.Observer`, which sees steps, saves, followed atoms and
         events as they happen, and the finished run (as storage does).
     start_time
         Time of ``start``, to continue an earlier run.  Layers go on in the one that acts from
@@ -198,8 +196,8 @@ def solve(
         if message is not None:
             warnings.warn(message, stacklevel=2)
     loop = TimeLoop(method, stages, recorder, times, conditions)
-    with open_observers(observer, progress) as observers:
-        recorder.begin(observers)
+    with line_if(progress) as line:
+        recorder.begin(observer, line and LineObserver(line))
         if resume_from is None:
             loop.start(measure, start_time)
         else:
@@ -220,17 +218,3 @@ def solve(
     for note in run.notes:
         warnings.warn(note, stacklevel=2)
     return run
-
-
-@contextmanager
-def open_observers(
-    observer: Observer | None, progress: bool
-) -> Iterator[tuple[Observer, ...]]:
-    """Yield the observers of a run: the one that is given, and the one that shows progress."""
-    if not isinstance(progress, bool):
-        raise ValueError(f"progress = {shown(progress)} must be True or False")
-    given = () if observer is None else (observer,)
-    for one in given:
-        check_kind("observer", one, Observer, source="of mfpde.runs.observer")
-    with progress_line() if progress else nullcontext() as line:
-        yield given if line is None else (*given, LineObserver(line))
