@@ -64,18 +64,19 @@ def find_notes(
     start: Measure,
     solve: Callable[..., Run],
     *,
-    span: tuple[float, float],
+    begun: float,
+    ended: float,
     times: Sequence[float],
     states: Sequence[AnyMeasure],
 ) -> list[str]:
-    """Return the notes on a run from ``start`` over the ``span`` of time, of these saves.
+    """Return the notes on a run from ``start``, from one time to another, of these saves.
 
     ``solve`` makes the coarse run.  What cannot be judged, as where numbers overflow, has no
     note: no run that has ended well is lost to it.
     """
     notes = []
     for look in (
-        partial(describe_unstable_symmetry, dynamics, start, solve, span),
+        partial(describe_unstable_symmetry, dynamics, start, solve, begun, ended),
         partial(describe_half_stable_mass, dynamics, times, states),
     ):
         with (
@@ -141,17 +142,18 @@ def describe_unstable_symmetry(
     dynamics: Dynamics,
     start: Measure,
     solve: Callable[..., Run],
-    span: tuple[float, float],
+    begun: float,
+    ended: float,
 ) -> str | None:
     """Return the note on a symmetry along which a run is unstable; None without one.
 
     Judged are densities under neurons on the circle or the sphere, and the uniform one on any
-    grid.
+    grid, from the time ``begun`` until ``ended``.
     """
     equations, density = equations_of(dynamics), start.density
     terms = [term for equation in equations for term in equation.interactions]
     are_even = terms and all(term.is_zonal for term in terms)
-    if not are_even or len(start.atoms) or span[1] <= span[0]:
+    if not are_even or len(start.atoms) or ended <= begun:
         return None
     symmetry = find_symmetry({e for one in equations for e in one.externals})
     is_zonal = density.geometry.axis is not None
@@ -163,9 +165,9 @@ def describe_unstable_symmetry(
     run = solve(
         dynamics,
         perturb_coarsely(density, degree),
-        start_time=span[0],
-        t_end=span[1],
-        save_at=[span[1]],
+        start_time=begun,
+        t_end=ended,
+        save_at=[ended],
         rtol=RTOL,
         stop=StepLimit(MOST_STEPS),
     )

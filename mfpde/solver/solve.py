@@ -209,7 +209,8 @@ def solve(
             dynamics,
             measure,
             solve,
-            span=(start_time, ended),
+            begun=start_time,
+            ended=ended,
             times=recorder.times,
             states=recorder.states,
         )
