@@ -21,7 +21,7 @@ from mfpde import (
     Zonal,
     ZonalKernel,
 )
-from mfpde.geometry.zonal_fields import zonal_harmonics
+from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.settings.settings import SettingsError, settings_from_dict
 from mfpde.storage.records import CONVERTER, to_json
 from mfpde.theory import critical_diffusion, fastest_mode, growth_rates

@@ -15,7 +15,7 @@ from scipy.special import comb, exp1, expi, gamma, iv, roots_legendre
 import mfpde
 from mfpde import theory
 from mfpde.commands.command_line import main
-from mfpde.geometry.zonal_fields import zonal_harmonics
+from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.terms.activations import Activation, ActivationBounds
 from validation.circle_cases import (
     Array,

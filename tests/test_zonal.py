@@ -9,8 +9,8 @@ from scipy.special import roots_jacobi, roots_legendre
 
 import mfpde
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Potential, Zonal
+from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
-from mfpde.geometry.zonal_fields import zonal_harmonics
 from mfpde.transport import State, default_scheme, scheme_for
 from mfpde.transport.departure_points import find_departure_points
 from validation.zonal_cases import (

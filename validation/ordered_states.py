@@ -14,7 +14,7 @@ from scipy.optimize import least_squares
 from scipy.special import roots_legendre
 
 from mfpde import theory
-from mfpde.geometry.zonal_fields import zonal_harmonics
+from mfpde.geometry.harmonics import zonal_harmonics
 
 Array = NDArray[np.float64]
 DEGREES = 24

@@ -6,7 +6,7 @@ hundreds of orders of magnitude, never enter the transport.  Moments
 
     M_l = \int P_l(cos theta) dmu,   l = 0..L,
 
-with P_l of ``mfpde.geometry.zonal_fields``, are sums of the cumulated masses C_j at the faces
+with P_l of ``mfpde.geometry.harmonics``, are sums of the cumulated masses C_j at the faces
 and those U_j of the uniform probability, by parts and with the trapezoidal rule,
 
     M_l = -h sum_j (C_j - C_n U_j) (d/dtheta) P_l(cos theta_j)          (l >= 1).
@@ -29,12 +29,12 @@ from scipy.special import gammaln, roots_legendre
 
 from mfpde.arrays import ComplexArray, FloatArray, read_only, whole_number
 from mfpde.geometry.base import CellsNear, FieldAtPoints, Geometry
-from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
-from mfpde.geometry.zonal_fields import (
+from mfpde.geometry.harmonics import (
     ZonalFields,
     zonal_derivatives,
     zonal_harmonics,
 )
+from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
 
 LARGEST_DIMENSION = 2048
 MINIMUM_CELLS = 16

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from mfpde.arrays import FloatArray, real_number
 from mfpde.geometry import Geometry
-from mfpde.geometry.zonal_fields import log_harmonic_counts
+from mfpde.geometry.harmonics import log_harmonic_counts
 
 RESOLVED = 1e-10
 """Size of the last degree, as a share of the largest, at which a grid holds the kernel."""

@@ -31,7 +31,7 @@ from numpy.polynomial.chebyshev import chebval
 from scipy.fft import dct
 
 from mfpde.arrays import FloatArray, read_only
-from mfpde.geometry.zonal_fields import log_harmonic_counts, zonal_harmonics
+from mfpde.geometry.harmonics import log_harmonic_counts, zonal_harmonics
 
 LARGEST_DEGREE = 1024
 NOISE = 2e-14

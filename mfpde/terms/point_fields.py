@@ -13,7 +13,7 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import FieldAtPoints
-from mfpde.geometry.zonal_fields import ZonalFields
+from mfpde.geometry.harmonics import ZonalFields
 
 
 class PointFields:

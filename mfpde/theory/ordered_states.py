@@ -27,7 +27,7 @@ from numpy.polynomial.legendre import leggauss
 from scipy.optimize import brentq, root
 
 from mfpde.arrays import FloatArray
-from mfpde.geometry.zonal_fields import zonal_harmonics
+from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.terms import Exponential
 
 HIGHEST = 20.0

@@ -21,7 +21,7 @@ from scipy.special import roots_legendre
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.geometry import Geometry, Zonal
 from mfpde.geometry.base import RealHarmonics
-from mfpde.geometry.zonal_fields import zonal_harmonics
+from mfpde.geometry.harmonics import zonal_harmonics
 
 NODES_PER_BAND = 6
 
