@@ -1,11 +1,10 @@
+from .against_time import plot_atom_tree, plot_space_time
 from .animation import animate
-from .atom_tree import plot_atom_tree
 from .branch import plot_continuation, plot_phase_diagram
 from .concentration import plot_concentration
 from .convergence import plot_convergence
 from .density import plot_density, plot_globe, plot_snapshots
 from .overview import plot_diagnostic, plot_energy, plot_run
-from .space_time import plot_space_time
 from .stationary import plot_certificate
 from .style import save_figure
 

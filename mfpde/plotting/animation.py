@@ -23,9 +23,8 @@ from mfpde.measures.measure import (
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame
-from mfpde.plotting.curve_scene import CurveScene
 from mfpde.plotting.density import compose
-from mfpde.plotting.sphere_scene import SphereScene, camera_on
+from mfpde.plotting.scenes import CurveScene, SphereScene, camera_on
 from mfpde.runs.run import Run
 from mfpde.tracking import Track
 

@@ -16,11 +16,10 @@ from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting import style
 from mfpde.plotting.angle_view import view_of, view_of_run
 from mfpde.plotting.atoms import Frame, atoms_found, frames_of
-from mfpde.plotting.curve_scene import CurveScene
 from mfpde.plotting.landscape import has_landscape
 from mfpde.plotting.palette import LANDSCAPE
 from mfpde.plotting.projections import BELOW, MOLLWEIDE, Camera, add_colour_bar
-from mfpde.plotting.sphere_scene import SphereScene, camera_on
+from mfpde.plotting.scenes import CurveScene, SphereScene, camera_on
 from mfpde.runs.run import Run
 from mfpde.tracking import Track
 

@@ -11,11 +11,10 @@ from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray, check_kind, choice
 from mfpde.plotting import density, palette, style
+from mfpde.plotting.against_time import plot_atom_tree, plot_space_time
 from mfpde.plotting.angle_view import view_of_run
-from mfpde.plotting.atom_tree import plot_atom_tree
 from mfpde.plotting.atoms import frames_of
-from mfpde.plotting.space_time import plot_space_time
-from mfpde.plotting.sphere_scene import SphereScene, camera_on
+from mfpde.plotting.scenes import SphereScene, camera_on
 from mfpde.plotting.style import Look
 from mfpde.runs.run import UNKNOWN_UNIT, Run
 from mfpde.terms import Exponential

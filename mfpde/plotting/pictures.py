@@ -18,9 +18,8 @@ from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
 from mfpde.plotting.angle_view import view_of
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame, atoms_of_report
 from mfpde.plotting.branch import plot_continuation, plot_phase_diagram
-from mfpde.plotting.curve_scene import CurveScene
 from mfpde.plotting.overview import plot_energy
-from mfpde.plotting.sphere_scene import SphereScene
+from mfpde.plotting.scenes import CurveScene, SphereScene
 from mfpde.plotting.stationary import plot_certificate
 from mfpde.plotting.style import Picture, png_of, styled
 from mfpde.runs.run import Run

@@ -12,7 +12,7 @@ from mfpde.measures.measure import Atoms
 from mfpde.plotting import landscape, palette, projections, style
 from mfpde.plotting.angle_view import CIRCLE
 from mfpde.plotting.atoms import Frame
-from mfpde.plotting.sphere_scene import SphereScene
+from mfpde.plotting.scenes import SphereScene
 from mfpde.plotting.style import Look
 from mfpde.stationary import Minimum
 

@@ -1,0 +1,267 @@
+"""Pictures of several states on common scales: a scene knows how one state is drawn.
+
+Against one angle states are curves, their atoms stems, and the landscape lies below them.  On the
+sphere states are colours, as Mollweide maps or globes from two sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from mfpde.equation import MeanFieldEquation
+from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
+from mfpde.measures.sampling import as_atoms
+from mfpde.plotting import atoms, landscape, palette, projections, style
+from mfpde.plotting.angle_view import AngleView, is_few, view_of
+from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame, label_masses
+from mfpde.plotting.projections import MOLLWEIDE, Camera, density_of, places_of
+from mfpde.plotting.style import Limits, Look
+from mfpde.tracking import Track
+
+MOST_WIDE_STEMS = 20
+
+
+class CurveScene:
+    """Pictures of states against one angle, on the scales that suit them all.
+
+    For ``limits`` and ``log`` see :func:`mfpde.plotting.style.density_scale`; with
+    ``has_masses`` the masses of the heaviest atoms are written beside them.
+    """
+
+    colours = None
+
+    def __init__(
+        self,
+        frames: Sequence[Frame],
+        *,
+        limits: Limits | None = None,
+        log: bool | None = None,
+        has_masses: bool = False,
+    ) -> None:
+        states = [frame.state for frame in frames]
+        self.view = cast("AngleView", view_of(states[0], picture="a curve"))
+        self._values = [self.view.curve(s)[1] for s in states if not is_few(s)]
+        self._limits, self._log, self._has_masses = limits, log, has_masses
+        masses = [stem_atoms(state).masses for state in states]
+        masses += [frame.found.basins for frame in frames]
+        self._heaviest = max(float(m.max(initial=0.0)) for m in masses)
+        self._equations = list(dict.fromkeys(frame.equation for frame in frames))
+
+    def add_axes(self, figure: Figure | SubFigure) -> list[Axes]:
+        """Return axes of a curve, and below them those of the landscape if there is any."""
+        has_land = any(map(landscape.has_landscape, self._equations))
+        return style.add_rows(figure, (3.0, 0.8) if has_land else (1.0,))
+
+    def fill(self, axes: Sequence[Axes], frame: Frame) -> None:
+        """Draw a state's curve, and on the second axes the landscape."""
+        self.draw(axes[0], frame)
+        for below in axes[1:]:
+            self.draw_landscape(below, frame.equation)
+            axes[0].label_outer()
+
+    def draw(
+        self, ax: Axes, frame: Frame, *, title: str = "", has_label: bool = True
+    ) -> None:
+        """Draw a state's curve over tinted regions; its atoms, or those found, as stems."""
+        view, own = self.view, stem_atoms(frame.state)
+        found = NONE_FOUND if len(own) else frame.found
+        _prepare(ax, view, title)
+        stems = ax
+        if self._values:
+            style.set_density_axis(ax, self._values, self._limits, self._log)
+            ax.set_ylabel(view.density_label if has_label else "")
+            stems = ax.twinx() if self._heaviest else ax
+        if not is_few(frame.state):
+            curve = view.continue_beyond_ends(view.curve(frame.state))
+            ax.plot(*curve, color=palette.DENSITY, gid="density")
+        if self._heaviest:
+            label = view.atom_label if has_label else ""
+            style.colour_axis(stems, label, palette.ATOM)
+            stems.set_ylim(0.0, 1.18 * self._heaviest)
+            _draw_stems(stems, view, own, has_masses=self._has_masses)
+        if len(found):
+            look: Look = {"color": palette.ATOM, "mfc": "none", "clip_on": False}
+            angles = view.angles_of(found.points)
+            stems.plot(angles, found.basins, "o", gid="found atoms", **look)
+        if frame.equation is not None:
+            landscape.draw_active_regions(ax, frame.equation, view)
+
+    def draw_landscape(
+        self, ax: Axes, equation: MeanFieldEquation | None, *, title: str = ""
+    ) -> None:
+        """Draw the landscape below curves, nothing where there is none."""
+        _prepare(ax, self.view, title, pad=10)
+        if landscape.has_landscape(equation):
+            landscape.draw_landscape(ax, equation, self.view)
+
+    def handles(self, frame: Frame) -> list[Artist]:
+        """Explain stems, circles of atoms that are found, and neurons."""
+        own = len(stem_atoms(frame.state))
+        look: Look = {"marker": "o", "color": palette.ATOM}
+        stem = Line2D([], [], label="atom (height: mass)", **look)
+        name = "atom found (height: mass of its basin)"
+        circle = Line2D([], [], label=name, linestyle="", fillstyle="none", **look)
+        neurons = landscape.neurons_of(frame.equation, self.view.dimension)
+        tint = Patch(facecolor=palette.MUTED, alpha=0.3, label="neuron active")
+        marks: list[Artist] = [stem] if own else [circle] if len(frame.found) else []
+        marks += [tint] if neurons else []
+        return [*marks, *landscape.direction_handles(neurons)]
+
+
+def stem_atoms(measure: AnyMeasure) -> Atoms:
+    """Atoms of a measure that are drawn as stems: all unless they are many and bare."""
+    is_crowd = isinstance(measure, Atoms) and not is_few(measure)
+    return Atoms.none(measure.dimension) if is_crowd else atoms_of(measure)
+
+
+def _prepare(ax: Axes, view: AngleView, title: str, *, pad: float = 2) -> None:
+    ax.set_title(title, loc="left", pad=pad)
+    view.set_axis(ax, "x")
+
+
+def _draw_stems(ax: Axes, view: AngleView, atoms: Atoms, *, has_masses: bool) -> None:
+    """Draw atoms as stems of height mass."""
+    if not len(atoms):
+        return
+    angles, masses = view.angles_of(atoms.points), atoms.masses
+    width, head = (1.3, 4.0) if len(atoms) <= MOST_WIDE_STEMS else (0.7, 2.2)
+    ax.vlines(angles, 0.0, masses, color=palette.ATOM, linewidth=width)
+    (heads,) = ax.plot(angles, masses, "o", color=palette.ATOM, markersize=head)
+    heads.set(clip_on=False, gid="atoms")
+    if has_masses and len(atoms) <= MOST_WIDE_STEMS:
+        tops, rises = np.stack([angles, masses], axis=-1), np.full(len(atoms), 4.0)
+        label_masses(ax, FoundAtoms.all_arrived(atoms), tops, rises)
+
+
+SMALL_SCALE = 0.35
+"""Of the areas of atoms in a small picture."""
+FRONT = Camera(0.0, np.pi / 9)
+CLEAR_MEAN = 0.3
+DISC: Look = {"marker": "o", "mec": palette.ATOM, "linestyle": ""}
+HANDLES: dict[str, Artist] = {
+    "circle": Line2D(
+        [], [], color=palette.MUTED, linewidth=1.2, label="$a_j·x + b_j = 0$"
+    ),
+    "dead zone": Patch(
+        fc="none", ec=palette.MUTED, hatch=landscape.HATCH, label="none active"
+    ),
+    "atoms": Line2D([], [], mfc=palette.ATOM, label="atom (area ∝ mass)", **DISC),
+    "found atoms": Line2D([], [], mfc="none", label="atom found (area ∝ mass)", **DISC),
+    # Labels write what is on its way so: 0.3 (+0.2).
+    "on its way": Patch(
+        fc="none", ec=palette.ATOM, ls=":", label="basin: on its way (+)"
+    ),
+}
+"""What the marks mean, by their names."""
+
+
+class SphereScene:
+    """Pictures of states on the sphere, in the colours that suit them all.
+
+    With a ``camera`` each is a globe from two sides, else a map; with a ``track`` the paths of
+    its atoms are drawn.  Small ones are drawn without the directions of neurons; with
+    ``has_masses`` masses of atoms are written below them.  For ``limits`` and ``log`` see
+    :func:`mfpde.plotting.projections.colours_for`.
+    """
+
+    def __init__(
+        self,
+        frames: Sequence[Frame],
+        *,
+        camera: Camera | None = None,
+        track: Track | None = None,
+        limits: Limits | None = None,
+        log: bool | None = None,
+        is_small: bool = False,
+        has_masses: bool = False,
+    ) -> None:
+        densities = [density_of(frame.state) for frame in frames]
+        there = [density for density in densities if density is not None]
+        self.colours = projections.colours_for(there, limits, log)
+        self._camera, self._track = camera, track
+        self._is_small, self._has_masses = is_small, has_masses
+
+    def add_axes(self, figure: Figure | SubFigure) -> list[Axes]:
+        """Return axes of a map, or of both sides of a globe."""
+        if self._camera is None:
+            return [figure.add_subplot(projection=MOLLWEIDE)]
+        sides = (self._camera, self._camera.opposite)
+        return [
+            figure.add_subplot(1, 2, number, projection=side)
+            for number, side in enumerate(sides, 1)
+        ]
+
+    def fill(self, axes: Sequence[Axes], frame: Frame) -> None:
+        """Draw a state on a map, or on both sides of a globe."""
+        for ax in axes:
+            self.draw(ax, frame)
+        if self._camera is not None:
+            words = (_words_of(self._camera), "seen from the other side")
+            for ax, text in zip(axes, words, strict=True):
+                ax.set_title(text, pad=4, color=palette.LANDSCAPE)
+
+    def draw(self, ax: Axes, frame: Frame) -> Axes:
+        """Draw density or particles, neurons, paths and atoms; return the picture's axes."""
+        ax = projections.prepare_axes(ax)
+        projections.draw_field(ax, density_of(frame.state), self.colours)
+        self.draw_marks(ax, frame)
+        return ax
+
+    def draw_marks(self, ax: Axes, frame: Frame) -> None:
+        """Draw what stands over the colours of a map or a globe."""
+        neurons, own = landscape.neurons_of(frame.equation, 3), atoms_of(frame.state)
+        landscape.draw_neurons(ax, neurons, width=0.7 if self._is_small else 1.2)
+        if is_crowd(frame.state):
+            atoms.draw_particles(ax, own)
+            own = Atoms.none(3)
+        atoms.draw_track(ax, self._track, None)
+        scale = SMALL_SCALE if self._is_small else 1.0
+        atoms.draw_atoms(ax, own, frame.found, scale=scale)
+        if self._has_masses:
+            named = frame.found or atoms.FoundAtoms.all_arrived(own)
+            below = -np.sqrt(atoms.AREA_PER_MASS * named.basins / np.pi) - 2
+            atoms.label_masses(ax, named, places_of(named.points), below)
+        if not self._is_small:
+            landscape.draw_directions(ax, neurons)
+            projections.label_graticule(ax)
+
+    def handles(self, frame: Frame) -> list[Artist]:
+        """Marks of neurons, atoms and paths with their meanings, those that are there."""
+        neurons = landscape.neurons_of(frame.equation, 3)
+        is_used = {name: len(points) > 0 for name, points, _ in frame.found.marks()}
+        is_used["atoms"] = len(atoms_of(frame.state)) > 0 and not is_crowd(frame.state)
+        is_used |= {
+            "circle": len(neurons) > 0,
+            "dead zone": landscape.has_dead_zone(neurons),
+        }
+        directions = [] if self._is_small else landscape.direction_handles(neurons)
+        marks = [handle for name, handle in HANDLES.items() if is_used[name]]
+        return [*marks, *directions, *atoms.track_handles(self._track)]
+
+
+def is_crowd(measure: AnyMeasure) -> bool:
+    """Whether the measure is particles: bare atoms, too many for discs."""
+    return isinstance(measure, Atoms) and len(measure) > atoms.MOST_DISCS
+
+
+def camera_on(measure: AnyMeasure) -> Camera:
+    """Return the camera that looks at the middle of a mass, if that is clear of the centre."""
+    cells = as_atoms(measure)
+    mean = cells.masses @ cells.points / max(cells.total_mass, 1e-300)
+    if np.linalg.norm(mean) < CLEAR_MEAN:
+        return FRONT
+    # Rounded, as near a pole the longitude would be that of rounding.
+    return Camera(*places_of(np.round(mean, 6)).tolist())
+
+
+def _words_of(camera: Camera) -> str:
+    polar, longitude = 0.5 - camera.latitude / np.pi, camera.longitude / np.pi
+    return f"seen from θ = {polar:.2f} π, φ = {longitude:.2f} π"
