@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 import mfpde
 from mfpde import Attention, Density, MeanFieldEquation, Potential, Sphere, solve
 from mfpde.atoms.cells import Cells
-from mfpde.measures.weighted_points import as_atoms
+from mfpde.measures.sampling import as_atoms
 from validation.references import ring, two_bumps
 
 POLE = np.array([0.0, 0.0, 1.0])

@@ -20,7 +20,7 @@ from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.geometry.arcs import normalize
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.measures.weighted_points import as_atoms, sum_by_label
+from mfpde.measures.sampling import as_atoms, sum_by_label
 
 
 def threshold_distance(beta: float, dimension: int) -> float:

@@ -14,8 +14,7 @@ from typing import Any
 import cyclopts
 
 from mfpde.commands import BAD_SETTINGS, DONE, INTERRUPTED, TERMINATED
-from mfpde.commands.look import plot, show, view
-from mfpde.commands.run import resume, run, settings
+from mfpde.commands.run import plot, resume, run, settings, show, view
 from mfpde.commands.signals import TerminatedError, ended_by_signals, raise_if_dropped
 from mfpde.commands.states import continuation, minimize, phase_diagram, theory
 from mfpde.commands.studies import sweep, verify

@@ -27,7 +27,7 @@ from mfpde.detection.flow import NARROW_WITHOUT_GRID, CellFlow
 from mfpde.detection.region import ATOM_EXPONENT, NARROW
 from mfpde.geometry.arcs import exponential_map, normalize
 from mfpde.measures.measure import Atoms, Density, Measure, as_measure
-from mfpde.measures.weighted_points import sum_by_label
+from mfpde.measures.sampling import sum_by_label
 
 LEAST_MEMBERS, LIKELY_BY_CHANCE = 5, 1e-7
 """Fewest particles of a cluster; how often as many may come together in uniform draws."""

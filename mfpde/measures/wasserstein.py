@@ -4,7 +4,7 @@ r"""Wasserstein distances W1 and W2 between measures on spheres, for the geodesi
 
 - on the circle and between zonal measures: exact, from the distribution functions of the
   angle and of the polar angle (:mod:`mfpde.measures.distributions`);
-- elsewhere: transport of weighted points (:mod:`mfpde.measures.weighted_points`), which are
+- elsewhere: transport of weighted points (:mod:`mfpde.measures.sampling`), which are
   coarsened on S^2 where they are too many, by the network simplex of the optional package POT
   (Bonneel et al., 2011; Flamary et al., 2021).
 """
@@ -27,7 +27,7 @@ from mfpde.measures.measure import (
     Density,
     Measure,
 )
-from mfpde.measures.weighted_points import (
+from mfpde.measures.sampling import (
     as_atoms,
     coarsen,
     error_of_centres,

@@ -34,7 +34,7 @@ from mfpde.arrays import (
 from mfpde.geometry.arcs import distances
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure
-from mfpde.measures.weighted_points import sum_by_label
+from mfpde.measures.sampling import sum_by_label
 from mfpde.networks.mass_points import MassPoints, find_mass_points
 from mfpde.notebook import Printed, format_table
 

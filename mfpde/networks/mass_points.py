@@ -16,7 +16,7 @@ from mfpde.measures.measure import (
     as_measure,
     atoms_of,
 )
-from mfpde.measures.weighted_points import as_atoms, sum_by_label
+from mfpde.measures.sampling import as_atoms, sum_by_label
 
 THIN = 0.5
 """Share of the mean density below which a cell is background."""

@@ -32,7 +32,7 @@ from mfpde.arrays import LARGEST_COUNT, FloatArray, choice, shown, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.measures.weighted_points import as_atoms
+from mfpde.measures.sampling import as_atoms
 from mfpde.notebook import Printed
 from mfpde.particles import solve_particles
 from mfpde.runs.layers import Layers, stages_of

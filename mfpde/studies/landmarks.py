@@ -21,7 +21,7 @@ from mfpde.detection import ball_radius, concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import angles_between, normalize
 from mfpde.measures.measure import AnyMeasure
-from mfpde.measures.weighted_points import as_atoms
+from mfpde.measures.sampling import as_atoms
 from mfpde.runs.run import Run
 from mfpde.tracking.matching import assign_pairs
 from mfpde.tracking.paths import join_atoms

@@ -9,7 +9,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.measures.measure import AnyMeasure
-from mfpde.measures.weighted_points import as_atoms
+from mfpde.measures.sampling import as_atoms
 from mfpde.runs.run import Run
 from mfpde.tracking import Track
 from mfpde.tracking.paths import join_atoms
