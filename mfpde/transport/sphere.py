@@ -110,7 +110,10 @@ def move_masses(
         _fill_moved(south, southward, here, behind, step)
         _fill_moved(east[:last], eastward[:last], here[:last], here[size:], step)
         _fill_moved(east[last:], eastward[last:], here[last:], here[:size], step)
-    result = masses + _gains(moved, sizes)
+    result = _gains(moved, sizes)
+    for i in range(nlat):
+        for j in range(nlon):
+            result[i, j] += masses[i, j]
     spread(result, sizes)
     for i in range(nlat):
         for j in range(nlon):

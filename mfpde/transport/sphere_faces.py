@@ -47,6 +47,8 @@ class Faces(NamedTuple):
     ----------
     areas, sizes
         Cell area and group size of each ring, (nlat,).
+    bands
+        The first rings of those of one group size that follow each other, and nlat.
     south
         Length of the south face of each cell, (nlat,); 0 for the last ring.
     southward
@@ -63,6 +65,7 @@ class Faces(NamedTuple):
 
     areas: FloatArray
     sizes: IntArray
+    bands: IntArray
     south: FloatArray
     southward: FloatArray
     zonal: FloatArray
@@ -95,9 +98,11 @@ def faces_of(sphere: Sphere) -> Faces:
     southward, zonal = _third_order_lengths(rings)
     from_pole = np.minimum(np.arange(sphere.nlat), np.arange(sphere.nlat)[::-1])
     x = np.clip((from_pole - _FIRST_FLUX_RING) / _FLUX_RINGS, 0.0, 1.0)
+    changes = np.flatnonzero(np.diff(rings.group_sizes))
     return Faces(
         areas=areas,
         sizes=rings.group_sizes,
+        bands=np.concatenate([[0], changes + 1, [sphere.nlat]]),
         south=south,
         southward=southward * dphi,
         zonal=zonal,

@@ -72,18 +72,17 @@ def fluxes_of(
         Lengths and weights of the faces.
     """
     nlat, nlon = masses.shape
-    fluxes, first = np.empty((3, nlat, nlon)), 0
+    fluxes = np.empty((3, nlat, nlon))
     southward, eastward = fluxes[SOUTHWARD], fluxes[EASTWARD]
     leaving = fluxes[DRAINING_TIME]
     fields = _density_and_flows(masses, velocity, faces.areas)
     blends, inward = np.empty(fields.density.shape), np.empty((nlat, nlon))
-    for i in range(1, nlat + 1):
-        if i == nlat or faces.sizes[i] != faces.sizes[first]:
-            rings = slice(first, i)
-            results = eastward[rings], leaving[rings], inward[rings]
-            own_blends = blends[first + 1 : i + 1]
-            _fill_zonal_fluxes(results, own_blends, first, fields, velocity[1], faces)
-            first = i
+    for k in range(len(faces.bands) - 1):
+        first, behind = faces.bands[k], faces.bands[k + 1]
+        rings = slice(first, behind)
+        results = eastward[rings], leaving[rings], inward[rings]
+        own_blends = blends[first + 1 : behind + 1]
+        _fill_zonal_fluxes(results, own_blends, first, fields, velocity[1], faces)
     _go_on_over_poles(blends, 1.0)
     flows = southward, leaving, inward
     _fill_meridional_fluxes(flows, fields, velocity[0], blends, faces)
