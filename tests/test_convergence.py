@@ -11,7 +11,7 @@ from mfpde.measures.measure import Density
 from mfpde.particles import label_density
 from mfpde.studies.ladder import build_ladder, start_on
 from mfpde.studies.landmarks import Landmarks, find_centre, find_final_atoms
-from mfpde.studies.quantity import judge
+from mfpde.studies.quantity import Converging
 from mfpde.terms import Attention, Perceptron
 
 ASCENT = MeanFieldEquation(Attention(6.0), direction="ascent")
@@ -160,7 +160,7 @@ def test_atoms_about_to_merge_are_kept_apart():
 def test_the_estimated_error_bounds_that_of_a_power_law(order):
     spacings = 0.1 / 2.0 ** np.arange(4)
     values = 1.0 + 0.3 * spacings**order
-    found = judge("mass of atom 1", "mass", values, spacings)
+    found = Converging("mass of atom 1", "mass", values, spacings)
     np.testing.assert_allclose(found.orders, order, rtol=1e-6)
     assert abs(values[-1] - 1.0) <= found.error <= 30 * abs(values[-1] - 1.0)
     assert found.digits == int(np.floor(-np.log10(found.error)))
@@ -177,7 +177,7 @@ def test_the_estimated_error_bounds_that_of_a_power_law(order):
 )
 def test_what_has_not_converged_is_said_so(values, why):
     spacings = 0.1 / 2.0 ** np.arange(len(values))
-    found = judge("mass of atom 1", "mass", np.array(values), spacings)
+    found = Converging("mass of atom 1", "mass", np.array(values), spacings)
     assert not found.converged
     assert why in found.reason
 
@@ -185,7 +185,7 @@ def test_what_has_not_converged_is_said_so(values, why):
 def test_a_last_difference_that_is_small_by_accident_is_not_believed():
     spacings = np.array([0.4, 0.2, 0.1])
     values = np.array([1.0, 1.01, 1.01 + 1e-9])
-    found = judge("mass of atom 1", "mass", values, spacings)
+    found = Converging("mass of atom 1", "mass", values, spacings)
     assert found.error >= 0.01 / 16 / 3
 
 

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,9 +33,16 @@ LEAST_DIGITS = 2
 EPS = float(np.finfo(float).eps)
 
 
+class Estimate(NamedTuple):
+    """The estimated error of the finest value, NaN where there is none, and how it was found."""
+
+    error: float
+    reason: str
+
+
 @dataclass(frozen=True, eq=False)
 class Converging:
-    """A quantity on a ladder of grids.
+    """A quantity on a ladder of grids, and how many of its digits hold.
 
     Attributes
     ----------
@@ -45,38 +54,48 @@ class Converging:
     values
         Values on each grid, coarsest first: (n,) or for positions unit vectors (n, d); NaN where
         a grid has no such atom or merge.
-    differences
-        Between neighbouring grids (n - 1,): angles, or absolute differences.
-    orders
-        Observed orders of three neighbouring grids (n - 2,): infinite where the second
-        difference is 0, NaN where one is missing or both are 0.
-    error
-        Estimated error of the value on the finest grid; NaN where there is no estimate.
-    digits
-        Digits that hold: decimals of positions (radians) and masses, significant digits of
-        times.  0 where it has not converged.
-    reason
-        Why it has converged, or has not, in words.
-    particle_errors, polished_errors
-        Distances (n,) to particles from the same start, and to the stationary atoms that
-        Newton's method finds beside those of the finest grid; NaN where there are none.
+    spacings
+        Cell widths (n,), decreasing.
+    particles, polished
+        The same value of particles from the same start, and of the stationary atoms that
+        Newton's method finds beside those of the finest grid; NaN where there is none.
+    obstacle
+        What is known to keep it from converging, in words.
     """
 
     name: str
     kind: str
     values: FloatArray
-    differences: FloatArray
-    orders: FloatArray
-    error: float
-    digits: int
-    reason: str
-    particle_errors: FloatArray
-    polished_errors: FloatArray
+    spacings: FloatArray
+    particles: FloatArray | float = np.nan
+    polished: FloatArray | float = np.nan
+    obstacle: str = ""
 
     @property
-    def converged(self) -> bool:
-        """Whether at least two digits hold."""
-        return self.digits >= LEAST_DIGITS
+    def differences(self) -> FloatArray:
+        """Angles between neighbouring grids, or absolute differences (n - 1,)."""
+        return self._measure_distances(self.values[:-1], self.values[1:])
+
+    @property
+    def particle_errors(self) -> FloatArray:
+        """Distances (n,) to particles from the same start."""
+        return self._measure_distances(self.values, self.particles)
+
+    @property
+    def polished_errors(self) -> FloatArray:
+        """Distances (n,) to the stationary atoms."""
+        return self._measure_distances(self.values, self.polished)
+
+    @property
+    def orders(self) -> FloatArray:
+        """Observed orders of three neighbouring grids (n - 2,).
+
+        Infinite where the second difference is 0, NaN where one is missing or both are 0.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slopes = np.log(self.differences / -np.diff(self.spacings))
+            means = np.log(self.spacings[:-1] + self.spacings[1:])
+            return np.asarray(1 + np.diff(slopes) / np.diff(means))
 
     @property
     def order(self) -> float:
@@ -84,6 +103,62 @@ class Converging:
         seen = self.orders[-2:][~np.isnan(self.orders[-2:])]
         smallest = float(seen.min(initial=np.inf))
         return smallest if LEAST_ORDER <= smallest < np.inf else float("nan")
+
+    @property
+    def error(self) -> float:
+        """Estimated error of the value on the finest grid; NaN where there is no estimate."""
+        return self._estimate.error
+
+    @property
+    def digits(self) -> int:
+        """Digits that hold: decimals of positions (radians) and masses, significant ones of times.
+
+        0 where it has not converged.
+        """
+        if self.obstacle or np.isnan(self.error):
+            return 0
+        scale = abs(float(self.values[-1])) if self.kind == "merge time" else 1.0
+        return max(int(np.floor(-np.log10(self.error / scale))), 0)
+
+    @property
+    def converged(self) -> bool:
+        """Whether at least two digits hold."""
+        return self.digits >= LEAST_DIGITS
+
+    @property
+    def reason(self) -> str:
+        """Why it has converged, or has not, in words."""
+        if self.obstacle:
+            return self.obstacle
+        is_bad = not np.isnan(self.error) and not self.converged
+        return self._estimate.reason + (": too large" if is_bad else "")
+
+    @cached_property
+    def _estimate(self) -> Estimate:
+        if len(self.spacings) <= 2:
+            return Estimate(np.nan, "fewer than 3 grids")
+        before, last = map(float, self.differences[-2:])
+        if np.isnan(before + last):
+            return Estimate(np.nan, "not there on each of the three finest grids")
+        if before == last == 0:
+            return Estimate(EPS, "the same on the finest grids")
+        order = float(np.nanmin(self.orders[-2:]))
+        if order < LEAST_ORDER:
+            error = STAGNATION * max(before, last)
+            words = f"order {order:.2g}, but stay below {error:.1e}"
+            return Estimate(error, f"differences do not fall, {words}")
+        ratio = float(self.spacings[-2] / self.spacings[-1])
+        error = max(last, before / ratio) / (ratio ** min(order, LARGEST_ORDER) - 1)
+        return Estimate(error, f"order {order:.2g}, estimated error {error:.1e}")
+
+    def _measure_distances(
+        self, one: FloatArray, other: FloatArray | float
+    ) -> FloatArray:
+        """Return angles of unit vectors (n, d) for positions, else absolute differences (n,)."""
+        if self.kind != "position":
+            return np.asarray(np.abs(one - other))
+        chords = np.linalg.norm(one - other, axis=-1)
+        return np.asarray(2 * np.arcsin(np.minimum(chords / 2, 1.0)))
 
 
 def compare_grids(
@@ -116,7 +191,7 @@ def compare_grids(
     unknown = {kind: np.full(len(finest), np.nan) for kind in finest.values}
     witness = unknown if particles is None else finest.align(particles, reach)
     stationary = unknown if polished is None else unknown | {"position": polished}
-    number = judge(
+    number = Converging(
         f"number of {finest.name}s",
         "number",
         np.array([float(len(landmarks)) for landmarks in found]),
@@ -124,7 +199,7 @@ def compare_grids(
         particles=np.nan if particles is None else len(particles),
     )
     quantities = [
-        judge(
+        Converging(
             f"{kind.removeprefix('merge ')} of {finest.name} {k + 1}",
             kind,
             np.stack([values[kind][k] for values in aligned]),
@@ -137,85 +212,5 @@ def compare_grids(
     ]
     if not number.converged:
         reason = f"the {number.name} changes from grid to grid"
-        quantities = [replace(q, digits=0, reason=reason) for q in quantities]
+        quantities = [replace(q, obstacle=reason) for q in quantities]
     return [number, *quantities]
-
-
-def judge(
-    name: str,
-    kind: str,
-    values: FloatArray,
-    spacings: FloatArray,
-    *,
-    particles: FloatArray | float = np.nan,
-    polished: FloatArray | float = np.nan,
-) -> Converging:
-    """Judge whether a quantity converges.
-
-    Parameters
-    ----------
-    name, kind
-        As in :class:`Converging`.
-    values
-        Values (n,) of the quantity on each grid, or unit vectors (n, d) for positions.
-    spacings
-        Cell widths (n,), decreasing.
-    particles, polished
-        The same value of particles, and of polished atoms; NaN where it is not known.
-    """
-    differences = _measure_distances(kind, values[:-1], values[1:])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slopes = np.log(differences / -np.diff(spacings))
-        means = np.log(spacings[:-1] + spacings[1:])
-        orders = 1 + np.diff(slopes) / np.diff(means)
-    scale = abs(float(values[-1])) if kind == "merge time" else 1.0
-    error, reason = _estimate_error(differences, orders, spacings)
-    digits = 0
-    if not np.isnan(error):
-        digits = max(int(np.floor(-np.log10(error / scale))), 0)
-        reason += ": too large" if digits < LEAST_DIGITS else ""
-    return Converging(
-        name,
-        kind,
-        values,
-        differences,
-        orders,
-        error,
-        digits,
-        reason,
-        _measure_distances(kind, values, particles),
-        _measure_distances(kind, values, polished),
-    )
-
-
-def _estimate_error(
-    differences: FloatArray, orders: FloatArray, spacings: FloatArray
-) -> tuple[float, str]:
-    """Return the estimated error of the finest value, and how it was found; NaN and why not."""
-    if len(differences) < 2:
-        return np.nan, "fewer than 3 grids"
-    before, last = map(float, differences[-2:])
-    if np.isnan(before + last):
-        return np.nan, "not there on each of the three finest grids"
-    if before == last == 0:
-        return EPS, "the same on the finest grids"
-    order = float(np.nanmin(orders[-2:]))
-    if order < LEAST_ORDER:
-        error = STAGNATION * max(before, last)
-        return (
-            error,
-            f"differences do not fall, order {order:.2g}, but stay below {error:.1e}",
-        )
-    ratio = float(spacings[-2] / spacings[-1])
-    error = max(last, before / ratio) / (ratio ** min(order, LARGEST_ORDER) - 1)
-    return error, f"order {order:.2g}, estimated error {error:.1e}"
-
-
-def _measure_distances(
-    kind: str, one: FloatArray, other: FloatArray | float
-) -> FloatArray:
-    """Return angles between unit vectors (n, d) for positions, else absolute differences (n,)."""
-    if kind != "position":
-        return np.asarray(np.abs(one - other))
-    chords = np.linalg.norm(one - other, axis=-1)
-    return np.asarray(2 * np.arcsin(np.minimum(chords / 2, 1.0)))
