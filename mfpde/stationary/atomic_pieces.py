@@ -27,8 +27,7 @@ class Arrangement(NamedTuple):
     masses: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class Derivatives:
+class Derivatives(NamedTuple):
     """Derivatives of E in (y, q): ``gradient`` E_y (n k,), ``moves`` E_yy, ``cross`` E_yq.
 
     ``masses`` is E_qq (n, n).
@@ -123,10 +122,6 @@ class AtomicPieces:
         np.add.at(means, group, masses[:, np.newaxis] * points)
         means /= np.linalg.norm(means, axis=1, keepdims=True)
         return Arrangement(means, np.asarray(totals, dtype=np.float64))
-
-    def certify(self, state: Arrangement, tolerance: float) -> Certificate:
-        """Certificate of the atoms from a full search."""
-        return certify(state_of_atoms(self.energy, PointMasses(*state)), tolerance)[0]
 
     def probe(
         self, state: Arrangement, tolerance: float

@@ -3,8 +3,8 @@ r"""The minimiser of E among weighted pieces, atoms or rings, with its certifica
 1. Local minima of F below its mean come in as new pieces, with the best masses on all
    (``mass_program.py``); pieces without mass go out.
 2. Neighbours within a radius are united, and the pieces slide (``sliding_newton.py``).  The
-   result is kept if its energy is not above that after 1.  Without progress the radius is
-   halved, and where no radius makes any, as on a flat F, step 2 waits for twice as many rounds.
+   result is kept if its energy is not above that after 1.  Without progress the radius is halved,
+   with progress doubled.
 3. Once F has no minimum below its mean, pieces are united until their positions and masses
    are determined, if the energy allows it, and F is bounded below over the whole sphere; if the
    gap is too large, points where F is low come in.
@@ -15,7 +15,7 @@ step 2 is the fully corrective Frank-Wolfe method.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mfpde.arrays import FloatArray
 from mfpde.stationary.atomic_pieces import AtomicPieces
@@ -31,16 +31,11 @@ from mfpde.stationary.sliding_newton import (
 LARGEST_CONDITION = 1e9
 """Above it positions and masses are not determined."""
 MOST_ROUNDS = 400
-WIDEST, CLOSEST = 0.4, 0.01
+WIDEST, CLOSEST = 1 / 2, 0.01
 """Distances, in widths of the kernel, within which neighbours are united."""
-LEAST_GAIN = 1e-12
-"""Fall of the energy, in units of its scale, that is progress."""
-DEPTH_SHARE = 0.4
-"""Share of the tolerance above which the depth of a minimum of F is of interest."""
 
 
-@dataclass(frozen=True, eq=False)
-class SlidingEnd:
+class SlidingEnd(NamedTuple):
     """The best pieces found, their certificate and the condition of their system."""
 
     positions: FloatArray
@@ -52,30 +47,24 @@ class SlidingEnd:
 def sliding_minimum(pieces: AtomicPieces, tolerance: float) -> SlidingEnd:
     """Minimise E over the pieces to a gap of ``tolerance``, if possible."""
     here = balance(pieces, pieces.start())
-    within, rounds, pause, is_determined = WIDEST, 0, 1, True
+    within, is_determined = WIDEST, True
     for _ in range(MOST_ROUNDS):
-        new = pieces.lowest(here.state, DEPTH_SHARE * tolerance)
+        new = pieces.lowest(here.state, tolerance / 2)
         if not len(new):
             if is_determined:
-                here = _determine(pieces, here, here.energy + tolerance / 4)
+                here = _determine(pieces, here, here.energy + tolerance / 2)
                 is_determined = _is_determined(pieces, here)
             found, new = pieces.probe(here.state, tolerance)
             if found.gap <= tolerance or not len(new):
                 break
-        here, rounds = balance(pieces, here.state, new), rounds + 1
-        if rounds < pause:
-            continue
+        here = balance(pieces, here.state, new)
         limit = here.energy + ROUNDING * pieces.scale
         lower = _unite_and_slide(pieces, here, within, limit)
-        if here.energy - lower.energy >= LEAST_GAIN * pieces.scale:
-            within = min(2 * within, WIDEST)
-        elif within > CLOSEST:
-            within /= 2
-        else:
-            within, rounds, pause = WIDEST, 0, 2 * pause
+        is_progress = here.energy - lower.energy >= tolerance
+        within = min(2 * within, WIDEST) if is_progress else within / 2
         here = lower
     else:
-        found = pieces.certify(here.state, tolerance)
+        found, _ = pieces.probe(here.state, tolerance)
     return SlidingEnd(*here.state, found, find_condition(pieces, here.state))
 
 

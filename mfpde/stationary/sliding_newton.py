@@ -5,11 +5,11 @@ y = sqrt(m) u (displacement) and q = dm / sqrt(m), on the plane of constant mass
 
     grad phi = E_y,   Hess phi = E_yy - E_yq E_qq^{-1} E_qy.
 
-A step minimises the quadratic model, shifted until no piece moves further than a radius that
-grows and shrinks with the model's success (Moré & Sorensen, 1983).  Where the energy is at
-its rounding the gradient has to fall instead.  A piece whose best mass is zero is removed, so
-that the method ends where Newton's method on positions and masses together creeps along the
-boundary of m >= 0.
+A step minimises the quadratic model, shifted until no piece moves further than a radius, which is
+halved until the energy falls by half as much as in the model (Moré & Sorensen, 1983).  Where the
+energy is at its rounding the gradient has to fall instead.  A piece whose best mass is zero is
+removed, so that the method ends where Newton's method on positions and masses together creeps
+along the boundary of m >= 0.
 """
 
 from __future__ import annotations
@@ -29,13 +29,6 @@ FLAT = 1e-14
 """Eigenvalues below this share of the largest are rounding."""
 LEAST_MASS = 1e-14
 MOST_STEPS = 20
-MOST_TRIALS = 6
-LARGEST_RADIUS = 0.8
-"""How far a piece may move in one step, in widths of the kernel."""
-GOOD, POOR = 0.7, 0.1
-"""Fall of the energy in units of the model's: the radius grows above, shrinks below."""
-HOPELESS = 4.0
-"""Fall in units of the model's that is not believed in."""
 
 
 class Balanced(NamedTuple):
@@ -104,18 +97,37 @@ def balance(
 def slide(pieces: AtomicPieces, start: Balanced, *, limit: float = np.inf) -> Balanced:
     """Pieces and their energy at the end of Newton's method, masses balanced throughout.
 
-    The iteration ends early where, by the model, the energy will not come down to ``limit``.
+    The iteration ends early where, by twice the model, the energy will not come down to ``limit``.
     """
-    here, radius = start, LARGEST_RADIUS * pieces.width
+    here = start
     for _ in range(MOST_STEPS):
         model = _model(pieces.derivatives(here.state), here.state.masses)
-        if here.energy + HOPELESS * model.lowest() > limit:
+        if here.energy + 2 * model.lowest() > limit:
             break
-        found = _step(pieces, here, model, radius=radius)
-        if found is None:
+        lower = _step(pieces, here, model)
+        if lower is None:
             break
-        here, radius = found
+        here = lower
     return here
+
+
+def _step(pieces: AtomicPieces, start: Balanced, model: _Model) -> Balanced | None:
+    """The state after a step within the first radius where E falls as in the model, or None."""
+    radius, rounding = pieces.width, ROUNDING * pieces.scale
+    while True:
+        y, moves = model.step_within(radius)
+        expected = model.change(y)
+        positions = pieces.displace(start.state.positions, moves)
+        there = balance(pieces, Arrangement(positions, start.state.masses))
+        if -expected < rounding:
+            break
+        if there.energy < start.energy + expected / 2:
+            return there
+        radius = float(np.linalg.norm(moves, axis=1).max()) / 2
+    # The energy no longer shows the fall, the gradient does.
+    gradient = pieces.derivatives(there.state).gradient
+    falls = np.linalg.norm(gradient) < np.linalg.norm(model.along) / 2
+    return there if falls and there.energy <= start.energy + rounding else None
 
 
 def find_condition(pieces: AtomicPieces, state: Arrangement) -> float:
@@ -151,28 +163,3 @@ def _without(normal: FloatArray, rows: FloatArray) -> FloatArray:
     mirror[-1] += 1.0
     mirror /= np.linalg.norm(mirror)
     return np.asarray((rows - 2 * np.outer(rows @ mirror, mirror))[:, :-1])
-
-
-def _step(
-    pieces: AtomicPieces, start: Balanced, model: _Model, *, radius: float
-) -> tuple[Balanced, float] | None:
-    """Step at the first radius at which E falls roughly as in the model; None if there is none."""
-    rounding = ROUNDING * pieces.scale
-    for _ in range(MOST_TRIALS):
-        y, moves = model.step_within(radius)
-        expected = model.change(y)
-        positions = pieces.displace(start.state.positions, moves)
-        there = balance(pieces, Arrangement(positions, start.state.masses))
-        if -expected < rounding:
-            # The energy no longer shows the fall, the gradient does.
-            gradient = pieces.derivatives(there.state).gradient
-            falls = np.linalg.norm(gradient) < GOOD * np.linalg.norm(model.along)
-            is_lower = falls and there.energy <= start.energy + rounding
-            return (there, radius) if is_lower else None
-        share = (there.energy - start.energy) / expected
-        if share > GOOD:
-            return there, min(LARGEST_RADIUS * pieces.width, 2 * radius)
-        if share > POOR:
-            return there, radius
-        radius = float(np.linalg.norm(moves, axis=1).max()) / 4
-    return None
