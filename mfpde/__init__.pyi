@@ -11,7 +11,6 @@ from . import (
 )
 from .branches import (
     BranchEvent as BranchEvent, Continuation as Continuation,
-    FollowedMinimum as FollowedMinimum, MinimizerEvent as MinimizerEvent,
     continuation as continuation, follow_minimizer as follow_minimizer,
 )
 from .detection import concentration as concentration

@@ -152,7 +152,7 @@ def test_antipodal_atoms_become_unstable_where_repulsion_balances(weight):
     found = mfpde.continuation(descent(1.0, neuron), pair, "beta", [0.1, 1.0, 3.0])
     (event,) = events(found, "stability")
     assert event.value == pytest.approx(exact, abs=1e-8)
-    assert (event.unstable_before, event.unstable_after) == (1, 2)
+    assert (event.before, event.after) == (1, 2)
 
 
 def test_two_atoms_meet_their_antipodal_arrangement_at_a_pitchfork():
@@ -168,7 +168,7 @@ def test_two_atoms_meet_their_antipodal_arrangement_at_a_pitchfork():
     *earlier, pitchfork = back.events
     assert pitchfork.kind == "pitchfork"
     assert pitchfork.value == pytest.approx(begins.value, abs=1e-8)
-    assert (pitchfork.unstable_before, pitchfork.unstable_after) == (1, 1)
+    assert (pitchfork.before, pitchfork.after) == (1, 1)
     assert [e.value for e in earlier] == pytest.approx([e.value for e in later])
     assert back.is_complete
     one, other = back.states[-1].atoms.points

@@ -217,7 +217,7 @@ def test_a_pitchfork_is_called_so_and_lies_at_the_critical_diffusion(name):
     assert [event.kind for event in before] == ["fold"] * is_above(run)
     assert pitchfork.kind == "pitchfork"
     assert pitchfork.value == pytest.approx(run.critical, rel=1e-10)
-    unstable = (pitchfork.unstable_before, pitchfork.unstable_after)
+    unstable = (pitchfork.before, pitchfork.after)
     assert unstable == (int(is_above(run)), 0)
     # All directions of the first moment, on a zonal grid the axis alone.
     d = run.case.geometry.dimension
@@ -228,7 +228,7 @@ def test_a_pitchfork_is_called_so_and_lies_at_the_critical_diffusion(name):
 def test_a_fold_lies_at_the_largest_diffusion_of_an_ordered_state(name):
     run = sweep(name)
     fold = run.found.events[0]
-    assert (fold.unstable_before, fold.unstable_after) == (0, 1)
+    assert (fold.before, fold.after) == (0, 1)
     kappa = run.found.values[fold.index - 1]
     start = run.witness.ordered(kappa)
     assert fold.value == pytest.approx(run.witness.fold((start, kappa)), rel=1e-9)
@@ -346,7 +346,7 @@ def test_a_state_with_two_bumps_meets_the_uniform_one_where_degree_two_does():
     assert pitchfork.kind == "pitchfork"
     assert pitchfork.value == pytest.approx(critical, rel=1e-10)
     # Two unstable motions before, of degree one, and after.
-    assert (pitchfork.unstable_before, pitchfork.unstable_after) == (2, 2)
+    assert (pitchfork.before, pitchfork.after) == (2, 2)
     assert [event.kind for event in others] == 2 * ["stability"]
     assert all(
         event.value == pytest.approx(theory.critical_diffusion(beta, 2), rel=1e-10)
@@ -386,7 +386,7 @@ def test_a_reflection_is_broken_where_the_symmetric_state_loses_stability(weight
     (pitchfork,) = up.events
     assert pitchfork.kind == "pitchfork"
     assert pitchfork.value == pytest.approx(loss.value, abs=1e-10)
-    assert (pitchfork.unstable_before, pitchfork.unstable_after) == (0, 0)
+    assert (pitchfork.before, pitchfork.after) == (0, 0)
     assert up.is_complete
     assert up.states[-1].order < 1e-12
     for one, other in zip(up.states, down.states[::-1], strict=True):

@@ -168,6 +168,22 @@ def test_the_curve_has_no_corners_and_no_gaps(folded):
     assert np.abs(turns).max() < 0.5
 
 
+def test_minimisers_are_drawn_where_their_atoms_are():
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(10.0),
+        mfpde.Perceptron([[0.0, 1.0]], [-1.0]),
+        direction="descent",
+    )
+    found = mfpde.follow_minimizer(
+        equation, mfpde.Circle(128), "weight_scale", [1.2, 0.8]
+    )
+    figure = mfpde.plot_continuation(found)
+    assert [len(a.get_offsets()) for a in by_gid(figure, "states")] == [1, 2]
+    (mark,) = by_gid(figure, "split")
+    np.testing.assert_allclose(mark.get_xdata(), 1.0, atol=1e-5)
+    np.testing.assert_allclose(mark.get_ydata(), 0.5, atol=0.05)
+
+
 def test_the_command_prints_and_draws_a_branch(tmp_path, capsys):
     config = tmp_path / "config.toml"
     config.write_text(CONFIG)

@@ -45,7 +45,7 @@ RESULTS = {
     *("KernelCurvature", "AntiConcentrationBound", "StrictStability", "NonDegeneracy"),
     *("InverseOfInteraction", "detection.ConcentrationReport", "tracking.Track"),
     *("detection.ConcentratedRegion", "tracking.Path", "AtomConvergence"),
-    *("Clustering", "FollowedMinimum", "MinimizerEvent"),
+    "Clustering",
 }
 """What functions return: nobody makes one by hand."""
 

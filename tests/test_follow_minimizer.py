@@ -27,7 +27,7 @@ def test_one_atom_splits_where_the_neuron_is_as_strong_as_the_repulsion(values):
     assert (event.before, event.after) == ((1, 2) if is_down else (2, 1))
     assert event.value == pytest.approx(1.0, abs=2e-6)
     np.testing.assert_allclose(event.points, [[0.6, 0.8]] * 2, atol=0.1)
-    firsts = [float(line.split()[0]) for line in str(found).splitlines()[2:]]
+    firsts = [float(line.split()[0]) for line in str(found).splitlines()[3:]]
     assert firsts == sorted(firsts, reverse=is_down)
     assert str(event) in str(found)
 
@@ -62,11 +62,11 @@ def test_masses_are_those_of_minima_and_change_with_beta():
     values = [4.0, 6.0, 8.0]
     found = mfpde.follow_minimizer(descent(1.0, neurons), CIRCLE, "beta", values)
     np.testing.assert_array_equal(found.values, values)
-    for beta, minimum in zip(values, found.minima, strict=True):
+    for beta, minimum in zip(values, found.states, strict=True):
         alone = mfpde.minimize(descent(beta, neurons), CIRCLE)
         assert minimum.energy == pytest.approx(alone.energy, abs=1e-12)
         assert minimum.gap <= 1e-12
-    counts = [len(minimum.atoms) for minimum in found.minima]
+    counts = [len(minimum.atoms) for minimum in found.states]
     changes = [event.after - event.before for event in found.events]
     assert counts[-1] - counts[0] == sum(changes)
     assert all(event.kind == "death" for event in found.events)
@@ -83,7 +83,7 @@ def test_a_minimiser_that_is_a_density_changes_its_kind():
     found = mfpde.follow_minimizer(
         descent(4.0, neurons), CIRCLE, "weight_scale", [1.0, 0.5]
     )
-    assert [minimum.kind for minimum in found.minima] == ["density", "density"]
+    assert [minimum.kind for minimum in found.states] == ["density", "density"]
     assert not found.events
 
 

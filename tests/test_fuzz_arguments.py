@@ -449,7 +449,7 @@ CALLS: dict[str, Call] = {
 }
 RESULTS = (
     "AtomConvergence BranchEvent Certificate Clustering Continuation Ensemble Maximum Minimum "
-    "FollowedMinimum MinimizerEvent PhaseDiagram PolishedAtoms Run StationaryDensity "
+    "PhaseDiagram PolishedAtoms Run StationaryDensity "
     "WassersteinReport "
     "theory.AntiConcentrationBound theory.InverseOfInteraction theory.KernelCurvature "
     "theory.NonDegeneracy theory.PhaseDiagram theory.StrictStability"

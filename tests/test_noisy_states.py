@@ -13,7 +13,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 import mfpde
 from mfpde.branches import smooth
-from mfpde.branches.linear_systems import Direction, Linearised
+from mfpde.branches.arclength import solve_bordered
 from mfpde.stationary.gibbs import (
     GibbsProblem,
     harmonics_on,
@@ -299,16 +299,16 @@ def test_systems_without_a_matrix_have_the_solutions_of_those_with_one():
     values = 1 - 3 * 0.7 ** np.arange(200)
     values[:2], modes = 0.0, basis[:, :2]
     matrix = (basis * values) @ basis.T
-    residual = np.zeros(200)
-    dense = Linearised(residual, np.concatenate([matrix, modes.T]))
-    folded = aslinearoperator(matrix + modes @ modes.T)
-    free = Linearised(residual, folded)
+    dense = np.concatenate([matrix, modes.T])
+    free = aslinearoperator(matrix + modes @ modes.T)
     target, by_value = (basis[:, 2:] @ generator.standard_normal((198, 2))).T
-    np.testing.assert_allclose(free.solve(target), dense.solve(target), atol=1e-9)
-    last = Direction(generator.standard_normal(200), 0.3)
-    one, other = (s.solve_beside(by_value, last, target, 1.0) for s in (free, dense))
-    np.testing.assert_allclose(one.state, other.state, atol=1e-8)
-    assert one.value == pytest.approx(other.value, abs=1e-8)
+    row = np.append(generator.standard_normal(200), 0.3)
+    goal, constraints = np.append(target, 1.0), [0.0, 0.0]
+    one = solve_bordered(free, by_value, row, goal)
+    other = solve_bordered(
+        dense, np.append(by_value, constraints), row, np.insert(goal, 200, constraints)
+    )
+    np.testing.assert_allclose(one, other, atol=1e-8)
 
 
 def test_branches_are_those_of_matrices(monkeypatch):

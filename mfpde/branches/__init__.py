@@ -6,19 +6,13 @@ minimiser of E, masses free, is followed by its certificate.
 """
 
 from mfpde.branches.following import continuation
-from mfpde.branches.minimizers import (
-    FollowedMinimum,
-    MinimizerEvent,
-    follow_minimizer,
-)
+from mfpde.branches.minimizers import follow_minimizer
 from mfpde.branches.result import BranchEvent, BranchPoint, Continuation
 
 __all__ = [
     "BranchEvent",
     "BranchPoint",
     "Continuation",
-    "FollowedMinimum",
-    "MinimizerEvent",
     "continuation",
     "follow_minimizer",
 ]

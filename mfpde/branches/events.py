@@ -6,8 +6,8 @@ determinant of G and the row of the tangent (x', p') has the sign of
 
     (-1)^n p',      n the number of unstable directions,
 
-and changes it where another branch crosses, but not at a fold (Keller, 1977).  So n changes
-by an odd number at a fold; if it does not, the branch has passed through a branch of more
+and changes it where another branch crosses, but not at a fold (Keller, 1977).  So a rate
+crosses zero at a fold; if none does, the branch has passed through a branch of more
 symmetry and goes on as its own mirror image (or a rotated copy of itself): a pitchfork.
 """
 
@@ -18,22 +18,18 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import BarycentricInterpolator
 from scipy.optimize import brentq
 
-from mfpde.branches.arclength import LostBranchError, Problem, StateAt
-from mfpde.branches.linear_systems import Direction
-
-RESOLUTION = 1e-13
-CLOSEST = 1e-7
-"""A rate that crosses zero this close to a fold, in units of the span, is the fold's own."""
-ZERO = 1e3
-"""Rates below so many times their rounding are zero at an event."""
-SHARE_BESIDE, LEAST_BESIDE = 0.05, 1e-4
-"""Of a step, and at least: how far from a turn stability is looked at."""
-LARGEST_CORRECTION = 0.1
-BESIDE = np.array([-1.0, -0.5, 0.5, 1.0])
-"""Places beside a pitchfork, in units of 1e-3 of the parameter."""
+from mfpde.arrays import FloatArray
+from mfpde.branches.arclength import (
+    CLOSE,
+    EPS,
+    FIRST_LENGTH,
+    LARGEST_TURN,
+    LostBranchError,
+    Problem,
+    StateAt,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +38,7 @@ class Segment:
 
     problem: Problem
     start: StateAt
-    direction: Direction
+    direction: FloatArray
     length: float
     end: StateAt
 
@@ -54,10 +50,9 @@ class Segment:
         LostBranchError
             If Newton's method finds no such point.
         """
-        if distance == 0.0:
-            return self.start
-        if distance == self.length:
-            return self.end
+        for known, place in ((0.0, self.start), (self.length, self.end)):
+            if distance == known:
+                return place
         found = self.problem.step(self.start, self.direction, distance)
         if found is None:
             raise LostBranchError
@@ -66,46 +61,39 @@ class Segment:
     def find_root(
         self,
         function: Callable[[StateAt], float],
-        low: float = 0.0,
-        high: float | None = None,
+        low: float,
+        high: float,
+        *,
+        tolerance: float = EPS,
     ) -> float:
-        """Return the distance where ``function`` of the place crosses zero, to rounding.
+        """Return the distance between two where ``function`` of the place crosses zero.
 
-        The zero lies between two distances, by default those of the whole segment.  If the
-        function has the same sign at both, it is zero to rounding at one of them, and the one with
-        the value of smaller size is returned.
+        The tolerance is in units of the length.
+
+        If the function has the same sign at both, it is zero to rounding at one of them, and the
+        one with the value of smaller size is returned.
         """
-        high = self.length if high is None else high
         first, last = function(self.at(low)), function(self.at(high))
         if first * last > 0:
             return low if abs(first) < abs(last) else high
-        return float(
-            brentq(
-                lambda s: function(self.at(s)),
-                low,
-                high,
-                xtol=RESOLUTION * self.length,
-                rtol=4 * np.finfo(float).eps,
-            )
+        root = brentq(
+            lambda s: function(self.at(s)), low, high, xtol=tolerance * self.length
         )
+        return float(root)
 
     def find_value(self, value: float, low: float, high: float) -> StateAt:
         """Return the place between two distances, with no turn in between, where p is a value."""
         problem, first, last = self.problem, self.at(low), self.at(high)
-        for end in (last, first):
-            if value == end.value:
-                return end
-        share = (value - first.value) / (last.value - first.value)
-        state = problem.move(first.state, share * (last.state - first.state))
-        found = problem.find_zero(StateAt(state, value))
+        share = (value - first.value) / ((last.value - first.value) or 1.0)
+        chord = problem.move(first.state, share * (last.state - first.state))
+        found = problem.find_state(chord, value)
         if found is not None:
-            change = (value - self.start.value) / problem.span
-            way = Direction(found.state - self.start.state, change)
-            moved = np.sqrt(problem.weights @ (found.state - state) ** 2)
-            is_near = moved <= LARGEST_CORRECTION * self.length
-            if low <= problem.inner(way, self.direction) <= high and is_near:
+            # Beside a fold or a pitchfork other states have this value too.
+            way, off = problem.difference(self.start, found), found.state - chord
+            is_between = low <= problem.inner(way, self.direction) <= high
+            size = np.sqrt(problem.weights[:-1] @ off**2)
+            if is_between and size <= LARGEST_TURN * self.length / 2:
                 return found
-        # Beside a fold or a pitchfork other states have this value too.
         distance = self.find_root(lambda place: place.value - value, low, high)
         return StateAt(self.at(distance).state, value)
 
@@ -132,53 +120,33 @@ class Crossing(NamedTuple):
         """Whether another branch begins here, to which the walk may switch."""
         return self.kind in ("split", "stability") and self.after > self.before
 
-    def dimension(self, problem: Problem) -> int:
+    def count_zero_rates(self, problem: Problem) -> int:
         """Count the rates that are zero here (for a split, of the atom that splits)."""
         if self.kind == "fold":
             return 1
         found = problem.rates(self.place)
         rates = found.motions if self.atom is None else found.splits[self.atom]
-        zero = np.abs(rates) <= ZERO * problem.rounding(self.place)
-        return max(1, int(zero.sum()))
+        return max(1, int((np.abs(rates) <= CLOSE).sum()))
 
 
-def find_crossings(segment: Segment) -> list[Crossing]:
-    """Return all crossings on a segment, in its order.
+def find_crossings(segment: Segment, ahead: float) -> list[Crossing]:
+    """Return all crossings on a segment, in its order; a fold stands for the rate that is zero.
 
-    A fold stands for the mode that changes there.
-
-    Raises
-    ------
-    LostBranchError
-        If crossings do not explain how stability changes: the step has gone over to another
-        branch, as it may where two come close.
+    From a pitchfork the branch of more symmetry is followed in the direction ``ahead`` of p.
     """
-    found = _find_losses(segment) + _find_splits(segment)
-    turn = _find_turn(segment)
+    problem, losses, turn = segment.problem, _find_losses(segment), _find_turn(segment)
     if turn is not None:
-        close = CLOSEST * segment.problem.span
-        own = next(
-            (
-                c
-                for c in found
-                if turn.kind == "fold"
-                and c.kind == "stability"
-                and abs(c.place.value - turn.place.value) <= close
-            ),
-            None,
-        )
-        found = [c for c in found if c is not own] + [turn]
-    found.sort(key=lambda crossing: crossing.distance)
-    count = segment.problem.count_unstable(segment.start)
-    for crossing in found:
-        if crossing.kind == "split":
-            continue
-        if crossing.before != count:
-            raise LostBranchError
-        count = crossing.after
-    if count != segment.problem.count_unstable(segment.end):
-        raise LostBranchError
-    return found
+        place, close = segment.at(turn), CLOSE * problem.span
+        own = [c for c in losses if abs(c.place.value - place.value) <= close]
+        if own:
+            losses.remove(own[0])
+            losses.append(own[0]._replace(distance=turn, place=place, kind="fold"))
+        else:
+            count = problem.count_unstable(segment.start)
+            count += sum(c.after - c.before for c in losses if c.distance < turn)
+            found = _find_pitchfork(problem, place, ahead)
+            losses.append(found._replace(distance=turn, before=count))
+    return sorted(losses + _find_splits(segment), key=lambda c: c.distance)
 
 
 def _find_losses(segment: Segment) -> list[Crossing]:
@@ -193,11 +161,15 @@ def _find_losses(segment: Segment) -> list[Crossing]:
     step = 1 if last > first else -1
     counts = range(first, last, step)
 
-    def zero_of(index: int) -> float:
-        return segment.find_root(lambda p: float(problem.rates(p).motions[index]))
+    def find_zero(index: int) -> float:
+        return segment.find_root(
+            lambda place: float(problem.rates(place).motions[index]),
+            0.0,
+            segment.length,
+        )
 
     # Rates that are equal cross zero in an order that only rounding tells.
-    distances = sorted(zero_of(min(count, count + step)) for count in counts)
+    distances = sorted(find_zero(min(count, count + step)) for count in counts)
     return [
         Crossing(distance, segment.at(distance), "stability", count, count + step)
         for distance, count in zip(distances, counts, strict=True)
@@ -211,63 +183,61 @@ def _find_splits(segment: Segment) -> list[Crossing]:
     first = problem.rates(segment.start).splits > rounding
     last = problem.rates(segment.end).splits > rounding
 
-    def zero_of(atom: int, k: int) -> float:
-        return segment.find_root(lambda p: float(problem.rates(p).splits[atom, k]))
+    def find_zero(atom: int, k: int) -> float:
+        return segment.find_root(
+            lambda place: float(problem.rates(place).splits[atom, k]),
+            0.0,
+            segment.length,
+        )
 
     found = []
     for atom, k in np.argwhere(first != last):
-        distance = zero_of(atom, k)
+        distance = find_zero(atom, k)
         before, after = int(first[atom].sum()), int(last[atom].sum())
         place = segment.at(distance)
         found.append(Crossing(distance, place, "split", before, after, int(atom)))
     return found
 
 
-def _find_turn(segment: Segment) -> Crossing | None:
-    """Return where the parameter turns back, a fold or a pitchfork; None if it does not."""
-    problem = segment.problem
+def _find_turn(segment: Segment) -> float | None:
+    """Return the distance at which the parameter turns back; None if it does not."""
 
     def slope(place: StateAt) -> float:
-        return problem.tangent(place, segment.direction).value
+        return float(segment.problem.tangent(place, segment.direction)[-1])
 
-    if segment.direction.value * slope(segment.end) >= 0:
+    if segment.direction[-1] * slope(segment.end) >= 0:
         return None
-    distance = segment.find_root(slope)
-    beside = max(SHARE_BESIDE * segment.length, LEAST_BESIDE)
-    before = problem.count_unstable(segment.at(distance - beside))
-    after = problem.count_unstable(segment.at(distance + beside))
-    kind = "fold" if (after - before) % 2 else "pitchfork"
-    return Crossing(distance, segment.at(distance), kind, before, after)
+    # The parameter has an extremum there: its error is the square of the distance's.
+    return segment.find_root(slope, 0.0, segment.length, tolerance=CLOSE)
 
 
-class Pitchfork(NamedTuple):
-    """Where a branch meets one of more symmetry, and places of that one before and behind it."""
+def _find_pitchfork(problem: Problem, near: StateAt, ahead: float) -> Crossing:
+    """Return the pitchfork at a place, ``after`` it the branch of more symmetry.
 
-    place: StateAt
-    before: StateAt
-    behind: StateAt
+    On that branch G_x is singular at the pitchfork alone: it is where, between states at either
+    side, the rate crosses zero.  They are found by Newton's method, so far in p as a first step
+    along the other branch changes it.
 
-
-def find_symmetric_branch(problem: Problem, near: StateAt) -> Pitchfork | None:
-    """Return the pitchfork near a place, with states of the branch of more symmetry.
-
-    On that branch G_x is singular at the pitchfork p_0 alone: states beside it are found by
-    Newton's method at their value.  The rate that crosses zero at p_0 is there, with an error of
-    h^4, that of the cubic through four of its values.  None if a state is not found.
+    Raises
+    ------
+    LostBranchError
+        If there is no such branch: the step has gone over to another one, as it may where two
+        come close.
     """
-    scale = max(abs(near.value), 1e-3 * problem.span)
-    values = near.value + 1e-3 * min(scale, problem.span) * BESIDE
-    found = [problem.find_zero(StateAt(near.state, float(value))) for value in values]
-    places = [place for place in found if place is not None]
-    if len(places) < len(values):
-        return None
-    before, behind = places[0], places[-1]
-    index = min(problem.count_unstable(before), problem.count_unstable(behind))
-    rates = np.array([problem.rates(place).motions[index] for place in places])
-    if rates[0] * rates[-1] >= 0:
-        return Pitchfork(near, before, behind)
-    rate = BarycentricInterpolator(values, rates)
-    value = float(brentq(rate, values[0], values[-1], xtol=1e-15 * scale))
-    states = BarycentricInterpolator(values, np.array([p.state for p in places]))
-    state = problem.move(states(value), np.zeros(len(near.state)))
-    return Pitchfork(StateAt(state, value), before, behind)
+    size = np.clip(abs(near.value), FIRST_LENGTH * problem.span, problem.span)
+    step = ahead * FIRST_LENGTH**2 * float(size)
+    values = (near.value - step, near.value + step)
+    sides = [problem.find_state(near.state, value) for value in values]
+    behind, beyond = sides
+    if behind is None or beyond is None:
+        raise LostBranchError
+    counts = [problem.count_unstable(side) for side in (behind, beyond)]
+    first, last = (
+        problem.rates(side).motions[min(counts)] for side in (behind, beyond)
+    )
+    if first * last > 0:
+        raise LostBranchError
+    share = float(first / (first - last))
+    state = problem.move(behind.state, share * (beyond.state - behind.state))
+    place = StateAt(state, behind.value + share * (beyond.value - behind.value))
+    return Crossing(0.0, place, "pitchfork", counts[1], counts[1])

@@ -1,7 +1,7 @@
 """Follow a stationary state as a parameter of the equation changes, its masses frozen.
 
 Steps are of arclength, so that folds are passed (``arclength.py``); they are as long as the
-branch is straight (``walk.py``).  Rates, own-mass split rates and the direction of the branch are
+branch is straight.  Rates, own-mass split rates and the direction of the branch are
 watched, and each change of sign is located by root finding along the branch (``events.py``).
 """
 
@@ -10,16 +10,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, choice, read_only, real_array
+from mfpde.arrays import FloatArray, choice, read_only
 from mfpde.branches.arclength import (
     PARAMETERS,
     Problem,
     StateAt,
-    check_parameter,
+    check_values,
     equation_at,
 )
 from mfpde.branches.atomic import AtomicProblem
-from mfpde.branches.linear_systems import Direction
 from mfpde.branches.result import Continuation
 from mfpde.branches.smooth import SmoothProblem
 from mfpde.branches.walk import Walk
@@ -92,81 +91,47 @@ def continuation(
         distance Newton's method finds one).
     """
     choice("parameter", parameter, PARAMETERS)
-    wanted = check_values(equation, parameter, values)
-    value, span = float(wanted[0]), float(np.abs(wanted[-1] - wanted[0]))
-    first = equation_at(equation, parameter, value)
-    problem: Problem
-    if parameter == "diffusion" or first.diffusion > 0:
-        density = check_density(first, start, "start")
-        last = equation_at(equation, parameter, float(wanted[-1]))
-        problem = SmoothProblem(
-            equation=equation,
-            parameter=parameter,
-            span=span,
-            geometry=density.geometry,
-            mass=density.total_mass,
-            degree=needed_degree([first, last], density),
-        )
-        place = problem.find_start(density, value)
-    else:
-        if not isinstance(start, Atoms):
-            raise ValueError(
-                f"start = {start!r} must be Atoms: without diffusion the stationary states "
-                "are atoms; a Density is followed with diffusion above 0"
-            )
-        polished = polish(first, start)
-        if not polished.converged:
-            raise ValueError(
-                f"start: no stationary state beside these atoms at {parameter} = {value:g}; "
-                f"{polished.message}"
-            )
-        rest = polished.atoms
-        masses = np.array(rest.masses)
-        problem = AtomicProblem(equation, parameter, span, masses, rest.dimension)
-        place = StateAt(np.array(rest.points).ravel(), value)
-    ahead = Direction(np.zeros(len(place.state)), float(np.sign(wanted[1] - wanted[0])))
-    direction = problem.tangent(place, ahead)
-    walk = Walk(problem, place, direction, wanted, switch=bool(switch))
+    numbers = check_values(equation, parameter, values)
+    problem, place = _find_start(equation, start, parameter, numbers)
+    ahead = problem.along_parameter(np.sign(numbers[1] - numbers[0]))
+    walk = Walk(problem, problem.tangent(place, ahead), numbers, bool(switch), place)
     walk.run()
-    record = walk.record
     return Continuation(
         equation=equation,
         parameter=parameter,
-        values=read_only(np.array(record.values)),
-        states=tuple(record.states),
-        events=tuple(record.events),
+        values=read_only(np.array(walk.passed)),
+        states=tuple(walk.states),
+        events=tuple(walk.events),
         reason=walk.reason,
         is_complete=walk.is_complete,
-        path=tuple(record.path),
+        path=tuple(walk.path),
     )
 
 
-def check_values(
-    equation: MeanFieldEquation, parameter: str, values: ArrayLike
-) -> FloatArray:
-    """Return the values of a parameter that the equation has, at least two, or raise.
-
-    Raises
-    ------
-    ValueError
-        For a parameter that is not there, or values that are not monotone or out of its range.
-    """
-    check_parameter(equation, parameter)
-    wanted = real_array("values", values)
-    steps = np.diff(wanted) if wanted.ndim == 1 else np.zeros(0)
-    if not (len(steps) and ((steps > 0).all() or (steps < 0).all())):
+def _find_start(
+    equation: MeanFieldEquation, start: object, parameter: str, values: FloatArray
+) -> tuple[Problem, StateAt]:
+    """Return the problem of atoms or of densities, and the stationary state beside the start."""
+    value, span = float(values[0]), float(np.abs(values[-1] - values[0]))
+    first = equation_at(equation, parameter, value)
+    if first.diffusion > 0:
+        density = check_density(first, start, "start")
+        last = equation_at(equation, parameter, float(values[-1]))
+        degree = needed_degree([first, last], density)
+        geometry, mass = density.geometry, density.total_mass
+        smooth = SmoothProblem(equation, parameter, span, geometry, mass, degree)
+        return smooth, smooth.find_start(density, value)
+    if not isinstance(start, Atoms):
         raise ValueError(
-            f"values of shape {wanted.shape} must be at least two numbers, increasing or "
-            "decreasing"
+            f"start = {start!r} must be Atoms: without diffusion the stationary states "
+            "are atoms; a Density is followed with diffusion above 0"
         )
-    if parameter == "diffusion" and wanted.min() <= 0:
+    polished = polish(first, start)
+    if not polished.converged:
         raise ValueError(
-            f"values: the diffusion {wanted.min():g} must be above 0; without diffusion the "
-            "stationary states are atoms, to be followed in beta or weight_scale"
+            f"start: no stationary state beside these atoms at {parameter} = {value:g}; "
+            f"{polished.message}"
         )
-    for k in (0, -1):
-        try:
-            equation_at(equation, parameter, float(wanted[k]))
-        except ValueError as error:
-            raise ValueError(f"values[{k % len(wanted)}]: {error}") from error
-    return wanted
+    points, masses = polished.atoms.points, np.array(polished.atoms.masses)
+    atomic = AtomicProblem(equation, parameter, span, masses, points.shape[1])
+    return atomic, StateAt(np.array(points).ravel(), value)

@@ -14,7 +14,7 @@ its values gives the zero, the next value is taken ten times closer to it, until
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -24,89 +24,15 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from mfpde.arrays import FloatArray, choice, read_only
-from mfpde.branches.arclength import PARAMETERS, equation_at
-from mfpde.branches.following import check_values
+from mfpde.branches.arclength import PARAMETERS, check_values, equation_at
+from mfpde.branches.result import ATOMS, BranchEvent, BranchPoint, Continuation
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere
-from mfpde.notebook import Printed
 from mfpde.stationary import Minimum, minimize
 
 RESOLUTION = 1e-6
 """Of the range: closer to an event the energy no longer tells one number of atoms from another."""
 CLOSER = 10.0
-WORDS = {
-    "birth": "an atom is born",
-    "death": "an atom dies",
-    "split": "an atom splits",
-    "merge": "atoms meet",
-    "change": "the kind of the minimiser changes",
-}
-
-
-class MinimizerEvent(NamedTuple):
-    """An event on the way of a minimiser.
-
-    Attributes
-    ----------
-    kind
-        ``"birth"`` or ``"death"`` of an atom, whose mass is 0 there; ``"split"`` of one into
-        two, or ``"merge"`` of two; ``"change"`` between atoms and a minimiser of another kind.
-    value
-        The value of the parameter.
-    points
-        Where the atom is, or the atoms that meet are, beside the event, (n, d).
-    before, after
-        Numbers of atoms, or the other kind of the minimiser, in the order of the values.
-    """
-
-    kind: str
-    value: float
-    points: FloatArray
-    before: int | str
-    after: int | str
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {WORDS[self.kind]}; {self.before} -> {self.after}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FollowedMinimum(Printed):
-    """The minimisers of an equation for some values of a parameter, and the events between them.
-
-    Attributes
-    ----------
-    equation
-        The equation as it was given; each minimum holds its own.
-    parameter
-        Which parameter changes.
-    values
-        The parameter, (n,).
-    minima
-        The certified minimum at each value, :class:`mfpde.Minimum`.
-    events
-        The events, :class:`mfpde.MinimizerEvent`, in the order of the values.
-    """
-
-    equation: MeanFieldEquation
-    parameter: str
-    values: FloatArray
-    minima: tuple[Minimum, ...]
-    events: tuple[MinimizerEvent, ...]
-
-    def __str__(self) -> str:
-        ahead = np.sign(self.values[-1] - self.values[0])
-        rows = [
-            (ahead * value, f"{value:14.9g} {_row(minimum)}")
-            for value, minimum in zip(self.values, self.minima, strict=True)
-        ]
-        rows += [(ahead * e.value, f"{e.value:14.9g} {e}") for e in self.events]
-        lines = [line for _, line in sorted(rows, key=lambda row: row[0])]
-        title = (
-            f"{self.equation}: minimiser in {self.parameter}, masses free, "
-            f"{len(self.events)} events; {self.equation.convention}"
-        )
-        header = f"{self.parameter:>14} {'atoms':>8} {'energy':>18} {'gap':>8} masses"
-        return "\n".join([title, header, *lines])
 
 
 def follow_minimizer(
@@ -114,7 +40,7 @@ def follow_minimizer(
     geometry: Circle | Sphere,
     parameter: str,
     values: ArrayLike,
-) -> FollowedMinimum:
+) -> Continuation:
     """Follow the minimiser of E in a parameter, with events where an atom is born, dies or splits.
 
     Masses change with the parameter, where :func:`mfpde.continuation` freezes them.  What
@@ -133,6 +59,11 @@ def follow_minimizer(
     values
         Where minimisers are wanted, increasing or decreasing, at least two.
 
+    Returns
+    -------
+    Continuation
+        Its states are the certified minima, :class:`mfpde.Minimum`.
+
     Raises
     ------
     ValueError
@@ -140,23 +71,29 @@ def follow_minimizer(
         not have; values that are not monotone or out of the parameter's range.
     """
     choice("parameter", parameter, PARAMETERS[:2])
-    wanted = check_values(equation, parameter, values)
+    numbers = check_values(equation, parameter, values)
 
     @cache
     def at(value: float) -> _MinimumAt:
         there = equation_at(equation, parameter, value)
         return _MinimumAt(value, minimize(there, geometry))
 
-    places = [at(float(value)) for value in wanted]
-    least = RESOLUTION * float(np.abs(wanted[-1] - wanted[0]))
+    places = [at(float(value)) for value in numbers]
+    least = RESOLUTION * float(np.abs(numbers[-1] - numbers[0]))
     events = [
-        event
-        for first, last in pairwise(places)
+        replace(event, index=number)
+        for number, (first, last) in enumerate(pairwise(places), start=1)
         for event in _find_events(at, first, last, least)
     ]
-    minima = tuple(place.minimum for place in places)
-    return FollowedMinimum(
-        equation, parameter, read_only(wanted), minima, tuple(events)
+    return Continuation(
+        equation=equation,
+        parameter=parameter,
+        values=read_only(numbers),
+        states=tuple(place.minimum for place in places),
+        events=tuple(events),
+        reason=f"{parameter.replace('_', ' ')} reached {numbers[-1]:g}",
+        is_complete=True,
+        path=tuple(place.describe() for place in places),
     )
 
 
@@ -172,6 +109,13 @@ class _MinimumAt(NamedTuple):
         atoms = self.minimum.atoms
         return self.minimum.kind if atoms is None else len(atoms)
 
+    def describe(self) -> BranchPoint:
+        """Return what a picture shows of the minimum."""
+        energy, atoms = self.minimum.energy, self.minimum.atoms
+        nowhere = np.empty((0, self.minimum.measure.dimension))
+        points = nowhere if atoms is None else atoms.points
+        return BranchPoint(self.value, points, np.nan, 0, energy=energy)
+
 
 class _NewAtom(NamedTuple):
     """The lightest new atom of a minimum: its mass, its distance squared to the nearest other.
@@ -186,7 +130,7 @@ class _NewAtom(NamedTuple):
 
 def _find_events(
     at: Callable[[float], _MinimumAt], first: _MinimumAt, last: _MinimumAt, least: float
-) -> Iterator[MinimizerEvent]:
+) -> Iterator[BranchEvent]:
     """Yield the events between two places, in their order."""
     before, after = first.arrangement, last.arrangement
     if before == after:
@@ -201,12 +145,13 @@ def _find_events(
     elif are_atoms:
         yield from _locate_events(at, first, last, least)
     else:
-        yield MinimizerEvent("change", middle, np.empty((0, 0)), before, after)
+        nowhere = np.empty((0, first.minimum.measure.dimension))
+        yield BranchEvent("change", middle, nowhere, before, after, counted=ATOMS)
 
 
 def _locate_events(
     at: Callable[[float], _MinimumAt], first: _MinimumAt, last: _MinimumAt, least: float
-) -> Iterator[MinimizerEvent]:
+) -> Iterator[BranchEvent]:
     """Yield the event between two places with different numbers of atoms."""
     is_growth = int(last.arrangement) > int(first.arrangement)
     few, many = (first, last) if is_growth else (last, first)
@@ -245,12 +190,13 @@ def _locate_events(
             value = probe = (few.value + many.value) / 2
     points = known[-1][1].points
     kinds = ("birth", "death") if is_birth else ("split", "merge")
-    yield MinimizerEvent(
+    yield BranchEvent(
         kinds[0] if is_growth else kinds[1],
         float(value),
         points[:1] if is_birth else points,
         first.arrangement,
         last.arrangement,
+        counted=ATOMS,
     )
 
 
@@ -267,10 +213,3 @@ def _find_new_atom(few: Minimum, many: Minimum) -> _NewAtom:
     nearest = int(np.argmin(distances))
     pair = points[[atom, nearest]]
     return _NewAtom(float(masses[atom]), float(distances[nearest]), pair)
-
-
-def _row(minimum: Minimum) -> str:
-    found = minimum.atoms
-    masses = "" if found is None else " ".join(f"{m:.4f}" for m in found.masses)
-    what = minimum.kind if found is None else str(len(found))
-    return f"{what:>8} {minimum.energy:18.12g} {minimum.gap:8.1e} {masses}"

@@ -1,7 +1,4 @@
-"""The result of :func:`mfpde.continuation`: states along a branch, and the events on it.
-
-With diffusion the states are smooth densities with their stability, without it atoms.
-"""
+"""The result of following a state: states along a branch, and the events on it."""
 
 from __future__ import annotations
 
@@ -13,37 +10,52 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.notebook import Printed
-from mfpde.stationary import PolishedAtoms, StationaryDensity
+from mfpde.stationary import Minimum, PolishedAtoms, StationaryDensity
 
-_NAMES = {"beta": "beta", "weight_scale": "weight scale", "diffusion": "diffusion"}
+StationaryState = PolishedAtoms | StationaryDensity | Minimum
 
-
-StationaryState = PolishedAtoms | StationaryDensity
+UNSTABLE, ATOMS = "unstable directions", "atoms"
+WORDS = {
+    "split": "an atom splits",
+    "merge": "atoms meet",
+    "fold": "the branch folds",
+    "stability": "stability is lost",
+    "pitchfork": "the branch meets one of more symmetry, which is followed",
+    "birth": "an atom is born",
+    "death": "an atom dies",
+    "change": "the kind of the minimiser changes",
+}
+GAINS = {"split": "an atom holds together", "stability": "stability is gained"}
+"""Words where the number of unstable directions falls."""
 
 
 @dataclass(frozen=True, eq=False)
 class BranchEvent:
-    """An event on a branch: a split, a merge, a change of stability, a fold or a pitchfork.
+    """An event on a branch, or on the way of a minimiser.
 
     Attributes
     ----------
     kind
-        ``"split"``: the rate at which parts of an atom leave it, own mass included, crosses
-        zero; ``"merge"``: two atoms meet, and go on as one; ``"stability"``: a rate of motion
-        of the state, an eigenvalue of the Hessian, crosses zero; ``"fold"``: the branch turns
-        back in the parameter; ``"pitchfork"``: a branch of broken symmetry meets one of more
-        symmetry, such as the uniform state, beyond which it would only repeat itself,
-        reflected or rotated: the branch of more symmetry is followed from here on.
+        On a branch, masses frozen: ``"split"``: the rate at which parts of an atom leave it, own
+        mass included, crosses zero; ``"merge"``: atoms meet, and go on as one;
+        ``"stability"``: a rate of motion of the state, an eigenvalue of the Hessian, crosses
+        zero; ``"fold"``: the branch turns back in the parameter; ``"pitchfork"``: a branch of
+        broken symmetry meets one of more symmetry, such as the uniform state, beyond which it
+        would only repeat itself, reflected or rotated: the branch of more symmetry is followed
+        from here on.  Of a minimiser, masses free: ``"birth"`` or ``"death"`` of an atom, whose
+        mass is 0 there; ``"split"`` of one into two, or ``"merge"`` of two; ``"change"`` between
+        atoms and a minimiser of another kind.
     value
         The value of the parameter at the event.
     points
-        The atom that splits, the point where atoms meet, else all atoms, (n, d); none,
-        (0, d), for a density: what happens to it happens everywhere.
-    unstable_before, unstable_after
-        How many rates of this kind (of that atom, for a split) are unstable before and after
-        it, in the order of the branch; for a merge the numbers of atoms that meet and of
-        those that go on.  Rotations of the equation are not counted; for a density on a zonal
-        grid directions that are zonal too are.
+        The atom that splits, is born or dies, the point where atoms meet (of a minimiser both
+        parts, beside the event), else all atoms, (n, d); none, (0, d), for a density: what
+        happens to it happens everywhere.
+    before, after
+        How many rates of this kind (of that atom, for a split) are unstable, in the order of the
+        branch; for a merge the numbers of atoms that meet and of those that go on.  Rotations of
+        the equation are not counted; for a density on a zonal grid directions that are zonal too
+        are.  Of a minimiser: its number of atoms, or its kind if it is not of atoms.
     index
         How many states of the branch come before it.
     is_switch
@@ -53,42 +65,35 @@ class BranchEvent:
         In how many independent directions a rate is zero there; 1 for a merge.  If it is more,
         as for an atom on the axis of all neurons on S^2, which opens to a ring, branches
         begin in all directions of that space: the one that is followed is any one of them.
+    counted
+        What ``before`` and ``after`` count: ``"unstable directions"`` or ``"atoms"``.
     """
 
     kind: str
     value: float
     points: FloatArray
-    unstable_before: int
-    unstable_after: int
+    before: int | str
+    after: int | str
     index: int = 0
     is_switch: bool = False
     dimension: int = 1
+    counted: str = UNSTABLE
 
     @property
     def is_loss(self) -> bool:
         """Whether stability is lost, in the order of the branch."""
-        lost = self.unstable_after > self.unstable_before
-        return lost and self.kind != "merge"
+        return self.counted == UNSTABLE and int(self.after) > int(self.before)
 
     def __str__(self) -> str:
-        what = {
-            "split": "an atom splits" if self.is_loss else "an atom holds together",
-            "merge": f"{self.unstable_before} atoms meet",
-            "stability": "stability is lost" if self.is_loss else "stability is gained",
-            "fold": "the branch folds",
-            "pitchfork": "the branch meets one of more symmetry, which is followed",
-        }[self.kind]
-        if self.kind != "merge":
-            what += (
-                f"; unstable directions {self.unstable_before} -> {self.unstable_after}"
-            )
-        if self.kind == "pitchfork":
-            return what
-        if self.is_switch and self.dimension > 1:
-            what += f"; one of the new branches, of {self.dimension} directions, is followed"
-        elif self.is_switch:
-            what += "; the new branch is followed"
-        return what
+        words = WORDS[self.kind]
+        if self.counted == UNSTABLE and not self.is_loss:
+            words = GAINS.get(self.kind, words)
+        text = f"{words}; {self.counted} {self.before} -> {self.after}"
+        if not self.is_switch or self.kind == "pitchfork":
+            return text
+        if self.dimension > 1:
+            return f"{text}; one of the new branches, of {self.dimension} directions, is followed"
+        return f"{text}; the new branch is followed"
 
 
 class BranchPoint(NamedTuple):
@@ -100,15 +105,15 @@ class BranchPoint(NamedTuple):
         The parameter.
     points
         Positions of the atoms, (n, d); none for a density.
-    order
-        Length of the mean of x under a density of mass 1; NaN for atoms.
-    energy
-        E of atoms; NaN for a density, and where there is none.
     rate, split_rate
         Largest rate of motion (of a density: minus the least eigenvalue of its Hessian), and
         of splitting; NaN where there is none.  Above zero is unstable.
     unstable
         Number of unstable directions from here on to the next point.
+    order
+        Length of the mean of x under a density of mass 1; NaN for atoms.
+    energy
+        E of atoms; NaN for a density, and where there is none.
     part
         Number of the part that the point belongs to: a new one begins with a merge and
         with each branch that is gone over to.
@@ -129,7 +134,7 @@ class BranchPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Continuation(Printed):
-    """A branch of stationary states.
+    """A branch of stationary states, or the minimisers along a parameter.
 
     Attributes
     ----------
@@ -141,7 +146,8 @@ class Continuation(Printed):
         The parameter at each state, (n,), in the order of the branch: those asked for, once
         for each time that the branch passes them.
     states
-        The states: :class:`mfpde.PolishedAtoms`, or :class:`mfpde.StationaryDensity`.
+        The states: :class:`mfpde.PolishedAtoms`, :class:`mfpde.StationaryDensity`, or, of
+        :func:`mfpde.follow_minimizer`, :class:`mfpde.Minimum`.
     events
         The events on the branch, in its order.
     reason
@@ -150,7 +156,7 @@ class Continuation(Printed):
         Whether it reached the last value that was asked for.
     path
         The points of the walk, states and events among them, close enough to be joined by
-        straight lines.
+        straight lines; of minimisers the states alone.
     """
 
     equation: MeanFieldEquation
@@ -164,23 +170,18 @@ class Continuation(Printed):
 
     @property
     def energies(self) -> FloatArray:
-        """E of atoms, the free energy of densities; NaN where there is none."""
+        """E of atoms and minimisers, the free energy of densities; NaN where there is none."""
         return np.array([_energy(state) for state in self.states])
 
     @property
     def residuals(self) -> FloatArray:
-        """Residuals of the states (of atoms: relative ones)."""
-        return np.array(
-            [
-                s.relative_residual if isinstance(s, PolishedAtoms) else s.residual
-                for s in self.states
-            ]
-        )
+        """Residuals of the states (of atoms: relative ones; of minimisers: the gaps)."""
+        return np.array([_residual(state) for state in self.states])
 
     @property
     def facts(self) -> dict[str, str]:
         """Equation, parameter, states and events, for a notebook."""
-        name = _NAMES[self.parameter]
+        name = self.parameter.replace("_", " ")
         events = {f"{name} = {e.value:.9g}": f"{e.kind}: {e}" for e in self.events}
         return {
             "equation": str(self.equation),
@@ -191,47 +192,75 @@ class Continuation(Printed):
         }
 
     def __str__(self) -> str:
-        name = _NAMES[self.parameter]
-        kind, energy, margins, frozen = "atoms", "energy", "", ""
-        if any(isinstance(state, StationaryDensity) for state in self.states):
-            kind, energy = f"{'|mean x|':>10}", "free energy"
-        else:
-            margins = f" {'strict margin':>13} {'split margin':>13}"
-            frozen = ", masses frozen"
+        name = self.parameter.replace("_", " ")
+        kinds = {
+            PolishedAtoms: ", masses frozen",
+            Minimum: " of minimisers, masses free",
+        }
+        title, *rows = _align_columns(
+            [
+                {name: f"{value:14.9g}", **_cells(state)}
+                for value, state in zip(self.values, self.states, strict=True)
+            ]
+        )
         lines = [
             f"{self.equation}, {self.equation.convention}",
-            f"branch in {name}{frozen}: {len(self.states)} states, "
-            f"{len(self.events)} events; {self.reason}",
-            f"{name:>14} {kind} {energy:>18} {'residual':>9} unstable{margins}",
+            f"branch in {name}{kinds.get(type(self.states[0]), '')}: "
+            f"{len(self.states)} states, {len(self.events)} events; {self.reason}",
+            title,
         ]
-        for number, (value, state) in enumerate(
-            zip(self.values, self.states, strict=True)
-        ):
-            lines += self._events_at(number)
-            lines.append(f"{value:14.9g} {_row(state)}")
-        return "\n".join(lines + self._events_at(len(self.states)))
-
-    def _events_at(self, number: int) -> list[str]:
-        here = [event for event in self.events if event.index == number]
-        return [f"{event.value:14.9g} {event.kind}: {event}" for event in here]
+        for number, row in enumerate([*rows, None]):
+            here = [event for event in self.events if event.index == number]
+            lines += [f"{event.value:14.9g} {event.kind}: {event}" for event in here]
+            lines += [] if row is None else [row]
+        return "\n".join(lines)
 
 
 def _energy(state: StationaryState) -> float:
     if isinstance(state, StationaryDensity):
         return state.free_energy
+    if isinstance(state, Minimum):
+        return state.energy
     found = state.equation.energy(state.atoms)
     return np.nan if found is None else found
 
 
-def _row(state: StationaryState) -> str:
-    energy = _energy(state)
+def _residual(state: StationaryState) -> float:
     if isinstance(state, StationaryDensity):
-        return (
-            f"{state.order:10.6f} {energy:18.12g} {state.residual:9.1e} "
-            f"{state.unstable_dimension:8d}"
-        )
+        return state.residual
+    return state.gap if isinstance(state, Minimum) else state.relative_residual
+
+
+def _cells(state: StationaryState) -> dict[str, str]:
+    """Return what a table says of a state, by the titles of its columns."""
+    energy, residual = f"{_energy(state):.12g}", f"{_residual(state):.1e}"
+    if isinstance(state, StationaryDensity):
+        cells = {"|mean x|": f"{state.order:10.6f}", "free energy": energy}
+        return {
+            **cells,
+            "residual": residual,
+            "unstable": str(state.unstable_dimension),
+        }
+    if isinstance(state, Minimum):
+        masses = [] if state.atoms is None else [f"{m:.4f}" for m in state.atoms.masses]
+        cells = {"atoms": str(len(masses) or state.kind), "energy": energy}
+        return {**cells, "gap": residual, "masses": " ".join(masses)}
     unstable = int((state.shift_rates.real > state.shift_rounding).sum())
-    return (
-        f"{len(state.atoms):5d} {energy:18.12g} {state.relative_residual:9.1e} "
-        f"{unstable:8d} {state.strict_margin:13.5g} {state.split_margin:13.5g}"
-    )
+    return {
+        "atoms": str(len(state.atoms)),
+        "energy": energy,
+        "residual": residual,
+        "unstable": str(unstable),
+        "strict margin": f"{state.strict_margin:.5g}",
+        "split margin": f"{state.split_margin:.5g}",
+    }
+
+
+def _align_columns(rows: list[dict[str, str]]) -> list[str]:
+    """Return the lines of a table, its titles first."""
+    columns = [[title, *(row[title] for row in rows)] for title in rows[0]]
+    widths = [max(map(len, column)) for column in columns]
+    return [
+        " ".join(text.rjust(width) for text, width in zip(line, widths, strict=True))
+        for line in zip(*columns, strict=True)
+    ]

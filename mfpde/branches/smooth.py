@@ -26,12 +26,18 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from mfpde.arrays import FloatArray
-from mfpde.branches.arclength import CONVERGED, Growth, Problem, StateAt
-from mfpde.branches.linear_systems import Direction, Linearised
+from mfpde.branches.arclength import (
+    LONGEST_STEP,
+    RATE_ROUNDING,
+    Growth,
+    Linearisation,
+    Problem,
+    StateAt,
+)
 from mfpde.branches.result import BranchPoint
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
-from mfpde.measures.wasserstein import network_simplex, wasserstein
+from mfpde.measures.wasserstein import wasserstein
 from mfpde.stationary.convex_energy import convex_energy
 from mfpde.stationary.gibbs import (
     LARGEST_MATRIX,
@@ -45,14 +51,10 @@ from mfpde.stationary.gibbs import (
 )
 from mfpde.terms.kernels import COSINES
 
-LONGEST_STEP = 0.2
-"""By so much s F / kappa changes in a step."""
-ROUNDING = 1e-11
 FARTHEST = 0.1
 """In W1: a stationary density further away is not the one that a start is beside."""
 SPHERE_SUPPORT = 500
-MOST_ITERATIONS = 100
-SHORTEST_SHARE = 1e-4
+"""Points for W1 on a sphere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +70,8 @@ class SmoothProblem(Problem):
 
     @cached_property
     def weights(self) -> FloatArray:
-        """Weights (k,) of the lengths, all 1."""
-        return np.ones(len(harmonics_on(self.geometry, self.degree).degrees))
+        """Weights (k + 1,) of the lengths, all 1."""
+        return np.ones(len(harmonics_on(self.geometry, self.degree).degrees) + 1)
 
     def gibbs(self, value: float) -> GibbsProblem:
         """Return the problem at a value of the parameter."""
@@ -79,26 +81,26 @@ class SmoothProblem(Problem):
         """Return the Gibbs density of the field at a place."""
         return _state(self, place)
 
-    def linearise(self, place: StateAt) -> Linearised:
+    def linearise(self, place: StateAt) -> Linearisation:
         """Return G, without its part along rotations, and its derivative at a place."""
         state = self.state(place)
         modes = state.modes
 
-        def across(vector: FloatArray) -> FloatArray:
+        def project(vector: FloatArray) -> FloatArray:
             return np.asarray(vector - modes @ (modes.T @ vector))
 
-        def product(vector: FloatArray) -> FloatArray:
-            along = modes @ (modes.T @ vector)
-            return across(state.product(vector - along)) + along
+        def multiply(vector: FloatArray) -> FloatArray:
+            across = project(vector)
+            return project(state.product(across)) + vector - across
 
         # Psi is invariant under rotations, so that G has no part along them, but for what the
         # grid does not resolve: that must not be fought for.
-        residual = across(state.residual)
+        residual = project(state.residual)
         size = len(residual)
         if size <= LARGEST_MATRIX:
-            return Linearised(residual, np.concatenate([state.hessian, modes.T]))
-        rows = LinearOperator((size, size), matvec=product, dtype=np.float64)
-        return Linearised(residual, rows)
+            return Linearisation(residual, np.concatenate([state.hessian, modes.T]))
+        operator = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
+        return Linearisation(residual, operator)
 
     def residual(self, place: StateAt) -> FloatArray:
         """Return G with its part along rotations."""
@@ -108,24 +110,23 @@ class SmoothProblem(Problem):
         """Return the sum of state and step: the unknowns form a vector space."""
         return np.asarray(state + step)
 
-    def longest(self, place: StateAt, direction: Direction) -> float:
+    def longest_step(self, place: StateAt, direction: FloatArray) -> float:
         """Return the distance at which s F / kappa has changed by about 0.2."""
         problem = self.gibbs(place.value)
-        change = problem.field(direction.state)
-        largest = float(np.abs(change).max()) / problem.equation.diffusion
-        return LONGEST_STEP / max(largest, 1e-12)
+        change = problem.field(direction[:-1]) / problem.equation.diffusion
+        return LONGEST_STEP / max(float(np.abs(change).max()), LONGEST_STEP)
 
     def rates(self, place: StateAt) -> Growth:
         """Return the negated eigenvalues of G_c without those of rotations; no atom splits.
 
         Of many unknowns those that are largest.
         """
-        return Growth(leading_modes(self.state(place)).values - 1, np.empty((0, 1)))
+        return _rates(self, place)
 
     def rounding(self, place: StateAt) -> float:
         """Return the size below which the sign of a rate is rounding."""
         del place
-        return ROUNDING
+        return RATE_ROUNDING
 
     def polish(self, place: StateAt) -> StationaryDensity:
         """Return the state with its residual and stability."""
@@ -141,8 +142,8 @@ class SmoothProblem(Problem):
             unstable=self.count_unstable(place),
         )
 
-    def weakest(self, place: StateAt) -> FloatArray:
-        """Return the direction in which G_c is smallest."""
+    def find_null_vector(self, place: StateAt) -> FloatArray:
+        """Return the change of the state that G_c makes smallest."""
         pairs = leading_modes(self.state(place))
         return np.asarray(pairs.vectors[:, np.argmin(np.abs(pairs.values - 1))])
 
@@ -154,20 +155,17 @@ class SmoothProblem(Problem):
         ValueError
             If Newton's method finds none, or one that is not beside it.
         """
-        is_only = self._has_one_state(value)
-        # On a sphere W1 is that between a few hundred points.
-        is_sphere = density.dimension > 2 and density.geometry.axis is None
-        if is_sphere and not is_only:
-            network_simplex()
         where = f"at {self.parameter} = {value:g}"
-        found = self._descend(StateAt(self.gibbs(value).coefficients(density), value))
+        near = self.gibbs(value).coefficients(density)
+        found = self.find_state(near, value, is_damped=True)
         if found is None:
             raise ValueError(
                 "start: Newton's method finds no stationary density beside the one given, "
                 f"{where}; let a run come to rest there first"
             )
-        if is_only:
+        if self._has_one_state(value):
             return found
+        is_sphere = density.dimension > 2 and density.geometry.axis is None
         support = SPHERE_SUPPORT if is_sphere else None
         there = self.state(found).density
         distance = wasserstein(density, there, order=1, support=support)
@@ -180,6 +178,7 @@ class SmoothProblem(Problem):
         return found
 
     def _has_one_state(self, value: float) -> bool:
+        """Whether the free energy is convex at a value of the parameter."""
         equation = self.at(value)
         if equation.sign < 0:
             return True
@@ -189,24 +188,6 @@ class SmoothProblem(Problem):
             for kernel in energy.kernels
         )
         return bool(equation.diffusion > self.mass * bound)
-
-    def _descend(self, place: StateAt) -> StateAt | None:
-        """Return the zero of G by Newton's method with steps cut so that |G| falls."""
-        for _ in range(MOST_ITERATIONS):
-            found = self.linearise(place)
-            size = float(np.linalg.norm(found.residual))
-            if size <= CONVERGED:
-                break
-            step, share = found.solve(-found.residual), 1.0
-            while share > SHORTEST_SHARE:
-                tried = StateAt(place.state + share * step, place.value)
-                if np.linalg.norm(self.residual(tried)) < (1 - share / 4) * size:
-                    break
-                share /= 2
-            else:
-                break
-            place = tried
-        return self.find_zero(place)
 
 
 @lru_cache(maxsize=8)
@@ -222,3 +203,8 @@ def _gibbs(problem: SmoothProblem, value: float) -> GibbsProblem:
 @lru_cache(maxsize=8)
 def _state(problem: SmoothProblem, place: StateAt) -> GibbsState:
     return problem.gibbs(place.value).state(place.state)
+
+
+@lru_cache(maxsize=8)
+def _rates(problem: SmoothProblem, place: StateAt) -> Growth:
+    return Growth(leading_modes(problem.state(place)).values - 1, np.empty((0, 1)))

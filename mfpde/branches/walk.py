@@ -2,263 +2,284 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.branches.arclength import LostBranchError, Problem, StateAt
-from mfpde.branches.atomic import AtomicProblem, Meeting, find_meeting, split_atoms
-from mfpde.branches.events import (
-    Crossing,
-    Segment,
-    find_crossings,
-    find_symmetric_branch,
+from mfpde.branches.arclength import (
+    CLOSE,
+    EPS,
+    FIRST_LENGTH,
+    LARGEST_TURN,
+    LONGEST_SHARE,
+    LostBranchError,
+    Problem,
+    StateAt,
 )
-from mfpde.branches.linear_systems import Direction
-from mfpde.branches.record import BranchRecord
+from mfpde.branches.atomic import AtomicProblem, Meeting, find_meeting, split_atoms
+from mfpde.branches.events import Crossing, Segment, find_crossings
+from mfpde.branches.result import ATOMS, BranchEvent, BranchPoint
 
-FIRST_LENGTH, SHORTEST = 1e-3, 1e-9
-LONGEST_SHARE = 0.1
-"""A step changes the parameter by a tenth of its span at most."""
-STRAIGHT, CURVED, GROWTH = 0.99, 0.95, 1.5
-"""Cosines between tangents at both ends from which a step grows, and below which it halves."""
-LARGEST_BEND, LEAST_SLOPE = 0.2, 1e-6
-"""Part of a slope by which p on a step may be no parabola; slopes below this are flat."""
-SHORT_OF_MEETING = 0.9
+LARGEST_BEND = 0.2
+"""Part of a slope by which p on a step may be no parabola."""
 MOST_STEPS = 4000
-SAME = 1e-8
-"""Values this close, in units of the span, are one."""
+
+
+class Passed(NamedTuple):
+    """Crossings on a segment up to the distance ``end``, and what ends it there."""
+
+    crossings: list[Crossing]
+    end: float
+    leaving: list[Crossing]
+    meeting: Meeting | None
 
 
 @dataclass(eq=False)
 class Walk:
-    """A walk along a branch: its present place, and the record so far."""
+    """A walk along a branch: its present place and direction, and what it has passed."""
 
     problem: Problem
-    place: StateAt
-    direction: Direction
+    direction: FloatArray
     values: FloatArray
     switch: bool
+    place: StateAt
     length: float = FIRST_LENGTH
     is_fresh: bool = False
-    """Whether the branch begins here: rates that are zero at the start cross nothing."""
-    record: BranchRecord = field(default_factory=BranchRecord)
+    """Whether a branch begins here: rates that are zero at its start cross nothing."""
+    passed: list[float] = field(default_factory=list)
+    states: list[Any] = field(default_factory=list)
+    events: list[BranchEvent] = field(default_factory=list)
+    path: list[BranchPoint] = field(default_factory=list)
+    part: int = 0
     reason: str = ""
     is_complete: bool = False
 
     def run(self) -> None:
         """Follow the branch to its end."""
-        self.record.add_state(self.problem, self.place)
+        self._record_state(self.place)
         for _ in range(MOST_STEPS):
             try:
-                self._take(self._next_segment())
+                self._take_step()
             except LostBranchError:
                 self.length /= 2
-                if self.length < SHORTEST:
-                    end = self._ended_at(self.place.value)
-                    self.reason = f"{end}: Newton's method finds no state beyond"
+                if self.length < CLOSE:
+                    self.reason = (
+                        f"ended at {self._name} = {self.place.value:.9g}: Newton's method "
+                        "finds no state beyond"
+                    )
             if self.reason:
                 return
         self.reason = f"ended after {MOST_STEPS} steps"
 
-    def _next_segment(self) -> Segment:
-        """Return the next step; ``LostBranchError`` if it is too long."""
+    def _take_step(self) -> None:
+        """Go a step along the branch, or to where another one is followed."""
+        segment, tangent = self._find_segment()
+        found = self._find_events(segment)
+        passed = self._locate_values(segment, found)
+        # All is located before anything is recorded: nothing is recorded twice.
+        if self.is_fresh:
+            # Rates are zero here: what is unstable shows at the end of the step.
+            unstable = self.problem.count_unstable(segment.end)
+            first = self.problem.describe(segment.start)
+            self._add_point(first._replace(unstable=unstable))
+        for crossing, places in zip([None, *found.crossings], passed, strict=True):
+            if crossing is not None:
+                self._record_crossing(crossing)
+            if self._record_states(places):
+                return
+        if found.leaving:
+            self._leave_at(found.leaving)
+        elif found.meeting is not None:
+            self._unite_atoms(found.meeting)
+        else:
+            turned = np.arccos(min(1.0, self.problem.inner(tangent, segment.direction)))
+            self.length *= min(2.0, LARGEST_TURN / (2 * turned + EPS))
+            self.place, self.direction, self.is_fresh = segment.end, tangent, False
+            self._add_point(self.problem.describe(segment.end))
+
+    def _find_events(self, segment: Segment) -> Passed:
+        """Return what lies on a segment up to where another branch is followed."""
+        watched, end, meeting = segment, segment.length, None
+        if isinstance(self.problem, AtomicProblem):
+            meeting = find_meeting(self.problem, segment.start, segment.end)
+        if meeting is not None:
+            # Where atoms meet their rates cross nothing.
+            end = meeting.share * segment.length
+            watched = segment.cut((1 - LONGEST_SHARE) * end)
+        if self.is_fresh:
+            return Passed([], end, [], meeting)
+        crossings = find_crossings(watched, self._ahead)
+        leaving = [c for c in crossings if self._leaves_at(c)]
+        if not leaving:
+            return Passed(crossings, end, [], meeting)
+        before = [c for c in crossings if c.distance < leaving[0].distance]
+        together = [c for c in leaving if _are_together(c, leaving[0])]
+        return Passed(before, leaving[0].distance, together, None)
+
+    @property
+    def _ahead(self) -> float:
+        """Direction of the last value."""
+        return float(np.sign(self.values[-1] - self.place.value))
+
+    def _find_segment(self) -> tuple[Segment, FloatArray]:
+        """Return the next step and the tangent at its end; ``LostBranchError`` if too long."""
         problem, direction = self.problem, self.direction
-        longest = problem.longest(self.place, direction)
-        longest = min(longest, LONGEST_SHARE / max(abs(direction.value), 1e-3))
+        longest = LONGEST_SHARE / max(abs(direction[-1]), LONGEST_SHARE)
+        longest = min(longest, problem.longest_step(self.place, direction))
         self.length = length = min(self.length, longest)
         end = problem.step(self.place, direction, length)
         if end is None:
             raise LostBranchError
-        if not self.is_fresh and length > 1e3 * SHORTEST:
-            there = problem.tangent(end, direction)
-            slope = (end.value - self.place.value) / (problem.span * length)
-            is_curved = problem.inner(there, direction) < CURVED
-            if is_curved or _bends(direction.value, there.value, slope):
-                raise LostBranchError
-        return Segment(problem, self.place, direction, length, end)
-
-    def _take(self, segment: Segment) -> None:
-        """Go along a segment to its end, or to where another branch is followed."""
-        problem = self.problem
-        if isinstance(problem, AtomicProblem):
-            found = find_meeting(problem, segment.start, segment.end)
-            if found is not None:
-                self._unite(segment, found)
-                return
-        met = [] if self.is_fresh else find_crossings(segment)
-        stop = next((c for c in met if self._leaves_at(c)), None)
-        if stop is None:
-            self._pass(segment, met)
-            return
-        before = [c for c in met if c.distance < stop.distance]
-        self._pass(segment.cut(stop.distance), before, is_point=False)
-        if self.reason:
-            return
-        if stop.kind == "pitchfork":
-            self._go_on_symmetric(stop)
-        else:
-            self._go_over([c for c in met if _are_together(c, stop)])
+        tangent = problem.tangent(end, direction)
+        is_curved = problem.inner(tangent, direction) < np.cos(LARGEST_TURN)
+        slope = (end.value - self.place.value) / (problem.span * length)
+        is_bent = _is_bent(direction[-1], tangent[-1], slope)
+        # At a kink of the activation the branch has a corner.
+        if (is_curved or is_bent) and not self.is_fresh and length > 2 * CLOSE:
+            raise LostBranchError
+        return Segment(problem, self.place, direction, length, end), tangent
 
     def _leaves_at(self, crossing: Crossing) -> bool:
         """Whether another branch is followed from a crossing on."""
         return crossing.kind == "pitchfork" or (self.switch and crossing.begins_branch)
 
-    def _pass(
-        self, segment: Segment, met: list[Crossing], *, is_point: bool = True
-    ) -> None:
-        """Record what lies on a segment, in its order, and go to its end."""
-        first = 0.0
-        for crossing in met:
-            self._land(segment, first, crossing.distance)
-            if self.reason:
-                return
-            self.record.add_crossing(self.problem, crossing)
-            first = crossing.distance
-        self._land(segment, first, segment.length)
-        if self.reason:
-            return
-        ahead = segment.direction
-        if self.is_fresh and ahead.value == 0.0:
-            # The first step of a new branch leads away from its start.
-            change = segment.end.value - segment.start.value
-            moved = segment.end.state - segment.start.state
-            ahead = Direction(moved, change / self.problem.span)
-        self.direction = self.problem.tangent(segment.end, ahead)
-        if self.problem.inner(self.direction, segment.direction) > STRAIGHT:
-            self.length *= GROWTH
-        self.place, self.is_fresh = segment.end, False
-        if is_point:
-            self.record.add_point(self.problem.describe(segment.end))
+    def _locate_values(self, segment: Segment, found: Passed) -> list[list[StateAt]]:
+        """Return the places at values asked for, before, between and behind crossings."""
+        close, known, passed = CLOSE * self.problem.span, self.passed[-1], []
+        cuts = [0.0, *(c.distance for c in found.crossings), found.end]
+        for low, high in pairwise(cuts):
+            first, last = segment.at(low).value, segment.at(high).value
+            is_excluded = (self.values == known) & (
+                np.abs(self.values - first) <= close
+            )
+            if found.meeting is not None and high == found.end:
+                last = found.meeting.place.value
+                # The united atoms are there at this value.
+                is_excluded |= np.abs(self.values - last) <= close
+            slack = EPS * max(abs(first), abs(last))
+            way = abs(last - first) / 2 + slack
+            is_between = np.abs(self.values - (first + last) / 2) <= way
+            values = np.sort(self.values[is_between & ~is_excluded])
+            values = values[:: 1 if last > first else -1]
+            passed.append([segment.find_value(float(v), low, high) for v in values])
+            known = values[-1] if len(values) else known
+        return passed
 
-    def _land(self, segment: Segment, low: float, high: float) -> None:
-        """Record the values asked for between two distances; stop at the ends of their range."""
-        for value in self._values_between(
-            segment.at(low).value, segment.at(high).value
-        ):
-            if self._ends_with(segment.find_value(value, low, high)):
-                return
+    def _record_states(self, places: list[StateAt]) -> bool:
+        """Keep states at values asked for; return whether the branch ends with one.
 
-    def _values_between(self, first: float, last: float) -> Iterator[float]:
-        """Values asked for from ``first`` to ``last``, to rounding, without those recorded."""
-        slack = 1e-12 * self.problem.span
-        low, high = min(first, last) - slack, max(first, last) + slack
-        passed = np.sort(self.values[(self.values >= low) & (self.values <= high)])
-        for value in passed[:: 1 if last > first else -1]:
-            is_start = abs(value - first) <= SAME * self.problem.span
-            if not (is_start and self.record.values[-1] == value):
-                yield float(value)
-
-    def _ends_with(self, place: StateAt) -> bool:
-        """Record a state at a value asked for; return whether the branch ends with it."""
-        self.record.add_state(self.problem, place)
-        if place.value not in (self.values[0], self.values[-1]):
-            return False
-        self.is_complete = place.value == self.values[-1]
-        word = "reached" if self.is_complete else "came back to"
-        self.reason = f"{self._name} {word} {place.value:g}"
-        return True
+        It ends at the last value, or where it comes back to the first.
+        """
+        for place in places:
+            self._record_state(place)
+            if place.value in (self.values[0], self.values[-1]):
+                self.is_complete = bool(place.value == self.values[-1])
+                word = "reached" if self.is_complete else "came back to"
+                self.reason = f"{self._name} {word} {place.value:g}"
+                return True
+        return False
 
     @property
     def _name(self) -> str:
         return self.problem.parameter.replace("_", " ")
 
-    def _ended_at(self, value: float) -> str:
-        return f"ended at {self._name} = {value:.9g}"
-
-    def _unite(self, segment: Segment, found: Meeting) -> None:
+    def _unite_atoms(self, meeting: Meeting) -> None:
         """Go to the place where atoms meet, and continue with the united atoms."""
-        problem, start, last = self.problem, segment.start, found.place.value
-        length = SHORT_OF_MEETING * found.before * segment.length
-        before = problem.step(start, segment.direction, length)
-        if before is not None:
-            part = Segment(problem, start, segment.direction, length, before)
-            self._pass(part, [] if self.is_fresh else find_crossings(part))
-        if self.reason:
-            return
-        close = SAME * problem.span
-        for value in self._values_between(self.place.value, last):
-            if abs(value - last) <= close:
-                # The united atoms are there at this value.
-                found = found._replace(place=StateAt(found.place.state, value))
-                continue
-            place = problem.find_zero(StateAt(self.place.state, value))
-            if place is not None and self._ends_with(place):
-                return
-        self.record.add_meeting(found)
-        self.problem, self.place = found.problem, found.place
-        ahead = float(np.sign(last - start.value))
-        still = np.zeros(len(found.place.state))
-        self.direction = self.problem.tangent(self.place, Direction(still, ahead))
-        self.length, self.is_fresh = FIRST_LENGTH, True
+        united, place = meeting.united, meeting.place
+        close = np.abs(self.values - place.value) <= CLOSE * united.span
+        if close.any():
+            place = StateAt(place.state, float(self.values[close][0]))
+        points = united.points(place)
+        counts = np.bincount(meeting.labels)
+        event = BranchEvent(
+            kind="merge",
+            value=place.value,
+            points=points[counts > 1],
+            before=int(counts[counts > 1].sum()),
+            after=int((counts > 1).sum()),
+            index=len(self.states),
+            counted=ATOMS,
+        )
+        apart = StateAt(points[meeting.labels].ravel(), place.value)
+        self._record_event(event, self.problem.describe(apart))
+        ahead = united.along_parameter(np.sign(place.value - self.place.value))
+        self._begin_part(united, place, united.tangent(place, ahead))
 
-    def _go_over(self, together: list[Crossing]) -> None:
-        """Switch to the branch that begins at crossings."""
-        for crossing in together:
-            is_first = crossing is together[0]
-            self.record.add_crossing(self.problem, crossing, is_switch=is_first)
-        ahead = float(np.sign(self.direction.value))
+    def _leave_at(self, together: list[Crossing]) -> None:
+        """Go over to the branch that begins at crossings, towards where the parameter went."""
+        for number, crossing in enumerate(together):
+            self._record_crossing(crossing, is_switch=number == 0)
         atoms = sorted({c.atom for c in together if c.atom is not None})
-        self.place = together[0].place
-        if atoms:
-            assert isinstance(self.problem, AtomicProblem)
-            parted = split_atoms(self.problem, self.place, atoms)
-            self.problem, self.place, self.direction = parted
-        else:
-            mode = Direction(self.problem.weakest(self.place), 0.0)
-            self.direction = self.problem.unit(mode)
-        self._begin_part()
-        self._choose_side(ahead)
-
-    def _go_on_symmetric(self, crossing: Crossing) -> None:
-        """Go on, from a pitchfork, along the branch of more symmetry to the last value."""
-        ahead = float(np.sign(self.values[-1] - crossing.place.value))
-        found = find_symmetric_branch(self.problem, crossing.place)
-        if found is None:
-            self.record.add_crossing(self.problem, crossing)
-            self.reason = (
-                f"{self._ended_at(crossing.place.value)}: it meets a branch of more "
-                "symmetry, beyond which it would come back reflected"
-            )
+        problem, place = self.problem, together[0].place
+        if together[0].kind == "pitchfork":
+            self._begin_part(problem, place, problem.along_parameter(self._ahead))
             return
-        self.place, beyond = found.place, found.behind if ahead > 0 else found.before
-        still = Direction(np.zeros(len(beyond.state)), ahead)
-        self.direction = self.problem.tangent(beyond, still)
-        unstable = self.problem.count_unstable(beyond)
-        exact = crossing._replace(place=self.place, after=unstable)
-        self.record.add_crossing(self.problem, exact, is_switch=True)
-        self._begin_part()
+        if atoms:
+            assert isinstance(problem, AtomicProblem)
+            problem, place, mode = split_atoms(problem, place, atoms)
+        else:
+            mode = problem.unit(np.append(problem.find_null_vector(place), 0.0))
+        ends = [problem.step(place, side * mode, FIRST_LENGTH) for side in (1, -1)]
+        one, other = (
+            0.0 if end is None else (end.value - place.value) / problem.span
+            for end in ends
+        )
+        gain = np.sign(self.direction[-1]) * (other - one)
+        side = -1 if gain > CLOSE * FIRST_LENGTH else 1
+        self._begin_part(problem, place, side * mode)
 
-    def _begin_part(self) -> None:
-        self.length, self.is_fresh = FIRST_LENGTH, True
-        self.record.begin_part(self.problem, self.place)
+    def _begin_part(
+        self, problem: Problem, place: StateAt, direction: FloatArray
+    ) -> None:
+        """Begin another branch at a place."""
+        self.problem, self.place, self.direction = problem, place, direction
+        self.length, self.is_fresh, self.part = FIRST_LENGTH, True, self.part + 1
 
-    def _choose_side(self, ahead: float) -> None:
-        """Take the side of a new branch on which the parameter goes on in its old direction."""
-        ends = [
-            self.problem.step(self.place, self.direction, sign * self.length)
-            for sign in (1.0, -1.0)
-        ]
-        moves = [
-            0.0 if e is None else ahead * (e.value - self.place.value) for e in ends
-        ]
-        if moves[1] > moves[0] + SAME * self.problem.span * self.length:
-            self.direction = Direction(-self.direction.state, 0.0)
+    def _record_state(self, place: StateAt) -> None:
+        """Keep the state at a value asked for, polished."""
+        self.passed.append(place.value)
+        self.states.append(self.problem.polish(place))
+        self._add_point(self.problem.describe(place))
+
+    def _record_crossing(self, crossing: Crossing, *, is_switch: bool = False) -> None:
+        """Keep an event at which the atoms stay the same."""
+        point = self.problem.describe(crossing.place)
+        if crossing.kind != "split":
+            # A split changes no motion of whole atoms.
+            point = point._replace(unstable=crossing.after)
+        atom = slice(None) if crossing.atom is None else [crossing.atom]
+        event = BranchEvent(
+            kind=crossing.kind,
+            value=point.value,
+            points=point.points[atom],
+            before=crossing.before,
+            after=crossing.after,
+            index=len(self.states),
+            is_switch=is_switch,
+            dimension=crossing.count_zero_rates(self.problem),
+        )
+        self._record_event(event, point)
+
+    def _record_event(self, event: BranchEvent, point: BranchPoint) -> None:
+        self._add_point(point._replace(event=len(self.events)))
+        self.events.append(event)
+
+    def _add_point(self, point: BranchPoint) -> None:
+        self.path.append(point._replace(part=self.part))
 
 
-def _bends(first: float, last: float, mean: float) -> bool:
+def _is_bent(first: float, last: float, mean: float) -> bool:
     """Whether the slope of the parameter is far from linear on a step.
 
     Two turns of the branch within one step would go unnoticed.
     """
     largest = max(abs(first), abs(last))
-    is_bent = abs(mean - (first + last) / 2) > LARGEST_BEND * largest
-    return largest > LEAST_SLOPE and is_bent
+    return largest > CLOSE and abs(mean - (first + last) / 2) > LARGEST_BEND * largest
 
 
 def _are_together(one: Crossing, other: Crossing) -> bool:
-    close = SAME * max(1.0, abs(other.place.value))
-    is_near = abs(one.place.value - other.place.value) <= close
-    return is_near and one.kind == other.kind and one.begins_branch
+    close = CLOSE * max(1.0, abs(other.place.value))
+    return abs(one.place.value - other.place.value) <= close and one.kind == other.kind

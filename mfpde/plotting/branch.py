@@ -15,7 +15,7 @@ from mfpde.branches import BranchPoint, Continuation
 from mfpde.geometry.circle import angles_of
 from mfpde.plotting import palette, style
 from mfpde.plotting.style import Look, write_beside
-from mfpde.stationary import PolishedAtoms, StationaryDensity
+from mfpde.stationary import Minimum, StationaryDensity
 from mfpde.theory import PhaseDiagram
 
 EVENTS: dict[str, Look] = {
@@ -24,6 +24,9 @@ EVENTS: dict[str, Look] = {
     "stability": {"marker": "s", "color": palette.OKABE_ITO["purple"]},
     "fold": {"marker": "D", "color": palette.OKABE_ITO["orange"]},
     "pitchfork": {"marker": "p", "color": palette.OKABE_ITO["black"]},
+    "birth": {"marker": "o", "color": palette.OKABE_ITO["green"]},
+    "death": {"marker": "x", "color": palette.OKABE_ITO["purple"]},
+    "change": {"marker": "*", "color": palette.OKABE_ITO["black"]},
 }
 STABLE: Look = {"linestyle": "-", "label": "stable", "gid": "branch"}
 UNSTABLE: Look = {"linestyle": "--", "label": "unstable", "gid": "unstable branch"}
@@ -69,12 +72,12 @@ def plot_continuation(
     branch, dashed where a motion of the state is unstable; dots are the states asked for,
     filled if stable against motions.  Below: the largest rate of motion (for densities minus
     the least eigenvalue of the Hessian), and for atoms that of splitting; below zero is
-    stable.  Events are marked on the curve.
+    stable.  Of minimisers below: their energies.  Events are marked on the curve.
 
     Parameters
     ----------
     result
-        What :func:`mfpde.continuation` returns.
+        What :func:`mfpde.continuation` or :func:`mfpde.follow_minimizer` returns.
     figure
         Figure or subfigure to fill; by default a new one.
 
@@ -100,7 +103,8 @@ def plot_continuation(
 def _draw_walk(ax: Axes, result: Continuation) -> list[Artist]:
     """Draw the states asked for as dots, and lines along the branch; return their legend."""
     first, lines = result.states[0], list[Artist]()
-    shows_angles = isinstance(first, PolishedAtoms) and first.atoms.dimension == 2
+    is_density = isinstance(first, StationaryDensity)
+    shows_angles = not is_density and result.path[0].points.shape[1] == 2
     for points, is_unstable in stretches(result.path):
         values = [point.value for point in points]
         heights = np.array([heights_at(point) for point in points])
@@ -114,13 +118,14 @@ def _draw_walk(ax: Axes, result: Continuation) -> list[Artist]:
         y, areas = np.array([energy]), np.array([14.0])
         if isinstance(state, StationaryDensity):
             y = np.array([state.order])
-        elif shows_angles:
+        elif shows_angles and state.atoms is not None:
             masses, y = state.atoms.masses, angles_of(state.atoms.points) / np.pi
             areas = np.maximum(AREA * masses / masses.sum(), LEAST_AREA)
-        face = palette.DENSITY if state.is_second_order else "white"
+        is_stable = isinstance(state, Minimum) or state.is_second_order
+        face = palette.DENSITY if is_stable else "white"
         look = {"facecolor": face, "edgecolor": palette.DENSITY, "linewidths": 0.8}
         ax.scatter(0 * y + value, y, areas, zorder=3, gid="states", **look)
-    name = "|mean of x|" if isinstance(first, StationaryDensity) else "energy"
+    name = "|mean of x|" if is_density else "energy"
     ax.set_ylabel("angle θ / π" if shows_angles else name)
     return lines
 
@@ -128,22 +133,26 @@ def _draw_walk(ax: Axes, result: Continuation) -> list[Artist]:
 def _draw_events(panels: Sequence[Axes], result: Continuation) -> list[Artist]:
     """Mark events on the curve of the first panel, and where they are on all; return a legend."""
     marks: dict[str, Artist] = {}
-    for event in result.events:
+    places = {point.event: point for point in result.path}
+    # Between minimisers there is no walk: an event has its atoms, and no height on the sphere.
+    beside = result.path[0]._replace(energy=np.nan)
+    for number, event in enumerate(result.events):
         for ax in panels:
             colour = EVENTS[event.kind]["color"]
             ax.axvline(event.value, color=colour, ls=":", lw=0.8, zorder=0)
-        for point in result.path:
-            if point.event is not None and result.events[point.event] is event:
-                y = heights_at(point._replace(points=event.points))
-                look = {"gid": event.kind, "label": event.kind, **EVENTS[event.kind]}
-                x = np.full(len(y), event.value)
-                (marks[event.kind],) = panels[0].plot(x, y, ls="", zorder=4, **look)
+        y = heights_at(places.get(number, beside)._replace(points=event.points))
+        look = {"gid": event.kind, "label": event.kind, **EVENTS[event.kind]}
+        x = np.full(len(y), event.value)
+        (marks[event.kind],) = panels[0].plot(x, y, ls="", zorder=4, **look)
     return list(marks.values())
 
 
 def _draw_rates(ax: Axes, result: Continuation) -> list[Artist]:
-    """Draw the largest rates of each part of the walk; return their legend."""
+    """Draw the largest rates of each part of the walk, energies of minima; return a legend."""
     lines: list[Artist] = []
+    if isinstance(result.states[0], Minimum):
+        ax.set_ylabel("energy")
+        return list(ax.plot(result.values, result.energies, "o-", label="energy"))
     for _, group in groupby(result.path, lambda point: point.part):
         rows = [(point.value, point.rate, point.split_rate) for point in group]
         values, *columns = np.array(rows).T

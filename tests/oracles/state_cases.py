@@ -53,10 +53,7 @@ def branch(
     """Follow a branch; return where its events are and their kinds."""
     problem = perturbed(problem, nudge)
     found = mfpde.continuation(problem, start(problem), parameter, values)
-    kinds = [
-        f"{event.kind} {event.unstable_before} -> {event.unstable_after}"
-        for event in found.events
-    ]
+    kinds = [f"{event.kind} {event.before} -> {event.after}" for event in found.events]
     return {
         "events": np.array([event.value for event in found.events]),
         "kinds": np.array("; ".join(kinds)),
