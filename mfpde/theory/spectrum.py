@@ -47,6 +47,7 @@ from mfpde.arrays import (
 )
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.sampling import as_atoms
 from mfpde.terms import Attention, Kernel
 from mfpde.terms.funk_hecke import log_eigenvalues
 from mfpde.theory.curvature import Convention
@@ -184,16 +185,14 @@ def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
             "circle only"
         )
     mode = fastest_mode(beta, 2)
-    atoms = start if isinstance(start, Atoms) else as_measure(start).atoms
-    moment = atoms.masses @ np.exp(-1j * mode * angles_of(atoms.points))
     if not isinstance(start, Atoms):
-        density = as_measure(start).density
-        circle = density.geometry
+        circle = as_measure(start).geometry
         if circle.max_degree < mode:
             raise ValueError(
                 f"start on {circle!r} must lie on a Circle of at least {2 * mode + 1} cells"
             )
-        moment += circle.moments(density.masses, mode)[mode]
+    cells = as_atoms(start)
+    moment = cells.masses @ np.exp(-1j * mode * angles_of(cells.points))
     # What rounding of an angle does to a phase.
     if abs(moment) < 2 * np.pi * mode * np.finfo(float).eps:
         raise ValueError(
