@@ -61,14 +61,6 @@ class AtomicPieces:
         width = min(self.width, self.energy.external.width)
         return self.energy.represent(scanning_points(self.energy.dimension, width))
 
-    def kernel(self, positions: FloatArray, others: FloatArray) -> FloatArray:
-        """Matrix (n, m) of the kernels K / beta, summed, between points (n, d) and (m, d)."""
-        return self.energy.matrix(positions, others)
-
-    def potential(self, positions: FloatArray) -> FloatArray:
-        """Values (n,) of V at ``positions`` (n, d)."""
-        return self.energy.external.values(positions)
-
     def derivatives(self, state: Arrangement) -> Derivatives:
         """Derivatives of the energy by positions, in ``tangent_frames``, and by masses."""
         points, masses = state
@@ -89,7 +81,7 @@ class AtomicPieces:
             gradient.ravel(),
             moves.reshape(count * size, -1),
             cross.reshape(count * size, -1),
-            self.kernel(points, points) * np.outer(roots, roots),
+            self.energy.matrix(points, points) * np.outer(roots, roots),
         )
 
     def displace(self, positions: FloatArray, steps: FloatArray) -> FloatArray:
@@ -99,7 +91,7 @@ class AtomicPieces:
 
     def start(self) -> Arrangement:
         """One atom of mass 1 where V is lowest on the scan."""
-        lowest = self.scan[np.argmin(self.potential(self.scan))]
+        lowest = self.scan[np.argmin(self.energy.external.values(self.scan))]
         return Arrangement(lowest[np.newaxis], np.ones(1))
 
     def lowest(self, state: Arrangement, below: float) -> FloatArray:

@@ -26,8 +26,8 @@ from mfpde.stationary.derivatives import FieldDerivatives
 from mfpde.stationary.symmetry import TurningField, rotation_modes, turning_field
 
 MOST_ITERATIONS = 60
-FLAT = 1e-12
-"""Singular values below this share of the largest are not inverted."""
+NEGLIGIBLE = 1e-12
+"""Singular values, rates and speeds below this share of the largest are rounding."""
 
 
 class NewtonEnd(NamedTuple):
@@ -88,7 +88,9 @@ def _newton_step(field: FieldDerivatives, modes: FloatArray) -> FloatArray:
     scales = np.repeat(field.positive_scales, field.gradient.shape[1])
     matrix = field.jacobian.reshape(len(scales), -1) / scales[:, np.newaxis]
     target = np.append(-field.gradient.ravel() / scales, np.zeros(modes.shape[1]))
-    step = lstsq(np.vstack([matrix, modes.T]), target, FLAT, lapack_driver="gelsy")[0]
+    step = lstsq(
+        np.vstack([matrix, modes.T]), target, NEGLIGIBLE, lapack_driver="gelsy"
+    )[0]
     return np.asarray(step.reshape(field.gradient.shape))
 
 

@@ -20,7 +20,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.stationary.derivatives import count_on_kinks, is_differenced
-from mfpde.stationary.newton import NewtonEnd, newton
+from mfpde.stationary.newton import NEGLIGIBLE, NewtonEnd, newton
 from mfpde.stationary.rates import has_wasserstein_hessian, linear_rates
 from mfpde.stationary.result import PolishedAtoms
 from mfpde.stationary.symmetry import rotation_modes
@@ -29,7 +29,6 @@ TOLERANCE = 1e-14
 LARGEST_SYSTEM = 4000
 REACH = 0.25
 """Share of the nearest distance and of 1/sqrt(beta) that an atom may move."""
-ANALYTIC_ROUNDING = 1e-12
 DIFFERENCED_ROUNDING = 1e-9
 
 
@@ -180,7 +179,7 @@ def _result(
     modes = rotation_modes(equation, end.points, tangent_frames(end.points))
     found = linear_rates(equation, field, start.masses, modes=modes)
     differenced = any(is_differenced(term) for term in equation.externals)
-    share = DIFFERENCED_ROUNDING if differenced else ANALYTIC_ROUNDING
+    share = DIFFERENCED_ROUNDING if differenced else NEGLIGIBLE
     largest = float(field.scales.max())
     return PolishedAtoms(
         equation=equation,
@@ -218,6 +217,6 @@ def _message(end: NewtonEnd, reach: FloatArray, relative: float) -> str:
             "no stationary state beside the start; let the run go on or use a finer grid"
         )
     speed = float(np.linalg.norm(end.there.rotation, 2))
-    if speed <= ANALYTIC_ROUNDING * float(end.there.field.scales.max()):
+    if speed <= NEGLIGIBLE * float(end.there.field.scales.max()):
         return "stationary to rounding"
     return f"a relative equilibrium: it turns with angular speed {speed:.9g}"

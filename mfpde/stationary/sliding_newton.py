@@ -25,9 +25,8 @@ from mfpde.stationary.mass_program import best_masses
 
 ROUNDING = 2e-15
 """Rounding of energies and gradients, in units of the energy's scale."""
-FLAT = 1e-14
-"""Eigenvalues below this share of the largest are rounding."""
-LEAST_MASS = 1e-14
+NEGLIGIBLE = 1e-14
+"""Masses, and eigenvalues as shares of the largest, below this are rounding."""
 MOST_STEPS = 20
 
 
@@ -53,7 +52,7 @@ class _Model:
 
     def step_within(self, radius: float) -> tuple[FloatArray, FloatArray]:
         """The minimiser y, shifted until no displacement (n, k) is above ``radius``."""
-        least = FLAT * max(float(np.abs(self.sizes).max()), FLAT)
+        least = NEGLIGIBLE * max(float(np.abs(self.sizes).max()), NEGLIGIBLE)
         shift = max(0.0, -2 * float(self.sizes[0])) + least
         while True:
             y = -self.axes @ (self.along / (self.sizes + shift))
@@ -85,9 +84,10 @@ def balance(
     if new is not None:
         positions = np.concatenate([positions, new])
         start = np.concatenate([start, np.zeros(len(new))])
-    matrix, potential = pieces.kernel(positions, positions), pieces.potential(positions)
+    matrix = pieces.energy.matrix(positions, positions)
+    potential = pieces.energy.external.values(positions)
     masses = best_masses(matrix, potential, start)
-    kept = masses > LEAST_MASS
+    kept = masses > NEGLIGIBLE
     masses = np.where(kept, masses, 0.0)
     masses /= masses.sum()
     energy = float(masses @ (matrix @ masses / 2 + potential))
@@ -146,7 +146,7 @@ def _model(here: Derivatives, masses: FloatArray) -> _Model:
     roots = np.sqrt(masses)
     cross = _without(roots, here.cross)
     values, vectors = np.linalg.eigh(_without(roots, _without(roots, here.masses).T))
-    least = FLAT * values.max(initial=0.0)
+    least = NEGLIGIBLE * values.max(initial=0.0)
     half = (cross @ vectors) / np.sqrt(np.maximum(values, least))
     moves = here.moves - half @ half.T
     sizes, axes = np.linalg.eigh((moves + moves.T) / 2)

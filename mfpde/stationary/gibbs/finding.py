@@ -23,14 +23,14 @@ from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
 from mfpde.stationary.convex_energy import check_convex, check_energy
-from mfpde.stationary.gibbs.result import StationaryDensity, polished_density
+from mfpde.stationary.gibbs.result import (
+    TOLERANCE,
+    StationaryDensity,
+    polished_density,
+)
 from mfpde.stationary.gibbs.state import GibbsProblem, GibbsState
 
 NEGLIGIBLE = 1e-14
-AT_REST = 1e-12
-"""|G| below which a start is stationary, however unstable."""
-IN_ROUNDING = 1e-6
-"""|G| below which a step that shrinks G may not show in Psi, which falls by |G|^2."""
 
 
 def stationary_density(
@@ -154,8 +154,9 @@ def descend(start: GibbsState) -> tuple[GibbsState, int]:
     def stop_in_rounding(intermediate_result: OptimizeResult) -> None:
         nonlocal last
         before, last = last, _length(at(intermediate_result.x).residual)
-        # On the way out of an unstable state |G| grows.
-        if last < min(before / 2, IN_ROUNDING):
+        # Psi falls by |G|^2, which is soon in its rounding; on the way out of an unstable
+        # state |G| grows.
+        if last < min(before / 2, np.sqrt(TOLERANCE)):
             raise StopIteration
 
     found = minimize(
@@ -165,7 +166,7 @@ def descend(start: GibbsState) -> tuple[GibbsState, int]:
         hessp=lambda c, direction: at(c).product(direction),
         method="trust-ncg",
         callback=stop_in_rounding,
-        options={"gtol": AT_REST},
+        options={"gtol": TOLERANCE},
     )
     state, iterations = at(found.x), int(found.nit)
     while _length(state.residual) > np.spacing(max(1.0, _length(state.coefficients))):

@@ -43,10 +43,8 @@ from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.stationary.gibbs.harmonics import Harmonics, harmonics_on
 from mfpde.stationary.kernel_matrix import kernel_matrix
-from mfpde.stationary.symmetry import invariant_rotations
+from mfpde.stationary.symmetry import INDEPENDENT, invariant_rotations
 from mfpde.terms import ExternalTerm, PointMasses
-
-STILL = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,4 +231,4 @@ class GibbsState:
         matrix = problem.multiply_by_root(np.stack(columns, axis=1))
         matrix /= equation.diffusion
         basis, sizes, _ = np.linalg.svd(matrix, full_matrices=False)
-        return np.asarray(basis[:, sizes > STILL])
+        return np.asarray(basis[:, sizes > INDEPENDENT])
