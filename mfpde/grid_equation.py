@@ -23,8 +23,7 @@ from mfpde.terms import (
 )
 from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.interaction_on_grid import InteractionOnGrid
-from mfpde.terms.point_fields import PointFields
-from mfpde.terms.softmax_sums import WATCHED, Moments, Sources
+from mfpde.terms.softmax_sums import WATCHED, Moments, PointFields, Sources
 
 WATCHED_DEGREE = 16
 

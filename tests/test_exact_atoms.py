@@ -22,7 +22,7 @@ from mfpde import (
     uniform,
 )
 from mfpde.atoms import atoms_of_state, state_of
-from mfpde.atoms.hand_off import HandOff
+from mfpde.atoms.exact import HandOff
 from mfpde.atoms.motion import AtomMotion, StepTooSmallError
 from mfpde.transport import scheme_for
 from validation.references.two_atoms import merge_time

@@ -15,7 +15,7 @@ from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.particles import label_density, solve_particles
 from mfpde.particles.labels import labels_of
-from mfpde.particles.methods import particle_system
+from mfpde.particles.systems import particle_system
 from mfpde.terms import Attention, Perceptron, Potential
 from validation.references.two_atoms import merge_time
 

@@ -21,7 +21,7 @@ from mfpde import (
     uniform,
 )
 from mfpde.particles import spectral
-from mfpde.particles.methods import particle_system
+from mfpde.particles.systems import particle_system
 
 
 def drawn(count, seed=0):

@@ -19,8 +19,7 @@ from mfpde.arrays import FloatArray
 from mfpde.atoms.motion import AtomMotion, StepTooSmallError
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Atoms
-from mfpde.particles.methods import particle_system
-from mfpde.particles.systems import ParticleSystem
+from mfpde.particles.systems import ParticleSystem, particle_system
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes
 
 SMALLEST_STEP = 1e-13

@@ -20,14 +20,14 @@ from mfpde.particles.integrators import (
     NotFiniteError,
     RungeKutta,
 )
-from mfpde.particles.methods import (
+from mfpde.particles.systems import (
     MANY,
+    ParticleSystem,
     check_motion,
     choose_method,
     particle_system,
     particles_of,
 )
-from mfpde.particles.systems import ParticleSystem
 from mfpde.runs.layers import Layers, Stage, checked_dynamics, for_each_layer, stages_of
 from mfpde.runs.progress import LineReport, line_if
 from mfpde.runs.run import Run

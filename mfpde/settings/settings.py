@@ -20,7 +20,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import Density, Measure
-from mfpde.particles.methods import check_motion, choose_method
+from mfpde.particles.systems import check_motion, choose_method
 from mfpde.runs.layers import (
     Dynamics,
     Layers,

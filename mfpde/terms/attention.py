@@ -111,7 +111,7 @@ class Attention(InteractionTerm):
         }
         for name, one in given.items():
             object.__setattr__(self, name, one)
-        check_largest_logit(self._named, self.shift, self.kernel)
+        check_largest_logit(self._width_in_words, self.shift, self.kernel)
 
     @property
     def is_zonal(self) -> bool:
@@ -218,7 +218,7 @@ class Attention(InteractionTerm):
         )
 
     @property
-    def _named(self) -> str:
+    def _width_in_words(self) -> str:
         logits = "beta" if self.is_zonal else "beta |bilinear|"
         return f"{logits} = {self.shift:g}"
 

@@ -99,8 +99,8 @@ class InteractionTerm(ABC):
         return f"W = {self.zonal_kernel!r}"
 
     @property
-    def _named(self) -> str:
-        """What the degree of the kernel depends on, in words."""
+    def _width_in_words(self) -> str:
+        """What sets the width of the kernel, and with it its degree, in words."""
         return repr(self)
 
     def band_limit(self, geometry: Geometry, negligible: float = NEGLIGIBLE) -> int:
@@ -122,7 +122,7 @@ class InteractionTerm(ABC):
         needed = kernel.band_limit(dimension, RESOLVED_TOLERANCE) + more
         if geometry.max_degree < needed:
             raise ValueError(
-                f"{geometry!r} is too coarse for {self._named}, whose kernel has "
+                f"{geometry!r} is too coarse for {self._width_in_words}, whose kernel has "
                 f"degrees up to {needed}: it needs {geometry.cells_for_degree(needed)}"
             )
         return min(kernel.band_limit(dimension, negligible) + more, geometry.max_degree)

@@ -11,6 +11,10 @@ times sources; where Z is large they are not needed, and cost a comparison.
 On a zonal grid a cell stands for its ring: the mean of the kernel over the ring is a sum over
 Gauss nodes of the angle psi between the directions across the axis, with weights
 sin^(d-3)(psi), and all happens in the plane of the axis and the target.
+
+Fields at points of no grid (:class:`PointFields`) have the form of those at a grid's centres.
+Components are along the d vectors P_x e_i, so that those of a vector v are the entries of P_x v;
+on a zonal grid points are pairs (cos theta, sin theta) in the plane of the axis e and x.
 """
 
 from __future__ import annotations
@@ -24,10 +28,10 @@ from numpy.polynomial.legendre import leggauss
 
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray
 from mfpde.geometry import Geometry
-from mfpde.geometry.base import Fields
+from mfpde.geometry.base import FieldAtPoints, Fields
+from mfpde.geometry.harmonics import ZonalFields
 from mfpde.terms.interaction import FieldValues, InteractionTerm
 from mfpde.terms.kernels import PointMasses
-from mfpde.terms.point_fields import PointFields, in_plane
 
 SMALL = 1e-4
 """Share of the largest terms of its sum below which Z has lost too many digits."""
@@ -116,3 +120,57 @@ class Moments(np.ndarray[Any, np.dtype[np.complex128]]):
     def __array_finalize__(self, _: object) -> None:
         """Forget the masses: an array made from another is not known to be theirs."""
         self.sources = None
+
+
+class PointFields:
+    """Fields of ``geometry`` at ``positions`` (n, d).
+
+    Its ``points`` are these, or on a zonal grid the pairs (n, 2).
+    """
+
+    def __init__(self, geometry: Geometry, positions: FloatArray) -> None:
+        self._geometry, self._positions = geometry, positions
+        axis = geometry.axis
+        self.points = positions if axis is None else in_plane(axis, positions)
+        self._last: tuple[ComplexArray, FieldAtPoints] | None = None
+
+    @cached_property
+    def tangents(self) -> FloatArray:
+        """The vectors P_x e_i, (d, n, d); on a zonal grid those of its plane, (d, n, 2)."""
+        axis, x = self._geometry.axis, self._positions
+        if axis is None:
+            across = np.eye(x.shape[1]) - x[:, :, np.newaxis] * x[:, np.newaxis]
+            return across.transpose(1, 0, 2)
+        cosines, sines = self.points.T[..., np.newaxis]
+        away = np.divide(
+            x - cosines * axis, sines, out=np.zeros_like(x), where=sines > 0
+        )
+        return np.stack([np.broadcast_to(axis, x.shape).T, away.T], axis=-1)
+
+    def synthesis(self, coefficients: ComplexArray) -> FloatArray:
+        """Values (n,) of a spectral field."""
+        return self._field(coefficients).values
+
+    def gradient(self, coefficients: ComplexArray) -> FloatArray:
+        """Gradient (d, n) of a spectral field."""
+        return self._field(coefficients).gradients.T.copy()
+
+    def largest_terms(self, coefficients: FloatArray) -> FloatArray:
+        """Sums (n,) of the sizes of terms of :meth:`synthesis` on a zonal grid."""
+        cosines, sines = self.points.T
+        fields = ZonalFields(self._geometry.dimension, np.arctan2(sines, cosines))
+        return fields.largest_terms(coefficients)
+
+    def _field(self, coefficients: ComplexArray) -> FieldAtPoints:
+        """Values and gradients, of which each comes with the other."""
+        if self._last is None or self._last[0] is not coefficients:
+            found = self._geometry.field_at(coefficients, self._positions)
+            self._last = coefficients, found
+        return self._last[1]
+
+
+def in_plane(axis: FloatArray, points: FloatArray) -> FloatArray:
+    """The pairs (cos theta, sin theta) (..., 2) of ``points`` (..., d), theta from ``axis``."""
+    cosines = points @ axis
+    across = points - cosines[..., np.newaxis] * axis
+    return np.stack([cosines, np.linalg.norm(across, axis=-1)], axis=-1)
