@@ -20,7 +20,7 @@ from mfpde import (
     solve_particles,
     uniform,
 )
-from mfpde.particles import spectral
+from mfpde.particles import systems
 from mfpde.particles.systems import particle_system
 
 
@@ -82,14 +82,14 @@ def test_many_particles_move_to_the_bit_the_same_on_any_number_of_threads(
     name, monkeypatch
 ):
     """Shares of few particles, the last one cut short."""
-    monkeypatch.setattr(spectral, "_SHARE", 16)
+    monkeypatch.setattr(systems, "_SHARE", 16)
     atoms = drawn(70, seed=3)
     equation = MeanFieldEquation(TERMS[name], neurons(), direction="ascent")
     system = particle_system(equation, atoms, "spectral")
     wanted = particle_system(equation, atoms, "direct").velocity(atoms.points)
     found = []
     for threads in (1, 2, 3):
-        monkeypatch.setattr(spectral, "thread_count", lambda threads=threads: threads)
+        monkeypatch.setattr(systems, "thread_count", lambda threads=threads: threads)
         found.append((system.velocity(atoms.points), system.energy(atoms.points)))
     np.testing.assert_allclose(found[0][0], wanted, rtol=0, atol=1e-8)
     for velocity, energy in found[1:]:
