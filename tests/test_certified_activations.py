@@ -105,9 +105,9 @@ def test_second_derivatives_stay_within_the_constant(activation):
                 mfpde.Perceptron(direction, [weight], activation, biases=[bias]),
                 direction="descent",
             )
-            bounds = convex_energy(equation, 2, "a test").external
-            second = np.diff(bounds.values(circle), 2) / angles[1] ** 2
-            assert second.min() >= -bounds.curvature * (1 + 1e-5) - 1e-5
+            energy = convex_energy(equation, 2, "a test")
+            second = np.diff(energy.external.values(circle), 2) / angles[1] ** 2
+            assert second.min() >= -energy.curvature * (1 + 1e-5) - 1e-5
 
 
 @pytest.mark.parametrize(

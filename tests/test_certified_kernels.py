@@ -35,9 +35,8 @@ def series_bounds(series: Series) -> KernelBounds:
     angle, share = np.meshgrid(np.linspace(0, np.pi, 801), np.linspace(0, 1, 201))
     u, s = np.cos(angle), share * np.sin(angle)
     w1, w2, w3 = (series.deriv(k)(u) for k in range(1, 4))
-    curvature = max(0.0, -float((w2 * s**2 - w1 * u).min()))
     third = float(np.abs(w3 * s**3 - 3 * w2 * s * u - w1 * s).max())
-    return KernelBounds(1.02 * curvature, 1.02 * third)
+    return KernelBounds(1.02 * third)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class AtomicPieces:
     @cached_property
     def scale(self) -> float:
         """Scale of the energy, times the curvature of V where that is above 1."""
-        return self.energy.scale * max(1.0, self.energy.external.curvature)
+        return self.energy.scale * max(1.0, self.energy.curvature)
 
     @property
     def width(self) -> float:

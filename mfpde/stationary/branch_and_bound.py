@@ -1,9 +1,8 @@
 r"""The minimum of a field over the whole sphere, bounded below by branch and bound.
 
-Within a distance r of a centre c, with f'' >= -L along great arcs, a quadratic form H that f'' is
-not below at c and third derivatives within +-T between kinks, Taylor's formula gives
+Within a distance r of a centre c, with a quadratic form H that f'' is not below at c and third
+derivatives within +-T along great arcs between kinks, Taylor's formula gives
 
-    f >= f(c) - |g| r - L r^2 / 2
     f >= f(c) + sum_i min_{|t| <= r} (g_i t + lambda_i t^2 / 2) - T r^3 / 6
 
 in the axes of H (eigenvalues lambda_i, components g_i of the gradient).  A cell is done when its
@@ -44,7 +43,12 @@ class Floor(NamedTuple):
 
 
 def floor_of(
-    field: RidgeField, level: float, allowed: float, *, enough: float = np.inf
+    field: RidgeField,
+    level: float,
+    allowed: float,
+    *,
+    enough: float = np.inf,
+    known: float = -np.inf,
 ) -> Floor:
     """Bound the minimum of ``field`` from below.
 
@@ -61,6 +65,8 @@ def floor_of(
         value met by a hundredth of how far that is below ``level``.
     enough
         The search stops early once a value this far below ``level`` is met.
+    known
+        A lower bound of the field.
     """
     cells = SphereCells.covering(field.dimension, field.width / 2)
     centres, radii = cells.balls()
@@ -73,8 +79,8 @@ def floor_of(
         for block in blocks_of_rows(len(radii), 1, BLOCK):
             found = field.expansion(centres[block], radii[block])
             values[block] = found.values
-            fall = largest_fall(found, radii[block], field.curvature, bends[block])
-            lower[block] = found.values - fall
+            fall = largest_fall(found, radii[block], bends[block])
+            lower[block] = np.maximum(found.values - fall, known)
         spent += len(values)
         lowest = int(np.argmin(values))
         if values[lowest] < smallest:
@@ -92,18 +98,15 @@ def floor_of(
         bends = bends[parent]
 
 
-def largest_fall(
-    found: Expansion, radii: FloatArray, curvature: float, bends: FloatArray
-) -> FloatArray:
+def largest_fall(found: Expansion, radii: FloatArray, bends: FloatArray) -> FloatArray:
     """Bound (n,) of how far a field falls below its value at the centre within ``radii`` (n,).
 
-    ``curvature`` is L, ``bends`` (n,) are T.
+    ``bends`` (n,) are T.
     """
-    fall = np.linalg.norm(found.gradient, axis=1) * radii + curvature * radii**2 / 2
     sizes, vectors = axes_of(found.hessian)
     slopes = np.abs(np.einsum("nab,na->nb", vectors, found.gradient))
     parts = _box_fall(slopes, sizes, radii[:, np.newaxis]).sum(axis=1)
-    return np.asarray(np.minimum(fall, parts + bends * radii**3 / 6))
+    return np.asarray(parts + bends * radii**3 / 6)
 
 
 def _box_fall(slopes: FloatArray, sizes: FloatArray, reach: FloatArray) -> FloatArray:

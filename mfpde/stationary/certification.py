@@ -5,7 +5,7 @@ E is convex in mu (``convex_energy.py``), so that for every nu of the same mass 
     E[nu] >= E[mu] + int F d(nu - mu) >= E[mu] - gap,   gap = int F dmu - m min F,
 
 with F = A[mu] + V.  min F is bounded below over the whole sphere (``branch_and_bound.py``),
-where F is nearly constant with smaller bounds of its derivatives (``flat_fields.py``).  In exact
+where F is nearly constant with a smaller bound of its derivatives (``flat_fields.py``).  In exact
 arithmetic this is a proof.  What rounding may change in F and E is estimated by the sizes of the
 terms of sums, and added; rounding of derivatives is not counted.
 
@@ -187,8 +187,9 @@ def certify(
     field, mean, mass = state.field, state.mean, state.mass
     rounding = 2 * field.rounding
     allowed = max(ALLOWED_SHARE * tolerance - rounding, tolerance / 2)
-    flat = replace(field, known=flat_bounds(field, mean))
-    floor = floor_of(flat, mean, allowed, enough=enough)
+    distance, bend = flat_bounds(field, mean)
+    flat = replace(field, known_bend=bend)
+    floor = floor_of(flat, mean, allowed, enough=enough, known=mean - distance)
     found = Certificate(
         energy=state.energy,
         gap=float(mass * (mean - floor.bound + rounding)),

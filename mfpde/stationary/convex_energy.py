@@ -29,6 +29,7 @@ from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.ridge_fields import (
     KernelRidges,
+    NeuronRidges,
     RidgeField,
     activation_bounds,
     neuron_field,
@@ -111,6 +112,11 @@ class ConvexEnergy:
     def external(self) -> RidgeField:
         """The potential V."""
         return neuron_field(self.neurons, self.dimension)
+
+    @cached_property
+    def curvature(self) -> float:
+        """Bound of second derivatives of V."""
+        return sum(NeuronRidges(layer).curvature for layer in self.neurons)
 
     @cached_property
     def kernel_width(self) -> float:

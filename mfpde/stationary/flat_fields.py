@@ -1,4 +1,4 @@
-r"""Derivatives of a field that is nearly constant, bounded by its values on a grid.
+r"""A field that is nearly constant and its third derivatives, bounded by its values on a grid.
 
 For a trigonometric polynomial p of degree N and M > 2 N equispaced points,
 
@@ -22,9 +22,9 @@ OVERSAMPLING = 4
 
 
 def flat_bounds(field: RidgeField, level: float) -> tuple[float, float]:
-    """Bounds of second and third derivatives from the largest distance of F from ``level``.
+    """Bounds of the distance of F from ``level`` and, from it, of third derivatives.
 
-    Infinite if V has kinks, for d above 3, and where those of the ridges are smaller.
+    Infinite if V has kinks, for d above 3, and where the ridges' own bound is smaller.
     """
     degree = max(field.degree, 2)
     if field.dimension > 3 or not np.isfinite(degree):
@@ -36,7 +36,7 @@ def flat_bounds(field: RidgeField, level: float) -> tuple[float, float]:
         if degree**3 * distance > usual:
             return np.inf, np.inf
     largest = distance * np.cos(np.pi / OVERSAMPLING) ** -(field.dimension - 1)
-    return degree**2 * largest, degree**3 * largest
+    return largest, degree**3 * largest
 
 
 def _largest_distance(field: RidgeField, level: float, count: int) -> float:

@@ -24,7 +24,8 @@ from mfpde.geometry import Geometry
 from mfpde.geometry.base import RealHarmonics
 from mfpde.terms import Attention
 
-NO_LENGTH = 1e-100
+NO_LENGTH = np.sqrt(np.finfo(np.float64).tiny)
+"""In place of a length of zero, by which is divided."""
 
 
 def kernel_matrix(

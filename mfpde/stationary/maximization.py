@@ -26,7 +26,7 @@ from mfpde.stationary.cell_maximum import maximize_in_cells
 from mfpde.stationary.certification import LARGEST_DIMENSION, TOLERANCE
 from mfpde.stationary.convex_energy import check_bounded
 from mfpde.stationary.local_minima import find_minima, lowest_apart, scanning_points
-from mfpde.stationary.ridge_fields import neuron_field
+from mfpde.stationary.ridge_fields import NeuronRidges, neuron_field
 from mfpde.terms import Perceptron
 
 FLAT = 1e-6
@@ -156,7 +156,8 @@ def _search(
     smallest = min(lowest, floor.smallest)
     found = field.expansion(points, np.zeros(len(points)))
     bends = np.abs(np.linalg.eigvalsh(found.hessian))
-    dimensions = (bends <= FLAT * field.curvature).sum(axis=1)
+    largest = sum(NeuronRidges(term).curvature for term in terms)
+    dimensions = (bends <= FLAT * largest).sum(axis=1)
     spare = len(frame) - frame.shape[1]
     if spare:
         dimensions = dimensions + spare * (np.abs(points[:, -1]) > FLAT)

@@ -7,9 +7,9 @@ s' = -y, y' = s and s^2 + y^2 <= |a|^2,
 
     D = g1 s,    D^2 = g2 s^2 - g1 y,    D^3 = g3 s^3 - 3 g2 s y - g1 s
 
-with g1, g2, g3 the derivatives of g.  What they are bounded by, L with D^2 >= -L and T >= |D^3|:
+with g1, g2, g3 the derivatives of g.  They are bounded by L >= |D^2| and T >= |D^3|:
 
-* of a kernel W its own ``bounds``, as |b| <= 1;
+* T of a kernel W by its own ``bounds``, as |b| <= 1;
 * of a neuron, M a bound of |sigma'| and sigma(z) = sigma(c) + m y with |m| <= M,
 
       L = |w| (M |a|^2 + |sigma(c)| |a|),   T = |w| (|sigma''| |a|^3 + 2 M |a|^2 + |sigma(c)| |a|).
@@ -82,11 +82,6 @@ class KernelRidges:
         assert self.kernel.bounds is not None
         return self.kernel.bounds
 
-    @property
-    def curvature(self) -> float:
-        """Constant L of the sum, the kernel's times the mass."""
-        return self.mass * self._bounds.curvature
-
     def bends(self, points: FloatArray, reach: float) -> FloatArray:
         """Constants T (n,) within the distance ``reach`` of ``points`` (n, d).
 
@@ -155,7 +150,7 @@ class NeuronRidges:
 
     @property
     def curvature(self) -> float:
-        """Constant L (see the head of this module)."""
+        """Bound of |D^2| (see the head of this module)."""
         bends = self._bounds.steepest * self._lengths
         bends += self._outputs(self.perceptron.biases)
         return float(np.abs(self.perceptron.weights) @ (bends * self._lengths))
@@ -252,18 +247,13 @@ class NeuronRidges:
 class RidgeField:
     """The sum of ``parts`` on S^(d-1), d = ``dimension``, up to an error of at most ``rest``.
 
-    ``known`` are bounds of its second and third derivatives besides those of the parts.
+    ``known_bend`` is a bound of its third derivatives besides that of the parts.
     """
 
     parts: tuple[KernelRidges | NeuronRidges, ...]
     dimension: int
     rest: float = 0.0
-    known: tuple[float, float] = (np.inf, np.inf)
-
-    @cached_property
-    def curvature(self) -> float:
-        """Constant L >= 0: second derivatives along great arcs are at least -L."""
-        return min(self.known[0], sum(part.curvature for part in self.parts))
+    known_bend: float = np.inf
 
     def bends(self, points: FloatArray, reach: float) -> FloatArray:
         """Constants T (n,): third derivatives along great arcs, between kinks, are within +-T.
@@ -273,7 +263,7 @@ class RidgeField:
         total = np.zeros(len(points))
         for part in self.parts:
             total += part.bends(points, reach)
-        return np.minimum(self.known[1], total)
+        return np.minimum(self.known_bend, total)
 
     @cached_property
     def width(self) -> float:

@@ -21,8 +21,8 @@ from mfpde.measures.measure import Density
 from mfpde.stationary.convex_energy import ConvexEnergy
 from mfpde.stationary.kernel_matrix import kernel_matrix
 
-LEAST_EIGENVALUE = 1e-15
 ROUNDING = 2e-15
+"""Rounding of harmonics of V and of eigenvalues, in units of the largest."""
 
 
 def smooth_candidate(
@@ -42,7 +42,7 @@ def smooth_candidate(
     potential = np.where(np.abs(potential) > noise, potential, 0.0)
     matrix = kernel_matrix(equation, geometry, grid.degree)
     sizes = matrix if matrix.ndim == 1 else np.diagonal(matrix)
-    is_usable = sizes > LEAST_EIGENVALUE * sizes.max()
+    is_usable = sizes > ROUNDING * sizes.max()
     for cut in range(int(packed.degrees[is_usable].max(initial=0)), -1, -1):
         inside = (packed.degrees <= cut) & is_usable & (packed.degrees > 0)
         moments = np.where(packed.degrees == 0, 1.0, 0.0)

@@ -127,4 +127,4 @@ def _find_bounds(beta: float) -> KernelBounds:
     r = np.stack([ends, np.minimum(turning, ends)])
     sizes = np.exp(beta * (u - 1)) * np.abs(beta**2 * r**3 - slopes * r)
     third = 1.0001 * sizes.max(axis=0)
-    return KernelBounds(1.0, float(third.max()), read_only(third))
+    return KernelBounds(float(third.max()), read_only(third))

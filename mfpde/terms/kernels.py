@@ -63,13 +63,11 @@ class KernelBounds(NamedTuple):
     They are taken on trust.  An energy whose minimum is certified is convex: the kernel's
     eigenvalues from degree 1 on must not be negative, which is checked.
 
-    ``curvature`` is a constant L >= 0 with d^2/ds^2 W(gamma(s).y) >= -L along every great arc
-    gamma; ``third`` bounds |d^3/ds^3 W(gamma(s).y)|, and so may ``at_angles`` (k,) at equal
-    steps of the angle arccos u from 0 to pi, which makes certificates faster.  With u = gamma.y,
-    u'' = -u and |u'| <= sqrt(1 - u^2).
+    ``third`` bounds |d^3/ds^3 W(gamma(s).y)| along every great arc gamma, and so may ``at_angles``
+    (k,) at equal steps of the angle arccos u from 0 to pi, which makes certificates faster.
+    With u = gamma.y, u'' = -u and |u'| <= sqrt(1 - u^2).
     """
 
-    curvature: float
     third: float
     at_angles: FloatArray | None = None
 
