@@ -145,9 +145,9 @@ def minimize(
 
     Three candidates are tried in turn: a smooth density on ``geometry`` (if V has no kinks),
     rings around the common axis of the neurons (on S^2), and atoms.  The first whose gap is at
-    most the tolerance is returned, else the one with the smallest gap; ``gap`` holds in
-    either case.  The state that a descent run ends in need not be
-    the minimiser.  :func:`mfpde.follow_minimizer` follows it along beta.
+    most the tolerance is returned, else the one with the smallest gap; ``gap`` holds in either
+    case, up to rounding.  The state that a descent run ends in need not be the minimiser.
+    :func:`mfpde.follow_minimizer` follows it along beta.
 
     Parameters
     ----------
