@@ -316,7 +316,7 @@ CALLS: dict[str, Call] = {
     "follow_minimizer": Call(
         lambda values: mfpde.follow_minimizer(DESCENT, CIRCLE, "beta", values),
         {"values": [1.0, 1.1]},
-        unbounded=("condition",),
+        unbounded=("condition", "path"),
     ),
     "convergence_to_atoms": Call(
         lambda **given: mfpde.convergence_to_atoms(ASCENT, wave, **given),
