@@ -42,7 +42,7 @@ LINES_OF_MODULE = 350
 MEDIAN = 160
 PARTICIPLES_OF_1000 = 25
 MARGIN = 1.1
-"""A room may end a tenth above its budget."""
+"""A room may end a tenth above its budget, and so may the numbers of modules and their lines."""
 
 CORE = "the numerical core is still to be made light"
 ANALYSIS = "the analysis of measures is still to be made light"
@@ -113,7 +113,7 @@ def test_the_script_of_the_viewer_is_light() -> None:
 
 
 def test_modules_are_few() -> None:
-    check("modules", len(modules()), MODULES)
+    check("modules", len(modules()), MARGIN * MODULES)
 
 
 def test_no_module_is_long() -> None:
@@ -122,7 +122,7 @@ def test_no_module_is_long() -> None:
 
 
 def test_half_of_the_modules_are_short() -> None:
-    check("median", statistics.median(map(lines_of, modules())), MEDIAN)
+    check("median", statistics.median(map(lines_of, modules())), MARGIN * MEDIAN)
 
 
 def is_named_by_participle(function: ast.FunctionDef) -> bool:
