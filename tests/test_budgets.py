@@ -54,7 +54,6 @@ OVER = {
     "branches, theory, studies": ANALYSIS,
     "particles, atoms": "motion on a rescaled time came in, with particles that merge",
     **dict.fromkeys(("mfpde", "modules"), CORE),
-    "median": "modules of one idea were merged, 298 to some 230: what is left is longer",
     **dict.fromkeys(("tests", "validation"), PROOF),
 }
 
