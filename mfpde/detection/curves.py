@@ -4,11 +4,11 @@ Points that are typical of the *mass* of a basin (not of its peak) are looked at
 about the mean of the mass near it, a ball of 4 cells holds a piece of a curve if its principal
 rms radii s1 >= s2 (in cells) and its ball masses satisfy
 
-    s2 < 1.6 < s1,   s1 > 1.5 s2,   0.6 < log2 mu(B(4h)) / mu(B(2h)) < 1.45
+    s2 < 1.6 < s1,   1/2 < log2 mu(B(4h)) / mu(B(2h)) < 3/2
 
 (a line has s1 = 4/sqrt(3) and exponent 1, an evenly filled disc s1 = s2 = 2 and exponent 2,
-an atom s1 < 1.2 and exponent 0).  A region is a curve if that is so for most of its
-concentrated mass: where a ball of 2h holds 4 times its uniform share.
+an atom s1 < 1.2 and exponent 0).  A region is a curve if that is so for a quarter of its mass, and
+for most of its concentrated mass: where a ball of 2h holds 4 times its uniform share.
 """
 
 from __future__ import annotations
@@ -16,64 +16,55 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.detection.balls import CORE_CELLS
 from mfpde.detection.cores import Cloud, chord_angles
-from mfpde.detection.region import NARROW_RING, CurveShape
+from mfpde.detection.region import ATOM_EXPONENT, NARROW_RING, CurveShape
 from mfpde.geometry.arcs import coordinates_about
 
 SAMPLES = 48
 """Points that are looked at: the majority of so many is off by a tenth."""
-SMALL, LARGE = 2.0, 4.0
-"""Radii in cells of the balls whose masses are compared."""
-SLENDER = 1.5
-LEAST_DIMENSION, LARGEST_DIMENSION = 0.6, 1.45
-"""Between an atom or a disc and a line: half-way, as in the formulas above."""
 CONCENTRATED = 4.0
 """A ball with so many times its uniform share is concentrated."""
-LEAST_CONCENTRATED = 0.1
-"""Share of the mass that is concentrated, at least, on a curve."""
 
 
 def find_curve(part: Cloud, whole: Cloud, spacing: float) -> CurveShape | None:
     """Return the curve that a part of the ``whole`` measure forms, if it forms one."""
-    points, masses = part.points, part.masses
-    cumulated = np.cumsum(masses)
+    cumulated = np.cumsum(part.masses)
     levels = (np.arange(SAMPLES) + 0.5) / SAMPLES * cumulated[-1]
-    typical = np.minimum(np.searchsorted(cumulated, levels), len(masses) - 1)
-    seen = [_length_per_mass(points[k], whole, spacing) for k in typical]
+    typical = np.minimum(np.searchsorted(cumulated, levels), len(cumulated) - 1)
+    seen = [_length_per_mass(part.points[k], whole, spacing) for k in typical]
     dense = [length for length in seen if length is not None]
     lengths = [length for length in dense if length > 0]
-    if len(dense) < LEAST_CONCENTRATED * SAMPLES or len(lengths) <= len(dense) / 2:
+    if 2 * len(lengths) <= max(len(dense), SAMPLES / 2):
         return None
-    mass = float(cumulated[-1]) * len(lengths) / SAMPLES
-    axis, polar_angle = _fit_circle(points, masses)
-    return CurveShape(mass * float(np.mean(lengths)), axis, polar_angle)
+    length = cumulated[-1] * len(dense) / SAMPLES * np.mean(lengths)
+    return CurveShape(float(length), *_fit_circle(part.points, part.masses))
 
 
 def _length_per_mass(start: FloatArray, whole: Cloud, spacing: float) -> float | None:
     """Length per mass of the curve at ``start``; 0 without one, None where mass is thin."""
-    least = CONCENTRATED * (SMALL * spacing) ** 2 / 4
-    near = np.nonzero(whole.points @ start >= np.cos(2 * LARGE * spacing))[0]
+    near = np.nonzero(whole.points @ start >= np.cos(2 * CORE_CELLS * spacing))[0]
     points, masses = whole.points[near], whole.masses[near]
     centre = start
     for _ in range(2):
-        inside = chord_angles(points, centre) <= SMALL * spacing
+        inside = chord_angles(points, centre) <= CORE_CELLS / 2 * spacing
         total = masses[inside] @ points[inside]
         centre = total / np.linalg.norm(total)
     away = chord_angles(points, centre) / spacing
-    large, small = masses[away <= LARGE].sum(), masses[away <= SMALL].sum()
-    if small < least:
+    inside = away <= CORE_CELLS
+    weights, small = masses[inside], masses[away <= CORE_CELLS / 2].sum()
+    if small < CONCENTRATED * (CORE_CELLS / 2 * spacing) ** 2 / 4:
         return None
-    weights = masses[away <= LARGE]
-    offsets = coordinates_about(centre, points[away <= LARGE]) / spacing
+    large = weights.sum()
+    offsets = coordinates_about(centre, points[inside]) / spacing
     offsets -= weights @ offsets / large
     covariance = (weights[:, np.newaxis] * offsets).T @ offsets / large
     second, first = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance), 0.0))
-    is_piece = (
-        second < NARROW_RING < first
-        and first > SLENDER * second
-        and LEAST_DIMENSION < np.log2(large / small) < LARGEST_DIMENSION
-    )
-    return float(2 * LARGE * spacing / large) if is_piece else 0.0
+    is_narrow = second < NARROW_RING < first
+    if not is_narrow or abs(np.log2(large / small) - 1) >= ATOM_EXPONENT:
+        return 0.0
+    # The mean chord of the ball at distances from its middle of rms s2.
+    return float(2 * spacing * np.sqrt(CORE_CELLS**2 - second**2) / large)
 
 
 def _fit_circle(points: FloatArray, masses: FloatArray) -> tuple[FloatArray, float]:

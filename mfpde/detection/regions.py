@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray
-from mfpde.detection.balls import core_radius, profile_radii
+from mfpde.detection.balls import CORE_CELLS, ball_radius, profile_radii
 from mfpde.detection.cores import (
     LEAST_MASS,
     LEAST_SHARE,
@@ -75,9 +75,11 @@ class RegionSearch:
     @cached_property
     def core_radius(self) -> float:
         """Radius of a core, in radians."""
-        is_zonal = self.flow.place == "zonal"
-        spacing = np.nan if is_zonal else self.flow.spacing
-        return core_radius(self.flow.equation, spacing)
+        radius, flow = ball_radius(self.flow.equation), self.flow
+        # On a Zonal grid a narrow core is still one of many cells: its width is in one angle.
+        if not flow.has_grid or flow.place == "zonal":
+            return radius
+        return max(radius, CORE_CELLS * flow.spacing)
 
     @property
     def window(self) -> float:
