@@ -18,17 +18,13 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
+from mfpde.detection.flow import ROUNDING
 from mfpde.geometry.arcs import coordinates_about
 
-NO_MASS = 1e-25
-"""A point with less is none: what a positive scheme leaves in empty cells."""
 LEAST_MASS, LEAST_SHARE = 1e-4, 1e-2
 """Least mass of a core that may be an atom, as a share of the whole; least share of its basin,
 or of the whole for what is looked for beside an atom."""
-MOST_SHIFTS, SHIFTED = 20, 1e-12
-"""Mean shift ends after so many steps, or with one below this, in radians."""
-POINT_WIDTH = 1e-12
-"""Radians over which a ball ends at an atom."""
+MOST_SHIFTS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +36,8 @@ class Cloud:
     points, masses
         Places (n, d), and masses (n,) as shares of the whole.
     densities
-        Mass (n,) of the cell by its area; an atom's is above all of them.
+        Mass (n,) of the cell by its area; an atom's is above all of them; of a particle the
+        mass of all that its cell holds.
     widths
         Width (n,) of the cell that a point stands for, in radians; 1e-12 of an atom.
     cells, owners
@@ -83,7 +80,7 @@ class Cloud:
                 break
             step = np.linalg.norm(total / length - centre)
             centre = total / length
-            if step < SHIFTED:
+            if step < ROUNDING:
                 break
         return self.core_at(centre, radius)
 

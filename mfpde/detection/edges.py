@@ -21,7 +21,7 @@ from scipy.interpolate import RectSphereBivariateSpline
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.balls import LARGEST_RADIUS, ball_radius
 from mfpde.detection.basins import Basins
-from mfpde.detection.cores import POINT_WIDTH, Cloud
+from mfpde.detection.cores import Cloud
 from mfpde.detection.flow import ROUNDING, CellFlow
 from mfpde.detection.paths import Paths
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
@@ -76,7 +76,7 @@ class Edges:
             whole,
             points=points_at((self.middles + self.ends)[moved] / 2),
             masses=held,
-            widths=np.maximum(lengths, POINT_WIDTH),
+            widths=np.maximum(lengths, ROUNDING),
             owners=owners[moved],
         )
         return replace(cloud, masses=masses).add(part)

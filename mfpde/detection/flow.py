@@ -20,7 +20,7 @@ from mfpde.measures.measure import Atoms, Measure
 
 ROUNDING = 1e-12
 """Speeds below this, in units of the largest (at least 1), have no direction; shares of the
-mass below it are none."""
+mass, and lengths in radians, below it are none."""
 NARROW_WITHOUT_GRID = 1e-3
 """Largest rms radius of an atom, in radians, where there are no cells: a thousandth of the
 widest kernel."""

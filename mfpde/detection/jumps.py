@@ -24,12 +24,12 @@ from scipy.ndimage import map_coordinates
 
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.cores import LEAST_SHARE
-from mfpde.detection.graph import graph_of
-from mfpde.geometry import Sphere, Zonal
+from mfpde.detection.flow import CellFlow
+from mfpde.detection.graph import CellGraph
 from mfpde.geometry.arcs import exponential_map, tangent_frames
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.distributions import polar_angles
-from mfpde.measures.measure import Density, Measure
+from mfpde.measures.measure import Measure
 
 PLATEAU = 0.15
 """Largest share of a jump's step by which the density varies on a side, or beyond both."""
@@ -48,42 +48,44 @@ class Jumps(NamedTuple):
     length: float = 0.0
 
 
-def find_jumps(measure: Measure) -> Jumps:
-    """Return the jumps of the density of a measure."""
-    density, geometry = measure.density, measure.geometry
+def find_jumps(flow: CellFlow) -> Jumps:
+    """Return the jumps of the density on whose cells a flow is; none without a grid."""
+    if not isinstance(flow.measure, Measure):
+        return Jumps(flow.cells.points[:0], np.zeros(len(flow.cells), dtype=bool))
+    density = flow.measure.density
     # A step below a hundredth of the mean density is none.
-    floor = LEAST_SHARE * density.total_mass / float(geometry.areas.sum())
-    if isinstance(geometry, Sphere):
-        return _jumps_on_sphere(geometry, density.values, floor)
-    return _jumps_on_line(density, floor)
+    floor = LEAST_SHARE * density.total_mass / float(density.geometry.areas.sum())
+    if flow.cells.on_line:
+        return _jumps_on_line(flow, density.values, floor)
+    return _jumps_on_sphere(flow.cells, density.values, floor)
 
 
-def _jumps_on_line(density: Density, floor: float) -> Jumps:
+def _jumps_on_line(flow: CellFlow, values: FloatArray, floor: float) -> Jumps:
     """Jumps at the faces of a line of cells: of neighbouring ones at the steepest."""
-    geometry, values = density.geometry, density.values
-    cells, is_zonal = graph_of(geometry), isinstance(geometry, Zonal)
 
     def sample(distance: float) -> FloatArray:
         return np.roll(values, -round(distance + 0.5))
 
     is_jump = _find_steps(sample, floor) > 0
-    if is_zonal:
+    if flow.place == "zonal":
         # Beyond the poles there is nothing.
         farthest = round(FAR[-1])
         is_jump[:farthest] = is_jump[-farthest - 1 :] = False
     rises = np.where(is_jump, np.abs(np.roll(values, -1) - values), 0.0)
     for steps in (1, 2):
         is_jump &= (rises > np.roll(rises, steps)) & (rises >= np.roll(rises, -steps))
-    angles = angles_of(cells.points[is_jump]) + cells.width / 2
-    points = geometry.points_at(angles) if is_zonal else points_at(angles)
-    return Jumps(points, is_jump | np.roll(is_jump, 1))
+    angles = angles_of(flow.cells.points[is_jump]) + flow.spacing / 2
+    points = [flow.point_of(place) for place in points_at(angles)]
+    return Jumps(
+        np.reshape(points, (-1, flow.measure.dimension)),
+        is_jump | np.roll(is_jump, 1),
+    )
 
 
-def _jumps_on_sphere(sphere: Sphere, values: FloatArray, floor: float) -> Jumps:
+def _jumps_on_sphere(cells: CellGraph, values: FloatArray, floor: float) -> Jumps:
     """Cells of S^2 across which the density jumps, along its gradient."""
-    cells, h = graph_of(sphere), sphere.spacing
-    points, flat = cells.points, values.ravel()
-    density_at, frames = _interpolate(sphere, values), tangent_frames(points)
+    points, flat, h = cells.points, values.ravel(), cells.width
+    density_at, frames = _interpolate(cells, values), tangent_frames(points)
     slopes = np.stack(
         [
             density_at(exponential_map(points, NEAR * h * frames[:, a]))
@@ -114,18 +116,22 @@ def _jumps_on_sphere(sphere: Sphere, values: FloatArray, floor: float) -> Jumps:
 
 
 def _interpolate(
-    sphere: Sphere, values: FloatArray
+    cells: CellGraph, values: FloatArray
 ) -> Callable[[FloatArray], FloatArray]:
     """Return the density at points (n, 3), linear between the centres, over the poles too."""
-    half, first = sphere.nlon // 2, sphere.colatitudes[0]
-    rows = [np.roll(values[:1], half, 1), values, np.roll(values[-1:], half, 1)]
+    nlon = values.shape[1]
+    polar = polar_angles(cells.points[::nlon])
+    rows = [
+        np.roll(values[:1], nlon // 2, 1),
+        values,
+        np.roll(values[-1:], nlon // 2, 1),
+    ]
     padded = np.concatenate(rows)
-    colatitudes = np.concatenate([[-first], sphere.colatitudes, [np.pi + first]])
+    colatitudes = np.concatenate([-polar[:1], polar, 2 * np.pi - polar[-1:]])
 
     def density_at(points: FloatArray) -> FloatArray:
-        polar = polar_angles(points)
-        row = np.interp(polar, colatitudes, np.arange(len(colatitudes)))
-        places = [row, angles_of(points) / sphere.longitude_step]
+        row = np.interp(polar_angles(points), colatitudes, np.arange(len(padded)))
+        places = [row, angles_of(points) * nlon / (2 * np.pi)]
         return np.asarray(map_coordinates(padded, places, order=1, mode="grid-wrap"))
 
     return density_at

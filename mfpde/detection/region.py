@@ -30,18 +30,16 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 """All kinds, in the order in which they are listed."""
 
 NARROW = 1.2
-"""An atom's rms radius in each direction, in cells, is at most this: a bump of two cells is
-one that the grid still resolves."""
+"""Largest rms radius of an atom in each direction, in cells: a bump of two is resolved."""
 NARROW_RING = 1.6
 """The same of a ring or curve across it: its cells lie oblique to it."""
 ATOM_EXPONENT = 0.5
 """Largest d log mu(B) / d log r of an atom between 2 and 4 cells: half-way to a curve's."""
 LEAST_EXCESS = 2.0
 """What stands out has a core at least this many times as dense as its basin."""
-LEAST_RATE = 1e-3
-"""Slowest contraction, per unit time: as slow as what is called frozen."""
-FROZEN_SPEED = 1e-3
-"""Largest speed of what is called frozen, in cells per unit time."""
+LEAST_RATE = FROZEN_SPEED = 1e-3
+"""Slowest contraction per unit time, and the speed in cells per unit time below which mass is
+frozen: nothing comes of it in a thousand units of time."""
 ROUGH = 0.15
 """Largest L1 difference from the mean of the neighbours, as a share: a bump narrower than two
 cells has it."""
@@ -74,22 +72,18 @@ class ConcentratedRegion:
     Attributes
     ----------
     position
-        Mean of the core, a unit vector (d,), its tail included on every kind of measure:
-        it can be compared between particles, grids and exact atoms.  The own place of an
-        exact atom is in ``measure.atoms``; it is the position where the atom holds less
-        than half of its core, or spreads.  On a zonal grid: the pole, or one point of the ring.
+        Mean of the core, a unit vector (d,), its tail included on every kind of measure.
+        Where an exact atom holds less than half of its core, or spreads, its own place.  On a
+        zonal grid: the pole, or one point of the ring.
     mass, core_mass
-        Mass of the basin, and of the core: the part within ``core_radius`` of its mean; as
-        all masses here in the measure's own unit (shares of the whole if its mass is 1).
-        Mass at rest belongs to no basin.  What is in the basin and not in the core is on
-        its way: :attr:`arriving_mass`.
+        Mass of the basin, and of the core: the part within ``core_radius`` of its mean.
+        Mass at rest belongs to no basin.  All masses are in the measure's own unit.
     principal_radii
         Root mean square extents of the core along its principal directions, in radians,
         largest first, (d - 1,); those of its covariance for an exact atom.
     widths_in_cells
-        The principal rms radii again, of what lies within 6 cells of the mean and in
-        cells: without the tails, as the grid sees it, (1,) or (2,); without a grid in
-        units of 8e-4 radians.
+        The principal rms radii of what lies within 6 cells of the mean, in cells: as the grid
+        sees it, without tails, (1,) or (2,); without a grid in units of 8e-4 radians.
     spacing
         Width of the grid's cells in radians; NaN for atoms without a grid.
     eigenvalues
@@ -97,17 +91,16 @@ class ConcentratedRegion:
         included, increasing, (d - 1,): those of s Hess F for a gradient drift, else their
         real parts.  Negative: lengths shrink at this rate.
     contraction_rate
-        Minus the largest eigenvalue, so that all lengths shrink at least at this rate; of
-        a ring on a zonal grid, minus the one across it.  Negative: mass there spreads.
+        Minus the largest eigenvalue; of a ring on a zonal grid, minus the one across it.
     inflow
         tr cov(v, x) / tr cov(x, x) over the core: negative if it shrinks.
     excess
         Mean density of the core over its extent (that of a uniform density with its rms
         radius, at most the ball), in units of that of its basin; 0 of a negligible core.
     ball_masses, exponents
-        mu(B(x, r)) about the same place for the report's radii (n,), and
-        d log mu(B) / d log r between them (n - 1,): d - 1 for a density, 0 for an atom,
-        1 on a curve in S^2.  On a zonal grid about a pole, or of bands about a ring.
+        mu(B(x, r)) about the core for the report's radii (n,), and d log mu(B) / d log r
+        between them (n - 1,): d - 1 for a density, 0 for an atom, 1 on a curve in S^2.  On a
+        zonal grid about a pole, or of bands about a ring.
     rival, second_peak
         Mass of the densest window of the basin apart from the core, as a share of the core;
         that mass, if it is at most 1.2 cells wide, has yet to arrive, else 0.
@@ -163,33 +156,39 @@ class ConcentratedRegion:
 
     @cached_property
     def _decision(self) -> tuple[Kind, str]:
-        if self.is_exact:
-            return "atom", "an exact atom of the measure"
-        if self.curve is not None:
-            return "curve", "narrow across and long along, mass grows linearly in balls"
         shrinks = self.contraction_rate > LEAST_RATE and self.inflow < 0
-        if shrinks and self.excess > LEAST_EXCESS:
-            return self._decide_contracting()
-        return self._decide_standing()
-
-    def _decide_contracting(self) -> tuple[Kind, str]:
-        """Kind of mass that contracts: a point to the grid, or wider."""
-        grows = len(self.exponents) and self.exponents[1] > ATOM_EXPONENT
-        if grows or self.widths_in_cells[0] > NARROW:
-            return "forming", "contracts, and is wider than a cell"
-        if self.rival > RIVAL or self.second_peak > SECOND_PEAK * self.core_mass:
-            return "forming", "a second peak flows to the same attractor"
-        return "atom", "contracts, a cell wide, mass in balls constant"
-
-    def _decide_standing(self) -> tuple[Kind, str]:
-        """Kind of mass that does not contract."""
-        if self.largest_speed < FROZEN_SPEED:
-            return "frozen", "no speed above 1e-3 cells per unit time"
-        if self.roughness > ROUGH:
-            return "unresolved", "the density changes too much from cell to cell"
-        if self.has_jump:
-            return "jump", "a resolved density with a jump, nothing contracts there"
-        return "resolved", "a resolved density, nothing contracts there"
+        contracts = shrinks and self.excess > LEAST_EXCESS
+        grows = len(self.exponents) > 0 and self.exponents[1] > ATOM_EXPONENT
+        is_wide = grows or self.widths_in_cells[0] > NARROW
+        is_late = self.rival > RIVAL or self.second_peak > SECOND_PEAK * self.core_mass
+        decisions: tuple[tuple[bool, Kind, str], ...] = (
+            (self.is_exact, "atom", "an exact atom of the measure"),
+            (
+                self.curve is not None,
+                "curve",
+                "narrow across, long along, a line in balls",
+            ),
+            (contracts and is_wide, "forming", "contracts, and is wider than a cell"),
+            (
+                contracts and is_late,
+                "forming",
+                "a second peak flows to the same attractor",
+            ),
+            (contracts, "atom", "contracts, a cell wide, mass in balls constant"),
+            (
+                self.largest_speed < FROZEN_SPEED,
+                "frozen",
+                "no speed above 1e-3 cells per time",
+            ),
+            (
+                self.roughness > ROUGH,
+                "unresolved",
+                "changes too much from cell to cell",
+            ),
+            (self.has_jump, "jump", "resolved but for a jump, nothing contracts there"),
+            (True, "resolved", "resolved, nothing contracts there"),
+        )
+        return next((kind, why) for holds, kind, why in decisions if holds)
 
     @property
     def radius(self) -> float:

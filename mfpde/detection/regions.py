@@ -10,6 +10,7 @@ import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.balls import CORE_CELLS, ball_radius, profile_radii
+from mfpde.detection.clusters import Part
 from mfpde.detection.cores import (
     LEAST_MASS,
     LEAST_SHARE,
@@ -21,7 +22,6 @@ from mfpde.detection.cores import (
 from mfpde.detection.curves import find_curve
 from mfpde.detection.edges import Edges
 from mfpde.detection.flow import ROUNDING, CellFlow
-from mfpde.detection.parts import Part
 from mfpde.detection.region import (
     LEAST_EXCESS,
     NARROW,
@@ -36,10 +36,6 @@ from mfpde.measures.measure import Atoms
 
 WINDOW = 6.0
 """Radius in cells of the window in which a core's width on the grid is measured."""
-PROBED = 256
-"""At least so many particles are tried, of twice as many and more."""
-ONE_CELL = 0.3
-"""Rms radius, in cells, of what is nearly all in one cell: a uniform cell has 1/sqrt(12)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +70,8 @@ class RegionSearch:
 
     @cached_property
     def core_radius(self) -> float:
-        """Radius of a core, in radians."""
+        """Radius of a core in radians: that of a ball, but on S^1 and S^2 at least 4 cells."""
         radius, flow = ball_radius(self.flow.equation), self.flow
-        # On a Zonal grid a narrow core is still one of many cells: its width is in one angle.
         if not flow.has_grid or flow.place == "zonal":
             return radius
         return max(radius, CORE_CELLS * flow.spacing)
@@ -95,28 +90,28 @@ class RegionSearch:
         return tuple(sorted(found, key=lambda region: -region.mass))
 
     def _measure(self, part: Part) -> ConcentratedRegion:
-        flow, mass = self.flow, float(part.cloud.masses.sum())
-        core, place = self._find_core(part)
+        flow, total = self.flow, self.total
+        core = self._find_core(part)
+        place = self._find_place(part, core)
         slopes, eigenvalues = self._find_eigenvalues(core.centre)
         radii = profile_radii(flow.spacing)
         balls = self.whole.masses_about(core.centre, radii)
         narrow = self._find_narrow(part, core)
         # About a pole a radius is that of all directions together; of a width two count, as on
         # S^2: in high dimension a narrow atom is many principal radii away from the pole.
-        alike = self._spread(core.centre) if flow.cells.on_line else 1
+        spread = self._count_directions(core.centre)
+        alike = spread if flow.cells.on_line else 1
         widths = narrow.principal_radii / np.sqrt(min(alike, 2)) / flow.cell
-        rival = self._find_rival(part, narrow)
-        is_peak = rival.principal_radii[0] <= NARROW * flow.cell
-        excess = self._find_excess(part, core)
-        own = core.principal_radii / np.sqrt(alike)
-        principal = self._repeat(core.centre, own, 0.0)
-        is_point = part.atom is not None and not flow.is_ring(core.centre)
+        principal = self._repeat(core.principal_radii / np.sqrt(alike), 0.0, spread)
         if part.atom is not None:
             principal = self._radii_of_exact(part.atom)
+        rival = self._find_rival(part, narrow)
+        is_peak = rival.principal_radii[0] <= NARROW * flow.cell
+        excess = self._find_excess(part, core, spread)
         return ConcentratedRegion(
             position=flow.point_of(place),
-            mass=mass * self.total,
-            core_mass=core.mass * self.total,
+            mass=float(part.cloud.masses.sum()) * total,
+            core_mass=core.mass * total,
             principal_radii=principal,
             widths_in_cells=widths,
             spacing=flow.spacing,
@@ -124,49 +119,36 @@ class RegionSearch:
             contraction_rate=-float(slopes[-1]),
             inflow=self._find_inflow(part, core, slopes),
             excess=excess,
-            ball_masses=balls * self.total,
+            ball_masses=balls * total,
             exponents=local_exponents(radii, balls),
             rival=rival.mass / narrow.mass if narrow.mass > ROUNDING else 0.0,
-            second_peak=rival.mass * self.total if is_peak else 0.0,
+            second_peak=rival.mass * total if is_peak else 0.0,
             largest_speed=float(flow.speeds[part.cells].max(initial=0.0)) / flow.cell,
             roughness=self._find_roughness(narrow),
             has_jump=bool(self.jumps[part.cells].any()),
-            is_exact=is_point,
+            is_exact=part.atom is not None and not flow.is_ring(core.centre),
             curve=self._find_curve(part, core, widths[0], excess),
             basin=self._find_edges(place),
         )
 
-    def _find_core(self, part: Part) -> tuple[Core, FloatArray]:
-        """The core of a part, and the place (d,) that is reported for it."""
-        radius, cloud = self.core_radius, part.cloud
-        if part.atom is not None and part.centre is not None:
-            own = cloud.core_at(part.centre, radius)
-            if self.flow.place == "zonal":
-                return own, part.centre
-            # All that is there: the atom and its tail, or more.
-            whole = cloud.core_about(part.centre, radius)
-            is_in = whole.centre @ part.centre > np.cos(radius)
-            mass = self.exact.masses[part.atom] / self.total
-            contracts = self._find_eigenvalues(part.centre)[0][-1] < 0
-            is_led = is_in and whole.mass / 2 < mass and contracts
-            return own, whole.centre if is_led else part.centre
-        core = cloud.core_about(self._find_start(part), radius)
-        if self.flow.place == "zonal":
-            core = self._take_pole(part, core)
-        return core, core.centre
+    def _find_core(self, part: Part) -> Core:
+        """The core of a part: about its exact atom, if it has one."""
+        radius, cloud, start = self.core_radius, part.cloud, part.centre
+        if start is not None and part.atom is not None:
+            return cloud.core_at(start, radius)
+        if start is None:
+            start = cloud.points[cloud.densities.argmax()]
+        core = cloud.core_about(start, radius)
+        return self._take_pole(part, core) if self.flow.place == "zonal" else core
 
-    def _find_start(self, part: Part) -> FloatArray:
-        """Where mean shift starts: the densest cell, or the particle with most mass about it."""
-        if part.centre is not None:
-            return part.centre
-        cells, cloud = self.flow.cells, part.cloud
-        if not self.flow.has_grid:
-            points = cloud.points[:: max(len(cloud.points) // PROBED, 1)]
-            is_near = points @ cloud.points.T >= np.cos(self.core_radius)
-            return np.asarray(points[np.argmax(is_near @ cloud.masses)])
-        held = np.bincount(cloud.cells, weights=cloud.masses, minlength=len(cells))
-        densities = held if cells.on_line else held / cells.areas
-        return np.asarray(cells.points[np.argmax(densities)])
+    def _find_place(self, part: Part, core: Core) -> FloatArray:
+        """The place (d,) of a core: of an exact atom and its tail together, if it is the most."""
+        if part.atom is None or self.flow.place == "zonal":
+            return core.centre
+        whole = part.cloud.core_about(core.centre, self.core_radius)
+        is_in = whole.centre @ core.centre > np.cos(self.core_radius)
+        is_most = whole.mass < 2 * self.exact.masses[part.atom] / self.total
+        return whole.centre if is_in and is_most else core.centre
 
     def _take_pole(self, part: Part, band: Core) -> Core:
         """The core of the nearest pole, if mass gathers there rather than on the ring."""
@@ -176,11 +158,13 @@ class RegionSearch:
         cap = part.cloud.core_at(pole, self.core_radius)
         if last not in part.cells or cap.mass <= LEAST_SHARE * band.mass:
             return band
-        areas = [self._area(part, one.centre, self.core_radius) for one in (cap, band)]
+        areas = [
+            self._find_area(part, one.centre, self.core_radius) for one in (cap, band)
+        ]
         # Mass by angle has its maximum beside the pole also for a bump about the pole.
         return cap if cap.mass * areas[1] >= band.mass * areas[0] else band
 
-    def _area(self, part: Part, centre: FloatArray, radius: float) -> float:
+    def _find_area(self, part: Part, centre: FloatArray, radius: float) -> float:
         """Area of the cells of a basin, as far as a ball covers them."""
         cells = self.flow.cells
         away = chord_angles(cells.points[part.cells], centre)
@@ -194,23 +178,21 @@ class RegionSearch:
 
     def _find_rival(self, part: Part, narrow: Core) -> Core:
         """The second densest window of a part, apart from its core; massless if there is none."""
-        cosines = part.cloud.points @ narrow.centre
-        is_apart = cosines < np.cos(min(2 * self.window, np.pi))
-        apart = part.cloud.take(is_apart & (self.flow.place != "zonal"))
-        if not len(apart.masses):
+        farthest = np.cos(min(2 * self.window, np.pi))
+        apart = part.cloud.take(part.cloud.points @ narrow.centre < farthest)
+        if self.flow.place == "zonal" or not len(apart.masses):
             return apart.core_at(narrow.centre, self.window)
         return apart.core_about(apart.points[apart.densities.argmax()], self.window)
 
-    def _find_excess(self, part: Part, core: Core) -> float:
+    def _find_excess(self, part: Part, core: Core, spread: int) -> float:
         """Mean density of the core over that of its part; 0 of a core that is negligible."""
         share = core.mass / float(part.cloud.masses.sum())
         if core.mass <= LEAST_MASS or share <= LEAST_SHARE:
             return 0.0
         # A basin may be hardly larger than the ball: a narrow core has its own extent, that of
         # a uniform ball with its rms radius.
-        spread = self._spread(core.centre)
         own = max(core.radius * np.sqrt((spread + 2) / spread), self.flow.cell / 2)
-        area = self._area(part, core.centre, float(min(own, self.core_radius)))
+        area = self._find_area(part, core.centre, min(own, self.core_radius))
         everything = float(self.flow.cells.areas[part.cells].sum())
         return share * everything / area if area > 0 else np.inf
 
@@ -222,7 +204,7 @@ class RegionSearch:
         weights = core.masses / core.mass
         offsets = core.offsets - weights @ core.offsets
         variance = float((weights @ offsets**2).sum())
-        if variance < (ONE_CELL * flow.spacing) ** 2:
+        if variance < flow.spacing**2 / 12:
             return float(slopes.mean())
         basis = tangent_frames(core.centre[np.newaxis])[0]
         speeds = flow.velocity[part.cloud.cells[core.near]] @ basis.T
@@ -257,18 +239,13 @@ class RegionSearch:
             return None
         angle = float(angles_of(centre))
         if part.atom is None:
-            is_one = width <= NARROW_RING or self._flows_inwards(centre, angle)
-            if not (excess > LEAST_EXCESS and is_one):
+            sides = angle + self.core_radius * np.array([-1.0, 1.0])
+            points = points_at(np.clip(sides, 0.0, np.pi))
+            inwards = ((centre - points) * flow.at(points)).sum(axis=1)
+            if excess <= LEAST_EXCESS or (width > NARROW_RING and (inwards <= 0).any()):
                 return None
         length = 2 * np.pi * np.sin(angle) if zonal.dimension == 3 else np.nan
         return CurveShape(float(length), zonal.axis, angle)
-
-    def _flows_inwards(self, centre: FloatArray, angle: float) -> bool:
-        """Whether both sides of a ring flow to it."""
-        sides = np.clip(angle + self.core_radius * np.array([-1.0, 1.0]), 0.0, np.pi)
-        points = points_at(sides)
-        inwards = ((centre - points) * self.flow.at(points)).sum(axis=1)
-        return bool((inwards > 0).all())
 
     def _find_eigenvalues(self, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Eigenvalues of the velocity's gradient where mass moves, and all (d - 1,).
@@ -285,22 +262,20 @@ class RegionSearch:
             slopes = np.linalg.eigvalsh((gradient[0] + gradient[0].T) / 2)
         else:
             slopes = np.sort(np.linalg.eigvals(gradient[0]).real)
-        if not flow.is_ring(centre):
-            return slopes, self._repeat(centre, slopes, 0.0)
-        # v_t cot t, with the velocity v_t (-sin t, cos t) at (cos t, sin t).
-        along = float(velocity[0] @ frames[0, :, 1] / centre[1])
-        return slopes, self._repeat(centre, slopes, along)
+        along = 0.0
+        if flow.is_ring(centre):
+            # v_t cot t, with the velocity v_t (-sin t, cos t) at (cos t, sin t).
+            along = float(velocity[0] @ frames[0, :, 1] / centre[1])
+        return slopes, self._repeat(slopes, along, self._count_directions(centre))
 
-    def _spread(self, centre: FloatArray) -> int:
+    def _count_directions(self, centre: FloatArray) -> int:
         """In how many directions mass about a place spreads: in one across a ring."""
         is_ring = self.flow.is_ring(centre)
         return 1 if is_ring else self.flow.measure.dimension - 1
 
-    def _repeat(
-        self, centre: FloatArray, values: FloatArray, along: float
-    ) -> FloatArray:
-        """Values (d - 1,) of all directions at a place: about a pole alike, ``along`` a ring."""
-        size, spread = self.flow.measure.dimension - 1, self._spread(centre)
+    def _repeat(self, values: FloatArray, along: float, spread: int) -> FloatArray:
+        """Values (d - 1,) of all directions: about a pole alike, ``along`` a ring."""
+        size = self.flow.measure.dimension - 1
         if len(values) == size:
             return values
         return np.append(np.repeat(values, spread), np.full(size - spread, along))
@@ -317,14 +292,13 @@ class RegionSearch:
     @cached_property
     def _dividers(self) -> FloatArray:
         """Angles (k,) half-way between the centres of parts of one basin of a line."""
-        found = []
-        for one, other in pairwise(self.parts):
-            if (
-                one.cells is other.cells
-                and one.centre is not None
-                and other.centre is not None
-            ):
-                found.append(normalize(one.centre + other.centre))
+        found = [
+            normalize(one.centre + other.centre)
+            for one, other in pairwise(self.parts)
+            if one.cells is other.cells
+            and one.centre is not None
+            and other.centre is not None
+        ]
         return angles_of(np.reshape(found, (-1, 2)))
 
     def _find_edges(self, place: FloatArray) -> tuple[float, float] | None:

@@ -1,13 +1,22 @@
-"""The report of a search for concentrations."""
+"""The report of a search for concentrations: its numbers, its verdict, a sentence and a table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from mfpde.arrays import FloatArray
+from mfpde.detection.flow import ROUNDING
 from mfpde.detection.graph import Place
-from mfpde.detection.region import ConcentratedRegion, Kind, local_exponents
+from mfpde.detection.region import (
+    KINDS,
+    ConcentratedRegion,
+    Kind,
+    angle_of,
+    local_exponents,
+)
 from mfpde.measures.measure import AnyMeasure
 from mfpde.notebook import Printed
 
@@ -15,10 +24,22 @@ Verdict = Literal[
     "atoms", "forming", "curve", "unresolved", "jump", "frozen", "resolved"
 ]
 
-ALL_FROZEN = 0.99
-MOST_FACTS = 6
 LIGHT = 1e-3
 """A region that holds less decides nothing about the whole."""
+ALL_FROZEN = 0.99
+MOST_ROWS = 12
+POSITIONS: dict[Place, str] = {
+    "circle": f"{'angle/pi':>9}",
+    "sphere": f"{'x':>9} {'y':>9} {'z':>9}",
+    "zonal": f"{'theta/pi':>9}",
+}
+TITLES = f"""{"in basin":>9} {"in core":>9} {"width/h":>11} {"exponents":>14} \
+{"shrinks":>10} {"grows":>10} {"rough":>7} {"holds":>9}"""
+LEGEND = """\
+in basin: mass that flows there; in core: what is there already; width/h: its rms width in cells;
+exponents: how the mass within 1, 2, 4, 8 cells grows (0: an atom; as many as dimensions: a
+density); shrinks, grows: rates [1/time] of lengths and of the density there; rough: share by which
+cells differ from their neighbours; holds: the weakest outside force that moves it off its cell"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,23 +166,96 @@ class ConcentrationReport(Printed):
     @property
     def summary(self) -> str:
         """The finding in one sentence."""
-        from mfpde.detection.table import sentence
-
-        return sentence(self)
+        total = self.total_mass
+        if self.resting_mass >= (1 - ROUNDING) * total:
+            return "at rest: the velocity vanishes everywhere"
+        counts = {kind: len(self.of_kinds(kind)) for kind in KINDS}
+        parts = [_count("atom", counts["atom"]), f"{counts['forming']} forming"]
+        parts += [_count("curve", counts["curve"])] if counts["curve"] else []
+        parts += [f"{counts[kind]} {kind}" for kind in KINDS[3:] if counts[kind]]
+        second = sum(region.second_peak for region in self.clusters)
+        frozen = f"; {self.frozen_mass:.6f} frozen"
+        if self.frozen_mass >= ALL_FROZEN * total:
+            frozen += " (nothing moves a cell in 1000 units of time)"
+        jumps = f"at {_count('place', len(self.jumps))}"
+        if self.place == "sphere":
+            jumps = f"along {self.jump_length:.3f} radians"
+        arrived = f"; mass {self.arrived_mass:.6f} in atoms"
+        clauses = (
+            (len(self.clusters), f"{arrived}, {self.arriving_mass:.6f} on its way"),
+            (second > LIGHT * total, f", {second:.6f} of it at second peaks"),
+            (len(self.curves), f"; {sum(r.mass for r in self.curves):.6f} on curves"),
+            (self.frozen_mass > ROUNDING * total, frozen),
+            (len(self.jumps), f"; the density jumps {jumps}"),
+        )
+        text = "".join(clause for holds, clause in clauses if holds)
+        return f"{', '.join(parts)} (basins of the velocity field){text}"
 
     @property
     def facts(self) -> dict[str, str]:
         """Verdict, atoms and masses, for a notebook."""
-        from mfpde.detection.table import place_and_mass
-
         found = {"verdict": self.verdict, "finding": self.summary}
-        heaviest = self.clusters[:MOST_FACTS]
+        title = POSITIONS[self.place].strip()
         return found | {
-            f"{region.kind} {number}": place_and_mass(region, self.place)
-            for number, region in enumerate(heaviest, start=1)
+            f"{region.kind} {number}": (
+                f"mass {region.arrived_mass:.6f}, {region.arriving_mass:.6f} on its way, "
+                f"at {title} = {self._write_position(region).strip()}"
+            )
+            for number, region in enumerate(self.clusters[: MOST_ROWS // 2], start=1)
         }
 
     def __str__(self) -> str:
-        from mfpde.detection.table import table
+        lines = [f"verdict: {self.verdict}; {self.summary}"]
+        listed = self.of_kinds("atom", "forming", "curve", "unresolved", "jump")
+        if listed:
+            lines.append(f"{'kind':>10} {POSITIONS[self.place]} {TITLES}")
+            lines += [self._write_row(region) for region in listed[:MOST_ROWS]]
+            if len(listed) > MOST_ROWS:
+                lines.append(f"{'':>10} and {len(listed) - MOST_ROWS} more")
+            lines += LEGEND.splitlines()
+        lines += [_write_curve(region) for region in self.curves[:MOST_ROWS]]
+        if abs(self.total_mass - 1) > np.sqrt(ROUNDING):
+            lines.append(f"all masses are parts of {self.total_mass:.9g}, not of 1")
+        if len(self.radii):
+            numbers = zip(self.largest_ball_masses, self.radii, strict=True)
+            balls = ", ".join(f"{q:.4f} ({r / self.spacing:.0f}h)" for q, r in numbers)
+            exponents = ", ".join(f"{max(e, 0.0):.2f}" for e in self.exponents)
+            lines.append(f"largest mass in a ball: {balls}; exponents {exponents}")
+        if 0 < len(self.jumps) <= MOST_ROWS and self.place != "sphere":
+            places = ", ".join(f"{angle_of(point) / np.pi:.5f}" for point in self.jumps)
+            lines.append(f"jumps at angle/pi = {places}")
+        return "\n".join(lines)
 
-        return table(self)
+    def _write_row(self, region: ConcentratedRegion) -> str:
+        widths = " ".join(f"{width:.2f}" for width in region.widths_in_cells)
+        exponents = " ".join(f"{max(e, 0.0):.2f}" for e in region.exponents[:3])
+        holds = "exact" if region.is_exact else "-"
+        if region.pinning_force is not None:
+            holds = f"{region.pinning_force:.2e}"
+        return (
+            f"{region.kind:>10} {self._write_position(region)} {region.mass:9.6f} "
+            f"{region.core_mass:9.6f} {widths:>11} {exponents:>14} "
+            f"{region.contraction_rate:10.3e} {region.growth_rate:10.3e} "
+            f"{region.roughness:7.3f} {holds:>9}"
+        )
+
+    def _write_position(self, region: ConcentratedRegion) -> str:
+        if self.place != "sphere":
+            return f"{region.angle / np.pi:9.5f}"
+        # Adding zero turns a rounded -0.0 into 0.0.
+        return " ".join(f"{round(float(x), 5) + 0.0:9.5f}" for x in region.position)
+
+
+def _write_curve(region: ConcentratedRegion) -> str:
+    """Mass, axis, polar angle, latitude and length of a curve or ring."""
+    curve = region.curve
+    assert curve is not None
+    coordinates = ", ".join(f"{x:.4f}" for x in curve.axis)
+    axis = coordinates if len(curve.axis) <= 3 else "the last"
+    angles = f"{curve.polar_angle / np.pi:.5f} pi from the axis ({axis})"
+    text = f"curve of mass {region.mass:.6f}: {angles}, latitude {region.latitude:.5f}"
+    return text if np.isnan(curve.length) else f"{text}, {curve.length:.4f} long"
+
+
+def _count(noun: str, count: int) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

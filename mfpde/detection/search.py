@@ -1,4 +1,4 @@
-"""From a measure and its equation to the report on where it concentrates."""
+"""The search for concentrations: from a measure and its equation to the report."""
 
 from __future__ import annotations
 
@@ -8,48 +8,86 @@ import numpy as np
 
 from mfpde.detection.balls import CORE_CELLS, largest_ball_mass, profile_radii
 from mfpde.detection.basins import Basins, find_basins
-from mfpde.detection.clusters import particle_clusters, resting_clusters
-from mfpde.detection.cores import NO_MASS, POINT_WIDTH, Cloud
+from mfpde.detection.clusters import particle_clusters, resting_clusters, split_basins
+from mfpde.detection.cores import Cloud
 from mfpde.detection.edges import Edges, find_edges, find_owners, move_edges
-from mfpde.detection.flow import CellFlow, flow_of
-from mfpde.detection.jumps import Jumps, find_jumps
-from mfpde.detection.parts import split_basins
+from mfpde.detection.flow import ROUNDING, CellFlow, flow_of
+from mfpde.detection.jumps import find_jumps
 from mfpde.detection.region import FROZEN_SPEED, ConcentratedRegion
 from mfpde.detection.regions import RegionSearch
 from mfpde.detection.report import ConcentrationReport
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.circle import angles_of
-from mfpde.measures.measure import Atoms, Measure
+from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
 
 
-def search_measure(
-    measure: Atoms | Measure, equation: MeanFieldEquation
+def concentration(
+    measure: AnyMeasure, equation: MeanFieldEquation
 ) -> ConcentrationReport:
-    """Return what is found in a measure with mass."""
-    flow = flow_of(measure, equation)
-    whole = _gather_mass(flow)
+    """Find where a measure concentrates to atoms, with what masses, by several indicators.
+
+    Counts and masses are those of basins of the velocity field.  The kind of a basin's content is
+    decided from several indicators, never from one (:mod:`mfpde.detection.region`):
+    contraction by the velocity's gradient and by the flow, widths in cells, growth of the
+    mass in balls, agreement of neighbouring cells, jumps, speed.
+
+    Parameters
+    ----------
+    measure
+        A density on a Circle, a Sphere or a Zonal grid, with or without atoms; or atoms
+        alone with d = 2 or 3.
+    equation
+        The equation whose velocity decides.
+
+    Returns
+    -------
+    ConcentrationReport
+        ``verdict`` in one word, ``summary`` in a sentence, ``atoms`` (position, mass, rms
+        radius, contraction rate, ...), ``curves``, ``regions``, frozen mass, jumps, and the
+        largest masses in balls; printed, a table.
+
+    Raises
+    ------
+    ValueError
+        If the measure has no mass, lies in another dimension than the equation, or
+        consists of atoms alone with d above 3.
+    """
+    if isinstance(measure, Atoms) and measure.dimension > 3:
+        raise ValueError(
+            f"atoms alone in dimension d = {measure.dimension} have no basins here: use "
+            "d = 2 or 3, or a Measure on a Zonal grid for rings around an axis; "
+            "mfpde.clusters counts clusters of any dimension, without a velocity"
+        )
+    whole = measure if isinstance(measure, Atoms) else as_measure(measure)
+    if whole.total_mass <= 0:
+        raise ValueError(
+            "measure has total mass 0: there is nothing that could concentrate"
+        )
+    flow = flow_of(whole, equation)
+    mass = _gather_mass(flow)
     basins = find_basins(flow)
     edges = find_edges(flow, basins) if flow.cells.on_line else None
-    moving = _take_moving(flow, basins, edges, whole)
-    none = np.empty((0, flow.cells.points.shape[1]))
-    clusters = none
     if flow.has_grid and flow.place == "sphere":
-        basins = move_edges(flow, basins, whole.masses[: len(flow.cells)])
-        moving = _take_moving(flow, basins, edges, whole)
+        basins = move_edges(flow, basins, mass.masses[: len(flow.cells)])
+    moving = _take_moving(flow, basins, edges, mass)
+    radii, jumps = profile_radii(flow.spacing), find_jumps(flow)
+    if isinstance(whole, Measure):
+        exact = whole.atoms
+        balls = [largest_ball_mass(whole, radius) for radius in radii]
         clusters = resting_clusters(flow, basins, moving)
-    if isinstance(measure, Measure):
-        jumps, exact = find_jumps(measure), measure.atoms
-        balls = [largest_ball_mass(measure, r) for r in profile_radii(flow.spacing)]
     else:
-        jumps = Jumps(none, np.zeros(len(flow.cells), dtype=bool))
-        exact, balls = Atoms.none(measure.dimension), []
+        exact, balls = Atoms.none(whole.dimension), []
         clusters = particle_clusters(Atoms(moving.points, moving.masses))
-    apart = CORE_CELLS * flow.cell
-    places = flow.places_of(exact.points)
-    parts = split_basins(basins, moving, places, clusters, apart=apart)
-    search = RegionSearch(flow, edges, whole, tuple(parts), exact, jumps.cells)
+    parts = split_basins(
+        basins,
+        moving,
+        flow.places_of(exact.points),
+        clusters,
+        apart=CORE_CELLS * flow.cell,
+    )
+    search = RegionSearch(flow, edges, mass, tuple(parts), exact, jumps.cells)
     regions = search.regions()
-    resting = max(1 - float(moving.masses.sum()), 0.0) * measure.total_mass
+    resting = max(1 - float(moving.masses.sum()), 0.0) * whole.total_mass
     return ConcentrationReport(
         regions=regions,
         core_radius=search.core_radius,
@@ -57,11 +95,11 @@ def search_measure(
         frozen_mass=_frozen_mass(search, regions) if flow.has_grid else resting,
         place=flow.place,
         spacing=flow.spacing,
-        radii=profile_radii(flow.spacing),
+        radii=radii,
         largest_ball_masses=np.array(balls),
         jumps=jumps.points,
         jump_length=jumps.length,
-        measure=measure,
+        measure=whole,
     )
 
 
@@ -74,18 +112,22 @@ def _gather_mass(flow: CellFlow) -> Cloud:
     assert isinstance(atoms, Atoms)
     count, places = len(masses), flow.places_of(atoms.points)
     shares = np.concatenate([masses, atoms.masses]) / measure.total_mass
-    numbers = np.arange(-count, len(atoms))
-    densities = shares.copy()
-    densities[:count] /= cells.areas[:count]
-    densities[count:] += densities[:count].max(initial=0.0)
+    held_by = np.concatenate([np.arange(count), cells.cells_of(places)])
+    densities, numbers = shares.copy(), np.full(len(shares), -1)
+    if count:
+        densities[:count] /= cells.areas
+        densities[count:] += densities[:count].max()
+        numbers[count:] = np.arange(len(atoms))
+    else:
+        densities = np.bincount(held_by, weights=shares)[held_by]
     return Cloud(
-        np.concatenate([cells.points[:count], places]),
-        shares,
-        densities,
-        np.where(numbers < 0, cells.width, POINT_WIDTH),
-        np.concatenate([np.arange(count), cells.cells_of(places)]),
-        np.full(len(shares), -1),
-        numbers if count else np.full(len(shares), -1),
+        points=np.concatenate([cells.points[:count], places]),
+        masses=shares,
+        densities=densities,
+        widths=np.repeat([cells.width, ROUNDING], [count, len(atoms)]),
+        cells=held_by,
+        owners=np.full(len(shares), -1),
+        numbers=numbers,
     )
 
 
@@ -108,7 +150,7 @@ def _take_moving(
     # An atom of the measure is one also where it rests: there it is a basin of its own.
     alone = (moving.owners < 0) & (moving.numbers >= 0)
     moving.owners[alone] = labels.max(initial=-1) + 1 + moving.cells[alone]
-    return moving.take((moving.owners >= 0) & (moving.masses > NO_MASS))
+    return moving.take((moving.owners >= 0) & (moving.masses > ROUNDING**2))
 
 
 def _frozen_mass(
