@@ -55,59 +55,61 @@ class Edges:
         if self.is_closed:
             last = self.ends[-1]
             angles = last - np.mod(last - angles, 2 * np.pi)
-        found = np.searchsorted(self.ends, angles, side="left")
-        return np.minimum(found, len(self.ends) - 1)
+        return np.minimum(np.searchsorted(self.ends, angles), len(self.ends) - 1)
 
-    def split_cells(self, flow: CellFlow, labels: IntArray, cloud: Cloud) -> Cloud:
+    def split_cells(self, labels: IntArray, cloud: Cloud) -> Cloud:
         """The mass, with each part of a cell beyond its moved end as a point of its own.
 
         The part is in the basin next to that of the cell.
         """
         before = np.arange(len(self.ends))
         after, beyond = np.roll(before, -1), self.middles - self.ends
-        own = np.where(beyond > 0, before, after)
-        owners = labels[np.where(beyond > 0, after, before)]
-        moved = self.parts & (beyond != 0) & (owners != labels[own])
-        cells, lengths = own[moved], np.abs(beyond)[moved]
+        own, next_to_it = np.where(beyond > 0, [before, after], [after, before])
+        is_split = self.parts & (beyond != 0) & (labels[own] != labels[next_to_it])
+        cells, lengths = own[is_split], np.abs(beyond[is_split])
         whole, masses = cloud.take(cells), cloud.masses.copy()
-        held = whole.masses * lengths / flow.cells.width
+        held = whole.masses * lengths / whole.widths
         masses[cells] -= held
         part = replace(
             whole,
-            points=points_at((self.middles + self.ends)[moved] / 2),
+            points=points_at((self.middles + self.ends)[is_split] / 2),
             masses=held,
             widths=np.maximum(lengths, ROUNDING),
-            owners=owners[moved],
+            owners=labels[next_to_it[is_split]],
         )
         return replace(cloud, masses=masses).add(part)
 
-    def around(self, angle: float, dividers: FloatArray) -> tuple[float, float]:
-        """Angles of the edges on both sides of an angle; ``dividers`` (k,) are edges too."""
-        cuts = np.append(self.ends[self.parts], dividers)
+    def around(self, angle: FloatArray) -> tuple[float, float]:
+        """Angles of the edges on both sides of an ``angle`` ()."""
+        cuts = self.ends[self.parts]
         if not self.is_closed:
-            cuts = np.sort(np.append(cuts, [0.0, np.pi]))
+            cuts = np.concatenate([[0.0], cuts, [np.pi]])
             place = np.clip(np.searchsorted(cuts, angle, "right"), 1, len(cuts) - 1)
             return float(cuts[place - 1]), float(cuts[place])
         ahead = np.mod(cuts - angle, 2 * np.pi) if len(cuts) else np.array([np.pi])
-        low = float(angle + ahead.max() - 2 * np.pi)
-        turn = -2 * np.pi * np.floor(low / (2 * np.pi))
-        return float(low + turn), float(angle + ahead.min() + turn)
+        low = np.mod(angle + ahead.max(), 2 * np.pi)
+        return float(low), float(low + 2 * np.pi + ahead.min() - ahead.max())
 
 
 def find_edges(flow: CellFlow, basins: Basins) -> Edges:
     """Return where the cells of a line end."""
     angles, is_closed = angles_of(flow.cells.points), flow.place == "circle"
     speeds = np.einsum("ni,ni->n", flow.velocity, tangents_at(angles))
-    speeds = np.where(flow.speeds <= flow.rest_speed, 0.0, speeds)
-    before, after = speeds, np.roll(speeds, -1)
-    one, other = basins.labels, np.roll(basins.labels, -1)
-    moves = (one >= 0) & (other >= 0) & (before <= 0) & (after >= 0)
-    opens = moves & (after > before) & ((one != other) | (before * after < 0))
-    parts = opens | (one != other)
+    before = np.where(flow.speeds <= flow.rest_speed, 0.0, speeds)
+    after, labels = np.roll(before, -1), basins.labels
+    is_between = labels != np.roll(labels, -1)
+    opens = (
+        (np.minimum(labels, np.roll(labels, -1)) >= 0) & (before <= 0) & (after >= 0)
+    )
+    opens &= (after > before) & (is_between | (before * after < 0))
     lengths = np.mod(np.roll(angles, -1) - angles, 2 * np.pi)
     shares = np.full(len(angles), 0.5)
     shares[opens] = before[opens] / (before[opens] - after[opens])
-    ends, middles = angles + shares * lengths, angles + lengths / 2
+    ends, middles, parts = (
+        angles + shares * lengths,
+        angles + lengths / 2,
+        opens | is_between,
+    )
     if not is_closed:
         ends[-1] = middles[-1] = np.pi
         parts[-1] = False

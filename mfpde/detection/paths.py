@@ -17,16 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
-from mfpde.geometry.arcs import exponential_map, tangent_frames
+from mfpde.detection.flow import ROUNDING
+from mfpde.geometry.arcs import exponential_map, geodesic_moves, tangent_frames
 
-DIFFERENCE = 1e-4
-"""Radians over which the velocity is differenced: rounding and curvature are 1e-8 of it."""
+DIFFERENCE = np.sqrt(ROUNDING)
+"""Radians over which the velocity is differenced."""
+AT_REST = np.sqrt(ROUNDING)
+"""A step shorter than this, in units of the reach, is the last one."""
 ORDER, FIRST_TURN = 5, 0.025
 """Order of the Taylor series of exp(tJ) at the shortest time t, and the norm of tJ there: what
 is left out is below 1e-12."""
-MOST_DOUBLINGS = 200
-AT_REST = 1e-6
-"""A step shorter than this, in units of the reach, is the last one."""
 FARTHEST = 30.0
 """Radians; no gradient flow goes so far but along a spiral."""
 
@@ -54,14 +54,14 @@ def linear_flows(
     generators[:, :size, :size], generators[:, :size, size] = gradients, velocities
     speeds = np.linalg.norm(velocities, axis=1)
     turns = np.linalg.norm(gradients, axis=(1, 2))
-    tiny = np.finfo(float).tiny
-    times = reach / np.maximum(2 * speeds, tiny)
-    times = np.minimum(times, FIRST_TURN / np.maximum(turns, tiny))
+    limits = np.finfo(float)
+    times = reach / np.maximum(2 * speeds, limits.tiny)
+    times = np.minimum(times, FIRST_TURN / np.maximum(turns, limits.tiny))
     scaled = np.where(speeds > 0, times, 0.0)[:, np.newaxis, np.newaxis] * generators
     flows = identity = np.eye(size + 1)
     for order in range(ORDER, 0, -1):
         flows = identity + scaled @ flows / order
-    for _ in range(MOST_DOUBLINGS):
+    for _ in range(limits.maxexp):
         with np.errstate(over="ignore", invalid="ignore"):
             twice = flows @ flows
             is_near = np.linalg.norm(twice[:, :size, size], axis=1) <= reach
@@ -81,59 +81,44 @@ class Paths:
         Velocities (m, d) at points (m, d).
     reach
         Length of a step.
-    farthest
-        Length of a path that is followed no further.
     """
 
     velocity_at: Callable[[FloatArray], FloatArray]
     reach: float
-    farthest: float = FARTHEST
 
     def ends(
         self, starts: FloatArray, has_arrived: Callable[[FloatArray], BoolArray]
     ) -> tuple[FloatArray, IntArray]:
         """Follow points until they arrive, come to rest, or have gone very far.
 
-        Parameters
-        ----------
-        starts
-            Points (n, d).
-        has_arrived
-            Which of points (m, d) need not be followed further.
-
-        Returns
-        -------
-        The points' last places (n, d), and the numbers of those that are still on their
-        way.
+        ``has_arrived`` says which of points (m, d) need not be followed further.  Returned are
+        the last places (n, d) of the ``starts`` (n, d), and the numbers of those that are
+        still on their way.
         """
         points = starts.copy()
         active = np.nonzero(~has_arrived(points))[0]
-        for _ in range(int(self.farthest / self.reach)):
+        for _ in range(int(FARTHEST / self.reach)):
             if len(active) == 0:
                 break
-            basis = tangent_frames(points[active])
-            velocities, gradients = self._linearise(points[active], basis)
+            frames = tangent_frames(points[active])
+            velocities, gradients = self._linearise(points[active], frames)
             flows = linear_flows(velocities, gradients, self.reach)
-            steps = np.einsum("na,nai->ni", flows, basis)
-            points[active] = exponential_map(points[active], steps)
+            points[active] = geodesic_moves(points[active], frames, flows)
             active = active[np.linalg.norm(flows, axis=1) > AT_REST * self.reach]
             active = active[~has_arrived(points[active])]
         return points, active
 
     def _linearise(
-        self, points: FloatArray, basis: FloatArray
+        self, points: FloatArray, frames: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Velocity (n, d - 1) and its gradient (n, d - 1, d - 1), derivatives along b at [a, b].
 
         The tangential part of the change is the covariant derivative.  One-sided differences
         suffice: a step is of second order, and needs the gradient to first order only.
         """
-        count, size, dimension = basis.shape
-        beside = points[:, np.newaxis] + DIFFERENCE * basis
-        vectors = self.velocity_at(
-            np.concatenate([points, beside.reshape(-1, dimension)])
-        )
-        here, there = vectors[:count], vectors[count:].reshape(count, size, dimension)
-        changes = (there - here[:, np.newaxis]) / DIFFERENCE
-        velocities = np.einsum("nai,ni->na", basis, here)
-        return velocities, np.einsum("nai,nbi->nab", basis, changes)
+        steps = DIFFERENCE * np.concatenate([0 * frames[:, :1], frames], axis=1)
+        places = exponential_map(points[:, np.newaxis], steps)
+        vectors = self.velocity_at(places.reshape(-1, points.shape[1]))
+        along = np.einsum("nai,nbi->nab", frames, vectors.reshape(places.shape))
+        changes = along[..., 1:] - along[..., :1]
+        return along[..., 0], changes / DIFFERENCE

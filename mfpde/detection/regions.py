@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from mfpde.detection.region import (
     CurveShape,
     local_exponents,
 )
-from mfpde.geometry.arcs import normalize, tangent_frames, velocity_gradients
+from mfpde.geometry.arcs import tangent_frames, velocity_gradients
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.measure import Atoms
 
@@ -90,10 +89,10 @@ class RegionSearch:
         return tuple(sorted(found, key=lambda region: -region.mass))
 
     def _measure(self, part: Part) -> ConcentratedRegion:
-        flow, total = self.flow, self.total
+        flow, edges, total = self.flow, self.edges, self.total
         core = self._find_core(part)
-        place = self._find_place(part, core)
         slopes, eigenvalues = self._find_eigenvalues(core.centre)
+        place = self._find_place(part, core, contracts=slopes[-1] < 0)
         radii = profile_radii(flow.spacing)
         balls = self.whole.masses_about(core.centre, radii)
         narrow = self._find_narrow(part, core)
@@ -128,7 +127,7 @@ class RegionSearch:
             has_jump=bool(self.jumps[part.cells].any()),
             is_exact=part.atom is not None and not flow.is_ring(core.centre),
             curve=self._find_curve(part, core, widths[0], excess),
-            basin=self._find_edges(place),
+            basin=edges.around(angles_of(place)) if edges else None,
         )
 
     def _find_core(self, part: Part) -> Core:
@@ -141,9 +140,9 @@ class RegionSearch:
         core = cloud.core_about(start, radius)
         return self._take_pole(part, core) if self.flow.place == "zonal" else core
 
-    def _find_place(self, part: Part, core: Core) -> FloatArray:
-        """The place (d,) of a core: of an exact atom and its tail together, if it is the most."""
-        if part.atom is None or self.flow.place == "zonal":
+    def _find_place(self, part: Part, core: Core, *, contracts: bool) -> FloatArray:
+        """The place (d,) of a core: of an exact atom and its tail together, if it leads them."""
+        if part.atom is None or not contracts or self.flow.place == "zonal":
             return core.centre
         whole = part.cloud.core_about(core.centre, self.core_radius)
         is_in = whole.centre @ core.centre > np.cos(self.core_radius)
@@ -288,21 +287,3 @@ class RegionSearch:
         basis = tangent_frames(point[np.newaxis])[0]
         variances = np.linalg.eigvalsh(basis @ covariances[number] @ basis.T)[::-1]
         return np.sqrt(np.maximum(variances, 0.0))
-
-    @cached_property
-    def _dividers(self) -> FloatArray:
-        """Angles (k,) half-way between the centres of parts of one basin of a line."""
-        found = [
-            normalize(one.centre + other.centre)
-            for one, other in pairwise(self.parts)
-            if one.cells is other.cells
-            and one.centre is not None
-            and other.centre is not None
-        ]
-        return angles_of(np.reshape(found, (-1, 2)))
-
-    def _find_edges(self, place: FloatArray) -> tuple[float, float] | None:
-        """Angles of the edges around a place on a line."""
-        if self.edges is None:
-            return None
-        return self.edges.around(float(angles_of(place)), self._dividers)

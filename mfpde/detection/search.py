@@ -142,7 +142,7 @@ def _take_moving(
         cells[count:] = edges.cells_of(angles_of(whole.points[count:]))
         moving = replace(whole, cells=cells, owners=labels[cells])
         if count:
-            moving = edges.split_cells(flow, labels, moving)
+            moving = edges.split_cells(labels, moving)
     elif flow.has_grid:
         moving = replace(whole, owners=labels[cells])
     else:
