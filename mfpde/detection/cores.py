@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
+from mfpde.compiled import compiled
 from mfpde.detection.flow import ROUNDING
 from mfpde.geometry.arcs import coordinates_about
 
@@ -71,23 +72,14 @@ class Cloud:
 
     def core_about(self, start: FloatArray, radius: float) -> Core:
         """Core by mean shift from ``start`` over balls of ``radius``."""
-        centre = start
-        for _ in range(MOST_SHIFTS):
-            near, covered = self._cover(centre, radius)
-            total = (covered * self.masses[near]) @ self.points[near]
-            length = np.linalg.norm(total)
-            if not length > 0:
-                break
-            step = np.linalg.norm(total / length - centre)
-            centre = total / length
-            if step < ROUNDING:
-                break
-        return self.core_at(centre, radius)
+        shifted = shift_to_mean(self.points, self.masses, self.widths, start, radius)
+        return self.core_at(shifted, radius)
 
     def core_at(self, centre: FloatArray, radius: float) -> Core:
         """Core of the mass within ``radius`` of a point, which need not be its mean."""
-        near, covered = self._cover(centre, radius)
-        masses, size = covered * self.masses[near], len(centre) - 1
+        near, away = self._find_near(centre, radius)
+        masses = cover(away, radius, self.widths[near]) * self.masses[near]
+        size = len(centre) - 1
         mass = float(masses.sum())
         if not mass > 0:
             none = np.zeros((len(near), size))
@@ -100,11 +92,6 @@ class Cloud:
     def _widest(self) -> float:
         return float(self.widths.max(initial=0.0))
 
-    def _cover(self, centre: FloatArray, radius: float) -> tuple[IntArray, FloatArray]:
-        """Points that a ball about a point covers, and the share of each."""
-        near, away = self._find_near(centre, radius)
-        return near, cover(away, radius, self.widths[near])
-
     def _find_near(
         self, centre: FloatArray, radius: float
     ) -> tuple[IntArray, FloatArray]:
@@ -112,6 +99,43 @@ class Cloud:
         farthest = min(radius + self._widest, np.pi)
         near = np.nonzero(self.points @ centre >= np.cos(farthest))[0]
         return near, chord_angles(self.points[near], centre)
+
+
+@compiled
+def shift_to_mean(
+    points: FloatArray,
+    masses: FloatArray,
+    widths: FloatArray,
+    start: FloatArray,
+    radius: float,
+) -> FloatArray:
+    """The centre (d,) that mean shift from ``start`` (d,) over balls of ``radius`` ends at.
+
+    The points (n, d) have ``masses`` (n,) and ``widths`` (n,).
+    """
+    count, dimension = points.shape
+    centre, total = start.copy(), np.empty(dimension)
+    for _ in range(MOST_SHIFTS):
+        total[:] = 0.0
+        for p in range(count):
+            squared = 0.0
+            for i in range(dimension):
+                squared += (points[p, i] - centre[i]) ** 2
+            # The angle is longer than its chord.
+            if 4 * squared >= (2 * radius + widths[p]) ** 2:
+                continue
+            away = 2 * np.arcsin(min(np.sqrt(squared) / 2, 1.0))
+            share = min(max((radius - away) / widths[p] + 0.5, 0.0), 1.0)
+            for i in range(dimension):
+                total[i] += share * masses[p] * points[p, i]
+        length = np.sqrt((total**2).sum())
+        if length == 0.0:
+            break
+        step = np.sqrt(((total / length - centre) ** 2).sum())
+        centre = total / length
+        if step < ROUNDING:
+            break
+    return centre
 
 
 def chord_angles(points: FloatArray, centre: FloatArray) -> FloatArray:

@@ -27,7 +27,7 @@ from mfpde.detection.paths import Paths
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
 from mfpde.measures.distributions import polar_angles
 
-STEP = 1 / 6
+STEP = 1 / 5
 """Length of a path's steps in units of the smaller of 1/sqrt(beta) and pi/6 radians."""
 
 

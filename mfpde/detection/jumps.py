@@ -48,10 +48,16 @@ class Jumps(NamedTuple):
     length: float = 0.0
 
 
+def no_jumps(flow: CellFlow) -> Jumps:
+    """No jump on the cells of a flow."""
+    points = np.empty((0, flow.measure.dimension))
+    return Jumps(points, np.zeros(len(flow.cells), dtype=bool))
+
+
 def find_jumps(flow: CellFlow) -> Jumps:
     """Return the jumps of the density on whose cells a flow is; none without a grid."""
     if not isinstance(flow.measure, Measure):
-        return Jumps(flow.cells.points[:0], np.zeros(len(flow.cells), dtype=bool))
+        return no_jumps(flow)
     density = flow.measure.density
     # A step below a hundredth of the mean density is none.
     floor = LEAST_SHARE * density.total_mass / float(density.geometry.areas.sum())
@@ -62,24 +68,24 @@ def find_jumps(flow: CellFlow) -> Jumps:
 
 def _jumps_on_line(flow: CellFlow, values: FloatArray, floor: float) -> Jumps:
     """Jumps at the faces of a line of cells: of neighbouring ones at the steepest."""
+    numbers = np.arange(len(values))
 
     def sample(distance: float) -> FloatArray:
-        return np.roll(values, -round(distance + 0.5))
+        return values.take(numbers + round(distance + 0.5), mode="wrap")
 
     is_jump = _find_steps(sample, floor) > 0
     if flow.place == "zonal":
         # Beyond the poles there is nothing.
         farthest = round(FAR[-1])
         is_jump[:farthest] = is_jump[-farthest - 1 :] = False
+    if not is_jump.any():
+        return no_jumps(flow)
     rises = np.where(is_jump, np.abs(np.roll(values, -1) - values), 0.0)
     for steps in (1, 2):
         is_jump &= (rises > np.roll(rises, steps)) & (rises >= np.roll(rises, -steps))
     angles = angles_of(flow.cells.points[is_jump]) + flow.spacing / 2
     points = [flow.point_of(place) for place in points_at(angles)]
-    return Jumps(
-        np.reshape(points, (-1, flow.measure.dimension)),
-        is_jump | np.roll(is_jump, 1),
-    )
+    return Jumps(np.stack(points), is_jump | np.roll(is_jump, 1))
 
 
 def _jumps_on_sphere(cells: CellGraph, values: FloatArray, floor: float) -> Jumps:

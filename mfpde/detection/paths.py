@@ -18,7 +18,7 @@ import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.flow import ROUNDING
-from mfpde.geometry.arcs import exponential_map, geodesic_moves, tangent_frames
+from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 
 DIFFERENCE = np.sqrt(ROUNDING)
 """Radians over which the velocity is differenced."""
@@ -116,8 +116,8 @@ class Paths:
         The tangential part of the change is the covariant derivative.  One-sided differences
         suffice: a step is of second order, and needs the gradient to first order only.
         """
-        steps = DIFFERENCE * np.concatenate([0 * frames[:, :1], frames], axis=1)
-        places = exponential_map(points[:, np.newaxis], steps)
+        beside = points[:, np.newaxis] + DIFFERENCE * frames
+        places = np.concatenate([points[:, np.newaxis], beside], axis=1)
         vectors = self.velocity_at(places.reshape(-1, points.shape[1]))
         along = np.einsum("nai,nbi->nab", frames, vectors.reshape(places.shape))
         changes = along[..., 1:] - along[..., :1]

@@ -237,11 +237,12 @@ class RegionSearch:
         if zonal is None or not flow.is_ring(centre):
             return None
         angle = float(angles_of(centre))
-        if part.atom is None:
+        if part.atom is None and excess <= LEAST_EXCESS:
+            return None
+        if part.atom is None and width > NARROW_RING:
             sides = angle + self.core_radius * np.array([-1.0, 1.0])
             points = points_at(np.clip(sides, 0.0, np.pi))
-            inwards = ((centre - points) * flow.at(points)).sum(axis=1)
-            if excess <= LEAST_EXCESS or (width > NARROW_RING and (inwards <= 0).any()):
+            if (((centre - points) * flow.at(points)).sum(axis=1) <= 0).any():
                 return None
         length = 2 * np.pi * np.sin(angle) if zonal.dimension == 3 else np.nan
         return CurveShape(float(length), zonal.axis, angle)
