@@ -25,16 +25,16 @@ from scipy.special import gammaln
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.balls import CORE_CELLS
 from mfpde.detection.basins import Basins, connect
-from mfpde.detection.cores import LEAST_SHARE, Cloud, Core, chord_angles
+from mfpde.detection.cores import Cloud, Core, chord_angles
 from mfpde.detection.flow import NARROW_WITHOUT_GRID, ROUNDING, CellFlow
-from mfpde.detection.region import ATOM_EXPONENT, NARROW
+from mfpde.detection.region import ATOM_EXPONENT, LEAST_SHARE, NARROW
 from mfpde.geometry.arcs import exponential_map, normalize
 from mfpde.measures.measure import Atoms, Density, Measure, as_measure
 from mfpde.measures.sampling import sum_by_label
 
 LEAST_MEMBERS, LIKELY_BY_CHANCE = 5, 1e-7
 """Fewest particles of a cluster; how often as many may come together in uniform draws."""
-MEETING, STEP = 1.5, 1 / 4
+MEETING, STEP = 1.5, 0.5
 """A cluster that rests moves no farther than this in steps as long as that, in cells."""
 SLOW = 1e-2
 """Largest speed of a cluster at rest, in cells per unit time: tails of its own pull too."""

@@ -22,9 +22,6 @@ from mfpde.compiled import compiled
 from mfpde.detection.flow import ROUNDING
 from mfpde.geometry.arcs import coordinates_about
 
-LEAST_MASS, LEAST_SHARE = 1e-4, 1e-2
-"""Least mass of a core that may be an atom, as a share of the whole; least share of its basin,
-or of the whole for what is looked for beside an atom."""
 MOST_SHIFTS = 20
 
 

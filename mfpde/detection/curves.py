@@ -8,7 +8,7 @@ rms radii s1 >= s2 (in cells) and its ball masses satisfy
 
 (a line has s1 = 4/sqrt(3) and exponent 1, an evenly filled disc s1 = s2 = 2 and exponent 2,
 an atom s1 < 1.2 and exponent 0).  A region is a curve if that is so for a quarter of its mass, and
-for most of its concentrated mass: where a ball of 2h holds 4 times its uniform share.
+for most of its concentrated mass: where a ball of 2h holds twice its uniform share.
 """
 
 from __future__ import annotations
@@ -18,13 +18,11 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.detection.balls import CORE_CELLS
 from mfpde.detection.cores import Cloud, chord_angles
-from mfpde.detection.region import ATOM_EXPONENT, NARROW_RING, CurveShape
+from mfpde.detection.region import ATOM_EXPONENT, LEAST_EXCESS, NARROW_RING, CurveShape
 from mfpde.geometry.arcs import coordinates_about
 
 SAMPLES = 48
 """Points that are looked at: the majority of so many is off by a tenth."""
-CONCENTRATED = 4.0
-"""A ball with so many times its uniform share is concentrated."""
 
 
 def find_curve(part: Cloud, whole: Cloud, spacing: float) -> CurveShape | None:
@@ -53,7 +51,7 @@ def _length_per_mass(start: FloatArray, whole: Cloud, spacing: float) -> float |
     away = chord_angles(points, centre) / spacing
     inside = away <= CORE_CELLS
     weights, small = masses[inside], masses[away <= CORE_CELLS / 2].sum()
-    if small < CONCENTRATED * (CORE_CELLS / 2 * spacing) ** 2 / 4:
+    if small < LEAST_EXCESS * (CORE_CELLS / 2 * spacing) ** 2 / 4:
         return None
     large = weights.sum()
     offsets = coordinates_about(centre, points[inside]) / spacing

@@ -23,9 +23,9 @@ import numpy as np
 from scipy.ndimage import map_coordinates
 
 from mfpde.arrays import BoolArray, FloatArray
-from mfpde.detection.cores import LEAST_SHARE
 from mfpde.detection.flow import CellFlow
 from mfpde.detection.graph import CellGraph
+from mfpde.detection.region import LEAST_SHARE
 from mfpde.geometry.arcs import exponential_map, tangent_frames
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.distributions import polar_angles
@@ -33,7 +33,8 @@ from mfpde.measures.measure import Measure
 
 PLATEAU = 0.15
 """Largest share of a jump's step by which the density varies on a side, or beyond both."""
-NEAR, FAR = 1.5, (2.5, 3.5, 4.5)
+NEAR = 1.5
+FAR = (NEAR + 1, NEAR + 2, NEAR + 3)
 """Distances in cells: up to the one a step is smeared, from there on are the plateaus."""
 
 Sampler = Callable[[float], FloatArray]

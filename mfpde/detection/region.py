@@ -43,9 +43,11 @@ frozen: nothing comes of it in a thousand units of time."""
 ROUGH = 0.15
 """Largest L1 difference from the mean of the neighbours, as a share: a bump narrower than two
 cells has it."""
-RIVAL, SECOND_PEAK = 0.25, 1e-2
-"""So much of the core's mass elsewhere in the same basin has yet to arrive: as a second
-densest window, or at a point."""
+LEAST_MASS, LEAST_SHARE = 1e-4, 1e-2
+"""Least mass of a core that may be an atom, as a share of the whole; least share of its basin,
+of the whole or of an atom for what is looked for beside an atom."""
+RIVAL = 0.25
+"""A second densest window of the basin with so much of the core's mass has yet to arrive."""
 
 
 class CurveShape(NamedTuple):
@@ -160,7 +162,7 @@ class ConcentratedRegion:
         contracts = shrinks and self.excess > LEAST_EXCESS
         grows = len(self.exponents) > 0 and self.exponents[1] > ATOM_EXPONENT
         is_wide = grows or self.widths_in_cells[0] > NARROW
-        is_late = self.rival > RIVAL or self.second_peak > SECOND_PEAK * self.core_mass
+        is_late = self.rival > RIVAL or self.second_peak > LEAST_SHARE * self.core_mass
         decisions: tuple[tuple[bool, Kind, str], ...] = (
             (self.is_exact, "atom", "an exact atom of the measure"),
             (

@@ -11,8 +11,6 @@ from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.balls import CORE_CELLS, ball_radius, profile_radii
 from mfpde.detection.clusters import Part
 from mfpde.detection.cores import (
-    LEAST_MASS,
-    LEAST_SHARE,
     Cloud,
     Core,
     chord_angles,
@@ -23,6 +21,8 @@ from mfpde.detection.edges import Edges
 from mfpde.detection.flow import ROUNDING, CellFlow
 from mfpde.detection.region import (
     LEAST_EXCESS,
+    LEAST_MASS,
+    LEAST_SHARE,
     NARROW,
     NARROW_RING,
     ConcentratedRegion,

@@ -12,6 +12,7 @@ from mfpde.detection.flow import ROUNDING
 from mfpde.detection.graph import Place
 from mfpde.detection.region import (
     KINDS,
+    LEAST_SHARE,
     ConcentratedRegion,
     Kind,
     angle_of,
@@ -26,7 +27,6 @@ Verdict = Literal[
 
 LIGHT = 1e-3
 """A region that holds less decides nothing about the whole."""
-ALL_FROZEN = 0.99
 MOST_ROWS = 12
 POSITIONS: dict[Place, str] = {
     "circle": f"{'angle/pi':>9}",
@@ -150,7 +150,7 @@ class ConcentrationReport(Printed):
             if self._share_of(kind) > LIGHT:
                 return verdict
         frozen = self.frozen_mass / self.total_mass
-        if frozen >= ALL_FROZEN:
+        if frozen >= 1 - LEAST_SHARE:
             return "frozen"
         if self._share_of("unresolved") > LIGHT:
             return "unresolved"
@@ -175,7 +175,7 @@ class ConcentrationReport(Printed):
         parts += [f"{counts[kind]} {kind}" for kind in KINDS[3:] if counts[kind]]
         second = sum(region.second_peak for region in self.clusters)
         frozen = f"; {self.frozen_mass:.6f} frozen"
-        if self.frozen_mass >= ALL_FROZEN * total:
+        if self.frozen_mass >= (1 - LEAST_SHARE) * total:
             frozen += " (nothing moves a cell in 1000 units of time)"
         jumps = f"at {_count('place', len(self.jumps))}"
         if self.place == "sphere":
