@@ -136,7 +136,10 @@ class RegionSearch:
         if start is not None and part.atom is not None:
             return cloud.core_at(start, radius)
         if start is None:
-            start = cloud.points[cloud.densities.argmax()]
+            # On a line a cell at an edge may hold little: most of it is in the next basin.
+            by_mass = self.flow.has_grid and self.flow.cells.on_line
+            held = cloud.masses if by_mass else cloud.densities
+            start = cloud.points[held.argmax()]
         core = cloud.core_about(start, radius)
         return self._take_pole(part, core) if self.flow.place == "zonal" else core
 
