@@ -52,7 +52,6 @@ OVER = {
     "solver, runs": CORE,
     **dict.fromkeys(("detection, tracking", "stationary"), ANALYSIS),
     "branches, theory, studies": ANALYSIS,
-    "particles, atoms": "motion on a rescaled time came in, with particles that merge",
     **dict.fromkeys(("mfpde", "modules"), CORE),
     **dict.fromkeys(("tests", "validation"), PROOF),
 }

@@ -7,7 +7,7 @@ become one instead: :class:`Merging` yields at the requested times only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar, Literal
@@ -67,8 +67,11 @@ class DormandPrince:
         system = velocity.system
         method = DOP853 if self.order == 8 else RK45
         state = system.start
-        slope = _flatten(velocity, state.shape)
-        step = None
+        shape, step = state.shape, None
+
+        def slope(_time: float, flat: FloatArray) -> FloatArray:
+            return velocity(flat.reshape(shape)).ravel()
+
         smallest, taken = SMALLEST_STEP * float(times[-1] - times[0]), 0
         for begin, end in pairwise(times.tolist()):
             solver = method(
@@ -87,7 +90,7 @@ class DormandPrince:
                 is_hopeless = taken > FIRST_STEPS and solver.h_abs < smallest
                 if solver.status == "failed" or is_hopeless:
                     raise StepTooSmallError(solver.h_abs)
-                state = solver.y.reshape(state.shape)
+                state = solver.y.reshape(shape)
                 if solver.status == "finished":
                     state = system.normalize(state)
                 yield float(solver.t), state
@@ -154,12 +157,3 @@ def _take_step(velocity: CountedVelocity, state: FloatArray, step: float) -> Flo
 
     slopes = find_slopes(CLASSICAL, slope_at, velocity(state))
     return velocity.system.normalize(state + step * combine(CLASSICAL.weights, slopes))
-
-
-def _flatten(
-    velocity: CountedVelocity, shape: tuple[int, ...]
-) -> Callable[[float, FloatArray], FloatArray]:
-    def slope(_time: float, flat: FloatArray) -> FloatArray:
-        return velocity(flat.reshape(shape)).ravel()
-
-    return slope

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy import fftpack
 from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly
 
 from mfpde.arrays import LARGEST_COUNT, FloatArray, check_kind, whole_number
@@ -173,20 +174,13 @@ def _unroll(angles: FloatArray) -> FloatArray:
         )
     gaps = np.maximum(gaps, SMALLEST_GAP)
     gaps *= FULL_TURN / gaps.sum()
-    unrolled: FloatArray = angles[0] + np.concatenate([[0.0], np.cumsum(gaps)])
-    return unrolled
+    return np.asarray(angles[0] + np.concatenate([[0.0], np.cumsum(gaps)]))
 
 
 def _cumulate(masses: FloatArray) -> FloatArray:
     """Mass from the first label to each label, (n + 1,): spectral, and increasing."""
     count, total = len(masses), masses.sum()
-    coefficients = np.fft.rfft(masses)
-    frequencies = FULL_TURN * np.fft.rfftfreq(count)
-    antiderivative = np.zeros_like(coefficients)
-    antiderivative[1:] = coefficients[1:] / (1j * frequencies[1:])
-    if count % 2 == 0:
-        antiderivative[-1] = 0.0
-    periodic = np.fft.irfft(antiderivative, count)
+    periodic = fftpack.diff(masses, order=-1, period=count)
     spectral = periodic - periodic[0] + total / count * np.arange(count)
     # Beside a jump of the masses it oscillates, by a share of one of them.
     increasing = np.maximum.accumulate(np.clip(spectral, 0.0, total))
