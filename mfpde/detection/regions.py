@@ -33,6 +33,8 @@ from mfpde.geometry.arcs import tangent_frames, velocity_gradients
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.measure import Atoms
 
+PROBED = 256
+"""Particles, or twice as many, among which the densest place is looked for."""
 WINDOW = 6.0
 """Radius in cells of the window in which a core's width on the grid is measured."""
 
@@ -135,13 +137,20 @@ class RegionSearch:
         radius, cloud, start = self.core_radius, part.cloud, part.centre
         if start is not None and part.atom is not None:
             return cloud.core_at(start, radius)
-        if start is None:
-            # On a line a cell at an edge may hold little: most of it is in the next basin.
-            by_mass = self.flow.has_grid and self.flow.cells.on_line
-            held = cloud.masses if by_mass else cloud.densities
-            start = cloud.points[held.argmax()]
-        core = cloud.core_about(start, radius)
+        core = cloud.core_about(
+            self._find_start(cloud) if start is None else start, radius
+        )
         return self._take_pole(part, core) if self.flow.place == "zonal" else core
+
+    def _find_start(self, cloud: Cloud) -> FloatArray:
+        """Where mean shift starts: the densest cell, or the particle with most mass about it."""
+        if not self.flow.has_grid:
+            probes = cloud.points[:: max(len(cloud.points) // PROBED, 1)]
+            is_near = probes @ cloud.points.T >= np.cos(self.core_radius)
+            return np.asarray(probes[(is_near @ cloud.masses).argmax()])
+        # On a line a cell at an edge may hold little: most of it is in the next basin.
+        held = cloud.masses if self.flow.cells.on_line else cloud.densities
+        return np.asarray(cloud.points[held.argmax()])
 
     def _find_place(self, part: Part, core: Core, *, contracts: bool) -> FloatArray:
         """The place (d,) of a core: of an exact atom and its tail together, if it leads them."""
