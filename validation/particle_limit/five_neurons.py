@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from validation.claim import Claim
@@ -34,6 +35,8 @@ def main(quick: bool = False) -> dict[str, Any]:
     quantities = []
     for one in found:
         share = BIRTHPLACE if one.setting == SLIDING else 0.0
-        quantities += sphere_quantities(one, birthplace=share)
+        rows = sphere_quantities(one, birthplace=share)
+        # The three settings have neurons and beta, by which rows are cited, in common.
+        quantities += [replace(row, key="") for row in rows]
     figure = sphere_figure(found, "S², five ReLU neurons, shifted kernel")
     return {"quantities": quantities, "figures": {"five_neurons": figure}}
