@@ -103,9 +103,9 @@ def test_the_comparison_with_spectral_code_is_that_of_the_table() -> None:
         for name, row in rows.items()
     }
     signed = [value for name, value in ratios.items() if name.endswith(": signed")]
-    assert "from an eighth of the package's time" in SENTENCES
+    assert "from a seventh of the package's time" in SENTENCES
     assert "to more than three times it" in SENTENCES
-    assert min(v for v in signed if v > 0) == pytest.approx(1 / 8, rel=0.1)
+    assert min(v for v in signed if v > 0) == pytest.approx(1 / 7, rel=0.1)
     assert 3 < max(signed) < 4
     assert "made positive after each step, it never arrives on S² at t = 5" in SENTENCES
     late = [v for n, v in ratios.items() if re.match(r"S2.*t = 5: positive", n)]
