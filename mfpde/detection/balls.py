@@ -78,8 +78,8 @@ def _(circle: Circle, measure: Measure, radius: float) -> float:
         density = measure.density.interpolated(finer)
         distribution = AngularDistribution.of(Measure(density, measure.atoms))
         return distribution.largest_ball_mass(radius)
-    once = np.cumsum(circle.interpolate_values(measure.density.values, finer))
-    levels = finer.spacing * np.concatenate([[0.0], once, once + once[-1]])
+    once = np.cumsum(circle.remap_masses(measure.density.masses, finer))
+    levels = np.concatenate([[0.0], once, once + once[-1]])
     count, width = len(once), 2 * (radius + ANGLE_ROUNDING) / finer.spacing
     if width >= count:
         return float(levels[count])
