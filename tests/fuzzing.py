@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +17,13 @@ import mfpde
 
 SCHEMES = {
     "circle": ("donor_blended", "semi_lagrangian"),
-    "sphere": (
-        "donor_blended",
-        "spectral_donor_blended",
-        "labels",
-        "spectral_labels",
-    ),
+    "sphere": ("donor_blended", "spectral_donor_blended", "labels", "spectral_labels"),
     "zonal": ("semi_lagrangian",),
+}
+GRIDS = {
+    "circle": st.sampled_from([32, 33, 48, 64]).map(mfpde.Circle),
+    "sphere": st.just(mfpde.Sphere(32)),
+    "zonal": st.builds(mfpde.Zonal, st.sampled_from([3, 4, 7, 50]), st.just(32)),
 }
 # What a number of a settings file, a weight or a bias may be that is no usual one.
 EXTREMES = (0.0, 5e-324, -5e-324, 1e-300, 1e8, -1e30, 1e50, -1e50)
@@ -69,12 +70,9 @@ class Case(NamedTuple):
     def solved(self, **arguments: Any) -> mfpde.Run:
         """Return the run, which is short."""
         given = {"t_end": 0.3, "save_at": [0.1, 0.3], "stop": mfpde.StepLimit(12)}
+        chosen = {"transport": self.scheme, "atoms": self.atoms}
         return mfpde.solve(
-            self.equation,
-            self.start,
-            transport=self.scheme,
-            atoms=self.atoms,
-            **{**given, **arguments},
+            self.equation, self.start, **{**given, **chosen, **arguments}
         )
 
 
@@ -87,18 +85,19 @@ def any_size(largest: float) -> st.SearchStrategy[float]:
     return st.one_of(usual(largest), usual(largest), st.sampled_from(EXTREMES))
 
 
+def rows_of(largest: float, count: int) -> st.SearchStrategy[list[float]]:
+    return st.lists(usual(largest), min_size=count, max_size=count)
+
+
 def unit_vectors(dimension: int) -> st.SearchStrategy[list[float]]:
-    entries = st.lists(usual(1.0), min_size=dimension, max_size=dimension)
-    return entries.filter(lambda x: np.linalg.norm(x) > 0.1).map(
-        lambda x: (np.array(x) / np.linalg.norm(x)).tolist()
-    )
+    long = rows_of(1.0, dimension).filter(lambda x: np.linalg.norm(x) > 0.1)
+    return long.map(lambda x: (np.array(x) / np.linalg.norm(x)).tolist())
 
 
 def matrices(dimension: int) -> st.SearchStrategy[list[list[float]]]:
-    row = st.lists(usual(0.7), min_size=dimension, max_size=dimension)
-    return st.lists(row, min_size=dimension, max_size=dimension).filter(
-        lambda rows: np.linalg.norm(rows, 2) > 1e-2
-    )
+    row = rows_of(0.7, dimension)
+    rows = st.lists(row, min_size=dimension, max_size=dimension)
+    return rows.filter(lambda rows: np.linalg.norm(rows, 2) > 1e-2)
 
 
 @st.composite
@@ -114,30 +113,26 @@ def perceptrons(
         directions = [(draw(st.sampled_from([1, -1])) * geometry.axis).tolist()] * count
     numbers = st.lists(sizes(2.0), min_size=count, max_size=count)
     names = st.sampled_from(["relu", "leaky_relu", "gelu", "tanh", "linear"])
-    return mfpde.Perceptron(
-        directions, draw(numbers), draw(names), biases=draw(st.none() | numbers)
-    )
+    biases = draw(st.none() | numbers)
+    return mfpde.Perceptron(directions, draw(numbers), draw(names), biases=biases)
 
 
 @st.composite
 def interactions(draw: st.DrawFn, geometry: mfpde.geometry.Geometry) -> Any:
-    beta = math.exp(draw(st.floats(math.log(1e-4), math.log(2.0))))
-    kernel = draw(st.sampled_from(["shifted", "unshifted"]))
-    softmax = draw(st.booleans())
     kind = draw(st.sampled_from(["attention", "attention", "head", "kernel"]))
     if kind == "kernel":
-        degrees = st.lists(usual(1.0), min_size=1, max_size=3)
-        some = draw(degrees.filter(any))
-        return mfpde.Interaction(mfpde.Polynomial((0.0, *some)))
+        degrees = st.lists(usual(1.0), min_size=1, max_size=3).filter(any)
+        return mfpde.Interaction(mfpde.Polynomial((0.0, *draw(degrees))))
+    matrix = {}
     if kind == "head" and geometry.axis is None:
-        return mfpde.Attention(
-            beta,
-            normalized=softmax,
-            kernel=kernel,
-            bilinear=draw(matrices(geometry.dimension)),
-            value=draw(st.none() | matrices(geometry.dimension)),
-        )
-    return mfpde.Attention(beta, normalized=softmax, kernel=kernel)
+        square = matrices(geometry.dimension)
+        matrix = {"bilinear": draw(square), "value": draw(st.none() | square)}
+    return mfpde.Attention(
+        math.exp(draw(st.floats(math.log(1e-4), math.log(2.0)))),
+        normalized=draw(st.booleans()),
+        kernel=draw(st.sampled_from(["shifted", "unshifted"])),
+        **matrix,
+    )
 
 
 @st.composite
@@ -154,13 +149,6 @@ def equations(
     )
 
 
-GRIDS = {
-    "circle": st.sampled_from([32, 33, 48, 64]).map(mfpde.Circle),
-    "sphere": st.just(mfpde.Sphere(32)),
-    "zonal": st.builds(mfpde.Zonal, st.sampled_from([3, 4, 7, 50]), st.just(32)),
-}
-
-
 @st.composite
 def starts(draw: st.DrawFn, geometry: mfpde.geometry.Geometry) -> mfpde.Measure:
     kind = draw(st.sampled_from(["uniform", "perturbed", "rough", "mixture", "cell"]))
@@ -170,10 +158,9 @@ def starts(draw: st.DrawFn, geometry: mfpde.geometry.Geometry) -> mfpde.Measure:
     elif kind == "perturbed":
         density = mfpde.perturbed_uniform(geometry, draw(st.floats(0.0, 0.99)), seed=1)
     elif kind == "mixture" and geometry.axis is None:
-        centres = [draw(unit_vectors(geometry.dimension)) for _ in range(2)]
+        wide, narrow = (draw(unit_vectors(geometry.dimension)) for _ in range(2))
         density = mfpde.Density.from_function(
-            geometry,
-            lambda x: np.exp(0.5 * (x @ centres[0])) + np.exp(6.0 * (x @ centres[1])),
+            geometry, lambda x: np.exp(0.5 * (x @ wide)) + np.exp(6.0 * (x @ narrow))
         )
     else:
         rough = generator.exponential(size=geometry.shape)
@@ -186,23 +173,22 @@ def starts(draw: st.DrawFn, geometry: mfpde.geometry.Geometry) -> mfpde.Measure:
 
 
 @st.composite
-def cases(draw: st.DrawFn, kind: str, *, sizes: Any = any_size) -> Case:
+def cases(draw: st.DrawFn, kind: str) -> Case:
     """Draw a run that nothing forbids: exact atoms, and atoms at all, without diffusion."""
     geometry = draw(GRIDS[kind])
-    equation = draw(equations(geometry, sizes=sizes))
-    start = draw(starts(geometry))
+    equation, start = draw(equations(geometry)), draw(starts(geometry))
     scheme = draw(st.sampled_from(SCHEMES[kind]))
     if scheme.endswith("labels"):
         if not equation.diffusion:
             return Case(equation, start, scheme)
         scheme = "donor_blended"
-    atoms = "grid"
-    if kind != "zonal" and not equation.diffusion:
-        atoms = draw(st.sampled_from(["grid", "exact"]))
-        if draw(st.booleans()):
-            places = [draw(unit_vectors(geometry.dimension)) for _ in range(2)]
-            shared = mfpde.Density(geometry, start.density.values / 2)
-            start = mfpde.Measure(shared, mfpde.Atoms(places, [0.2, 0.3]))
+    if kind == "zonal" or equation.diffusion:
+        return Case(equation, start, scheme)
+    atoms = draw(st.sampled_from(["grid", "exact"]))
+    if draw(st.booleans()):
+        places = [draw(unit_vectors(geometry.dimension)) for _ in range(2)]
+        shared = mfpde.Density(geometry, start.density.values / 2)
+        start = mfpde.Measure(shared, mfpde.Atoms(places, [0.2, 0.3]))
     return Case(equation, start, scheme, atoms)
 
 
@@ -210,33 +196,22 @@ def cases(draw: st.DrawFn, kind: str, *, sizes: Any = any_size) -> Case:
 
 
 def toml(data: Mapping[str, Any]) -> str:
-    """Write tables, lists of tables, lists and plain values as TOML."""
-    lines = []
-    for name, value in data.items():
-        lines.append(f"{quoted(name)} = {written(value)}\n")
+    """Write tables, lists of tables, lists and plain values as TOML, a line each."""
+    lines = (f"{written(name)} = {written(value)}\n" for name, value in data.items())
     return "".join(lines)
-
-
-def quoted(text: str) -> str:
-    return (
-        '"'
-        + "".join(
-            c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}"
-            for c in text
-        )
-        + '"'
-    )
 
 
 def written(value: Any) -> str:
     """Write a value in one line."""
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, str):
-        return quoted(value)
+        safe = (
+            c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}"
+            for c in value
+        )
+        return f'"{"".join(safe)}"'
     if isinstance(value, Mapping):
-        inside = (f"{quoted(name)} = {written(part)}" for name, part in value.items())
-        return "{" + ", ".join(inside) + "}"
-    if isinstance(value, Sequence):
-        return "[" + ", ".join(map(written, value)) + "]"
-    return repr(value)
+        inside = (f"{written(name)} = {written(part)}" for name, part in value.items())
+        return f"{{{', '.join(inside)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(written, value))}]"
+    return json.dumps(value) if isinstance(value, bool) else repr(value)

@@ -1,410 +1,378 @@
-"""Each wrong argument is refused before any work, with its name, value and what is allowed."""
+"""Every public callable with every wrong argument: a finite result, or an error in a line.
 
+The error is a ``ValueError`` that names the argument, its value and what is allowed, before any
+work.  Of the calls of ``wrong_arguments.py`` each argument that holds numbers is replaced by a
+denormal, huge, infinite or missing one, by 0, -1 and a word; of a list each end.  Its table has
+wrong calls of other kinds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import math
 import re
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
+from fuzzing import HangError, limited
+from wrong_arguments import (
+    ASCENT,
+    ATTENTION,
+    CIRCLE,
+    MADE_AS_GIVEN,
+    MAY_BE_INFINITE,
+    NAMES,
+    NEEDED,
+    RESULTS,
+    UNIFORM,
+    WRONG,
+    Call,
+    equation,
+    right_calls,
+    run,
+)
 
 import mfpde
+from mfpde import theory
+from mfpde.measures.measure import atoms_of
 
-CIRCLE = mfpde.Circle(64)
-UNIFORM = mfpde.uniform(CIRCLE)
-ASCENT = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
-NOISY = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent", diffusion=0.1)
-RUN = mfpde.solve(ASCENT, UNIFORM, t_end=0.1, save_at=[0.0, 0.1])
-EYE = np.eye(2)
-ONE = [[1.0, 0.0]]
-ATOM = mfpde.Atoms(ONE)
-IN_64 = mfpde.MeanFieldEquation(
-    mfpde.Attention(1.0),
-    mfpde.Perceptron(np.random.default_rng(0).standard_normal((3, 64)), np.ones(3)),
-    direction="ascent",
-)
-
-
-def solve(start=UNIFORM, equation=ASCENT, **options):
-    return mfpde.solve(equation, start, **{"t_end": 1.0, **options})
-
-
-def equation_of(*terms, **options):
-    return mfpde.MeanFieldEquation(*terms, **{"direction": "ascent", **options})
+HANGS = 20.0
+"""Seconds after which a call is taken to go on for ever."""
+BEFORE_ANY_WORK = 2.0
+"""Seconds of the processor within which a wrong argument is refused."""
+NUMBERS = (5e-324, 1e300, -1e300, math.nan, math.inf, -math.inf, 0, -1)
+WHOLE_NUMBERS = (10**19, 2**62, -(10**300))
+NO_NUMBERS = ("five", None)
+ROUNDING = 1e-12
+CALLS = right_calls()
+CALLED = {call.name for call in CALLS}
+WITHOUT_NUMBERS = {
+    *RESULTS.split(),
+    # Bases, files, runs, figures and tables, of which other tests are.
+    *("Kernel", "Observer", "animate", "load", "save", "save_figure", "Sweep", "view"),
+    *("theory.phase_diagram", "stationary_density"),
+    *(name for name in dir(mfpde) if name.startswith("plot_") and name not in CALLED),
+}
 
 
-def angle(x):
-    return np.arctan2(x[..., 1], x[..., 0])
+# Which calls there are ------------------------------------------------------------------------
 
 
-def slope_on_the_circle_alone(x):
-    across = np.stack([-x[..., 1], x[..., 0], *np.zeros_like(x.T[2:])], axis=-1)
-    return 2 * angle(x)[..., None] * across
+def public_callables() -> set[str]:
+    """Name what the stub lists, the functions of theory, and the other constructors."""
+    stub = Path(mfpde.__file__).with_suffix(".pyi").read_text()
+    found = {name: getattr(mfpde, name) for name in re.findall(r"(\w+) as \1\b", stub)}
+    found |= {f"theory.{name}": getattr(theory, name) for name in theory.__all__}
+    return {name for name, one in found.items() if callable(one)} | {
+        f"{name}.{method}"
+        for name, one in found.items()
+        if inspect.isclass(one) and not name.startswith("theory.")
+        for method, kept in vars(one).items()
+        if isinstance(kept, classmethod) and not method.startswith("_")
+    }
 
 
-# A call, and what its error must say, in the order of the text.
-NUMBERS = [
-    *(
-        (lambda beta=beta: mfpde.Attention(beta), "beta = ")
-        for beta in (-1.0, 1001.0, np.nan, np.inf, "5", None, True)
-    ),
-    (
-        lambda: mfpde.Attention(1000.0, kernel="unshifted"),
-        "beta = 1000 with kernel='unshifted'",
-        "350",
-    ),
-    *(
-        (lambda t=t: solve(t_end=t), "t_end = ")
-        for t in (0.0, -1.0, np.nan, np.inf, "10")
-    ),
-    *(
-        (lambda n=n: mfpde.Circle(n), "num_cells = ", "at least 16")
-        for n in (0, 15, -4, 64.0, "64")
-    ),
-    (lambda: mfpde.Circle(10**10), "num_cells = 10000000000 must be at most"),
-    (lambda: mfpde.Zonal(4, 10**7), "num_cells = 10000000 must be at most"),
-    (lambda: mfpde.Sphere(10**6), "nlat = 1000000 must be at most"),
-    (lambda: mfpde.perturbed_uniform(CIRCLE, -0.1), "amplitude = "),
-    (lambda: mfpde.perturbed_uniform(CIRCLE, 1.0), "amplitude = "),
-    (
-        lambda: equation_of(mfpde.Attention(1.0), diffusion=-0.1),
-        "diffusion = -0.1",
-        "0",
-    ),
-    (lambda: solve(rtol=0.0), "rtol = 0"),
-    (lambda: solve(max_step=-1.0), "max_step = -1"),
-    (lambda: solve(save_at=[2.0]), "save_at"),
-    (lambda: solve(save_every=0.1, save_at=[0.5]), "save_every"),
-    (lambda: mfpde.SteadyState(0.0), "tolerance = 0.0"),
-    (lambda: mfpde.StepLimit(0), "steps = 0"),
-    (lambda: mfpde.WallTimeLimit(-1.0), "seconds = -1.0"),
-]
-ARRAYS = [
-    (lambda: mfpde.Perceptron(EYE, [1.0] * 3), "weights of shape (3,)", "2 directions"),
-    (
-        lambda: mfpde.Perceptron(ONE, [1.0], biases=[0.0, 1.0]),
-        "biases of shape (2,)",
-        "1 directions",
-    ),
-    (
-        lambda: mfpde.Perceptron([[1.0, 0.0], [0.0, 0.0]], [1.0, 2.0]),
-        "directions[1] = [0.0, 0.0] is zero",
-    ),
-    (
-        lambda: mfpde.Perceptron([1.0, 0.0], [1.0]),
-        "shape (2,) must have shape (units, d)",
-    ),
-    *(
-        (call, place, "must be finite")
-        for bad in (np.nan, np.inf)
-        for call, place in (
-            (
-                lambda bad=bad: mfpde.Perceptron([[1.0, bad]], [1.0]),
-                "directions[0, 1] = ",
-            ),
-            (lambda bad=bad: mfpde.Perceptron(ONE, [bad]), "weights[0] = "),
-            (
-                lambda bad=bad: mfpde.Density.from_function(
-                    CIRCLE, lambda x: bad * np.ones(len(x))
-                ),
-                "function(points)[0] = ",
-            ),
-        )
-    ),
-    (
-        lambda: mfpde.Density(CIRCLE, np.ones(3)),
-        "values of shape (3,) do not fit Circle",
-    ),
-    (
-        lambda: mfpde.Density(CIRCLE, np.where(np.arange(64) == 5, -1.0, 1.0)),
-        "values[5] = -1 must not be negative",
-    ),
-    (
-        lambda: mfpde.Density(CIRCLE, np.full(64, 1 + 1e-12j)),
-        "complex numbers",
-        "take its .real",
-    ),
-    (
-        lambda: mfpde.Density.from_function(CIRCLE, lambda x: 0 * x[..., 0]),
-        "total mass 0",
-    ),
-    (
-        lambda: mfpde.Density.from_function(CIRCLE, lambda _: np.ones(3)),
-        "function(points): (3,)",
-        "must be (64,)",
-    ),
-    (lambda: mfpde.Atoms([[1.0, 0.0], [0.0, 2.0]]), "points[1] has length 2"),
-    (lambda: mfpde.Atoms(ONE, [0.0]), "masses[0] = 0 must be above 0"),
-    (lambda: mfpde.Atoms(ONE, [0.5, 0.5]), "do not match"),
-    (
-        lambda: mfpde.Measure(UNIFORM, mfpde.Atoms([[1.0, 0.0, 0.0]])),
-        "dimension 3",
-    ),
-    (lambda: solve(mfpde.Density(CIRCLE, 2 * UNIFORM.values)), "total mass 2"),
-    (lambda: UNIFORM.interpolated(mfpde.Circle(32)), "finer geometry = Circle"),
-]
-NAMES = [
-    (
-        lambda: mfpde.Attention(1.0, kernel="shiftd"),
-        "kernel = 'shiftd' (did you mean 'shifted'?)",
-    ),
-    (
-        lambda: mfpde.Attention(1.0, normalized="yes"),
-        "normalized = 'yes' must be True or False",
-    ),
-    (lambda: mfpde.Attention(1.0, mask=None), "'mask'", "each token attends to all"),
-    (
-        lambda: mfpde.Attention(1.0, heads=4),
-        "'heads'",
-        "MeanFieldEquation(Attention(...), Attention(...))",
-    ),
-    (lambda: mfpde.Attention(1.0, d=64), "'d'", "is that of the geometry"),
-    (lambda: mfpde.Attention(1.0, betta=2), "'betta'", "did you mean 'beta'?"),
-    (lambda: mfpde.Perceptron(ONE, [1.0], "mish"), "'mish' must be one of 'relu'"),
-    (
-        lambda: mfpde.Perceptron(ONE, [1.0], "rellu"),
-        "activation = 'rellu' (did you mean 'relu'?)",
-    ),
-    (
-        lambda: equation_of(mfpde.Attention(1.0), direction="up"),
-        "direction = 'up' must be one of 'ascent', 'd",
-    ),
-    (
-        lambda: solve(transport="donor_blend"),
-        "'donor_blend' (did you mean 'donor_blended'",
-    ),
-    (lambda: solve(progress="a"), "progress = 'a'", "must be True or False"),
-    (
-        lambda: mfpde.solve_particles(ASCENT, ATOM, t_end=1.0, progress="a"),
-        "progress = 'a'",
-        "must be True or False",
-    ),
-    (
-        lambda: solve(observe={"mass": lambda m: 0.0}),
-        "'mass' is recorded anyway",
-        "'my_mass'",
-    ),
-]
-TERMS = [
-    (lambda: equation_of(), "at least one term"),
-    (lambda: equation_of(5), "term 0 = 5 must be an Attention"),
-    (
-        lambda: equation_of(
-            mfpde.Perceptron(ONE, [1.0]), mfpde.Perceptron([[1.0, 0.0, 0.0]], [1.0])
-        ),
-        "different dimensions: [2, 3]",
-    ),
-    (
-        lambda: solve(equation=equation_of(mfpde.Perceptron([[1.0, 0.0, 0.0]], [1.0]))),
-        "directions have 3 entries",
-        "S^1",
-    ),
-    (
-        lambda: solve(mfpde.uniform(mfpde.Sphere(32)), IN_64),
-        "directions have 64 entries",
-        "in dimension 64 particles need no grid: solve_particles",
-    ),
-    (
-        lambda: solve(mfpde.uniform(mfpde.Zonal(64, 64)), IN_64),
-        "directions[0] is not parallel to the axis",
-        "in dimension 64 particles need no grid: solve_particles",
-    ),
-    (
-        lambda: mfpde.Perceptron(ONE, [1.0], (np.tanh, np.tanh)),
-        "needs Phi' = sigma",
-    ),
-    (
-        lambda: mfpde.Perceptron(ONE, [1.0], (np.sin, lambda z: -np.cos(z))),
-        "Phi(0) = -1 must be 0",
-    ),
-    (
-        lambda: mfpde.Potential(lambda x: x[..., 0], lambda x: 2 * np.ones_like(x)),
-        "gradient: at x = ",
-        "the slope of value",
-    ),
-    (
-        lambda: mfpde.Potential(
-            lambda x: angle(x) ** 2, slope_on_the_circle_alone
-        ).check_dimension(3),
-        "gradient: at x = [",
-        "along a great circle is",
-    ),
-    (
-        lambda: mfpde.ZonalKernel(np.sin, np.sin),
-        "derivative: at u = -0.93 it is -0.80",
-        "the slope of function there is 0.59",
-    ),
-    (
-        lambda: mfpde.theory.density_with_potential(CIRCLE, 4.0, 5.0),
-        "potential = 5.0",
-        "must be a function of points",
-    ),
-    (
-        lambda: solve(
-            mfpde.Measure(
-                mfpde.Density(CIRCLE, UNIFORM.values / 2), mfpde.Atoms(ONE, [0.5])
-            ),
-            NOISY,
-        ),
-        "dissolves atoms at once",
-    ),
-]
-OTHER_KINDS = [
-    (lambda: solve(ATOM), "atoms alone have no grid"),
-    (lambda: solve(np.ones(64)), "must be a Density, Atoms or a Measure"),
-    (lambda: solve(None), "start = None", "must be a Density"),
-    *(
-        (lambda stop=stop: solve(stop=stop), "stop holds ", "SteadyState, StepLimit")
-        for stop in ("steady", 3, [5], [mfpde.SteadyState(1e-3), None])
-    ),
-    (lambda: solve(observe={"mean": 3}), "observe['mean'] = 3 must be a function"),
-    (
-        lambda: solve(observe=[len]),
-        "observe = [<built-in function len>]",
-        "must name each function",
-    ),
-    (lambda: solve(resume_from=3), "resume_from = 3", "must be a Checkpoint"),
-    (lambda: mfpde.Measure(None), "density = None", "must be a Density"),
-    (lambda: mfpde.Measure(UNIFORM, 3), "atoms = 3", "must be an Atoms"),
-    (lambda: mfpde.load(None), "path = None", "must be the path of a store"),
-    (lambda: mfpde.load(3), "path = 3", "must be the path of a store"),
-    (lambda: mfpde.save(RUN, 3), "path = 3", "must be the path of a store"),
-    (
-        lambda: mfpde.save(RUN.final, "x.zarr"),
-        "run = <Measure",
-        "a Run, what solve",
-    ),
-    *(
-        (lambda plot=plot: plot(RUN.final), "run = <", "must be a Run")
-        for plot in (
-            mfpde.plot_run,
-            mfpde.plot_energy,
-            mfpde.plot_atom_tree,
-            lambda state: mfpde.plot_diagnostic(state, "mass"),
-            lambda state: mfpde.animate(state, "x.gif"),
-        )
-    ),
-    (lambda: mfpde.plot_density(RUN), "measure = <Run of ", "is run.final"),
-    (lambda: mfpde.concentration(RUN, ASCENT), "measure = <Run of ", "run.final"),
-    (lambda: mfpde.wasserstein(RUN, UNIFORM), "a = <Run of ", "is run.final"),
-    (lambda: solve(RUN), " = <Run of "),
-    (lambda: solve(equation=RUN), " = <Run of "),
-    (lambda: mfpde.solve_particles(ASCENT, RUN, t_end=1.0), " = <Run of "),
-    (lambda: mfpde.polish(ASCENT, RUN), " = <Run of "),
-    (lambda: mfpde.plot_certificate(RUN), "result = <Run", "what minimize returns"),
-    (lambda: mfpde.plot_continuation(RUN), "result = <Run", "a Continuation"),
-    (lambda: mfpde.plot_convergence(RUN), "study = <Run", "an AtomConvergence"),
-    (lambda: mfpde.plot_phase_diagram(RUN), "diagram = <Run", "a PhaseDiagram"),
-    (lambda: mfpde.save_figure(RUN, "x.pdf"), "figure = <Run", "a figure, or axes"),
-    (
-        lambda: mfpde.label_density(RUN.final, mfpde.Circle(32)),
-        "labels = <Measure",
-        "must be an Atoms, a state of solve_particles",
-    ),
-    *(
-        (
-            lambda value=value: solve(
-                diagnostics=mfpde.Diagnostic("own", "mine", "1", lambda _: value)
-            ),
-            "'own' is ",
-            "must return one number",
-        )
-        for value in (None, "x", np.ones(3))
-    ),
-]
+def test_every_public_callable_is_called_or_has_a_reason_not_to_be() -> None:
+    assert public_callables() == CALLED | WITHOUT_NUMBERS
+    assert not CALLED & WITHOUT_NUMBERS
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [(c, s) for c, *s in (*NUMBERS, *ARRAYS, *NAMES, *TERMS, *OTHER_KINDS)],
-    ids=lambda part: part[0] if isinstance(part, list) else "",
-)
+@pytest.mark.parametrize("name", sorted(CALLED))
+def test_the_calls_give_every_argument_of_numbers(name: str) -> None:
+    """An argument that is added later is not forgotten."""
+    target: Any = mfpde
+    for part in name.split("."):
+        target = getattr(target, part)
+    given = {one for call in CALLS if call.name == name for one in call.arguments}
+    for argument, parameter in inspect.signature(target).parameters.items():
+        kind = str(parameter.annotation)
+        if re.search(r"\b(int|float|ArrayLike|Sequence\[int)", kind):
+            by_position = {"layers", "values", "points_or_measure"}
+            assert "Callable" in kind or argument in given | by_position, argument
+
+
+# Numbers that are replaced --------------------------------------------------------------------
+
+
+class Replaced(NamedTuple):
+    """An argument with something wrong in it."""
+
+    argument: str
+    value: Any
+    wrong: Any
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def holds_numbers(value: Any) -> bool:
+    if is_number(value) or isinstance(value, np.ndarray):
+        return True
+    return isinstance(value, list | tuple) and all(map(holds_numbers, value))
+
+
+def replacements(call: Call) -> Iterator[Replaced]:
+    for argument, value in call.arguments.items():
+        if not holds_numbers(value):
+            continue
+        if is_number(value):
+            huge = WHOLE_NUMBERS if isinstance(value, int) else ()
+            for wrong in (*NUMBERS, *huge, *NO_NUMBERS):
+                yield Replaced(argument, wrong, wrong)
+            continue
+        for wrong in (*NO_NUMBERS, math.nan):
+            yield Replaced(argument, wrong, wrong)
+        shape = np.shape(value)
+        for place in sorted({(0,) * len(shape), tuple(n - 1 for n in shape)}):
+            for wrong in NUMBERS:
+                changed = np.array(value, dtype=object)
+                changed[place] = wrong
+                yield Replaced(argument, changed.tolist(), wrong)
+
+
+@pytest.fixture(scope="module")
+def _little_memory() -> Iterator[None]:
+    """Let an array that is far too large fail at once, and not fill the machine."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def spellings(wrong: Any) -> set[str]:
+    """Return how an error may write a value."""
+    spelt = {str(wrong), repr(wrong), mfpde.arrays.shown(wrong)}
+    if is_number(wrong) and abs(wrong) < 1e308:
+        # A matrix or a list is judged by the size of its entries.
+        for number in (float(wrong), abs(float(wrong))):
+            spelt |= {f"{number:g}", f"{number:.3g}", repr(number)}
+    return spelt
+
+
+def fault_of_error(replaced: Replaced, error: Exception) -> str:
+    """Say what is wrong with the error, or nothing."""
+    said = str(error)
+    if type(error) not in (ValueError, TypeError):
+        return f"{type(error).__name__}: {said[:200]}"
+    if not re.search(rf"\b{replaced.argument}\b", said):
+        return f"does not name {replaced.argument}: {said[:200]}"
+    is_left_out = replaced.wrong is None and replaced.argument in NEEDED
+    if not is_left_out and not any(word in said for word in spellings(replaced.wrong)):
+        return f"does not name the value: {said[:200]}"
+    return ""
+
+
+def parts_of(result: Any) -> Mapping[Any, Any]:
+    """Return what a result consists of, by name."""
+    match result:
+        case mfpde.Run():
+            states = {"states": [result.final, *result.states]}
+            has_energy = "energy" in result.diagnostics
+            if has_energy and result.equation.energy_is_lyapunov:
+                return states | {"energies": result.energies}
+            return states
+        case Mapping():
+            return result
+        case list() | tuple():
+            return dict(enumerate(result))
+        case mfpde.Measure():
+            return {"density": result.density, "atoms": result.atoms}
+    fields = dataclasses.fields(result) if dataclasses.is_dataclass(result) else ()
+    return {field.name: getattr(result, field.name, None) for field in fields}
+
+
+def numbers_of(result: Any, unbounded: list[str]) -> Iterator[Any]:
+    """Go through all numbers of a result."""
+    is_array = isinstance(result, np.ndarray) and result.dtype.kind in "fciu"
+    if is_array or isinstance(result, int | float | np.number):
+        yield result
+        return
+    for name, part in parts_of(result).items():
+        if name not in unbounded:
+            yield from numbers_of(part, unbounded)
+
+
+def is_finite(number: Any) -> bool:
+    try:
+        return bool(np.isfinite(np.asarray(number, dtype=complex)).all())
+    except OverflowError:
+        return False
+
+
+def measures_of(result: Any) -> list[Any]:
+    if isinstance(result, mfpde.Run):
+        return [result.final, *result.states]
+    is_measure = isinstance(result, mfpde.Density | mfpde.Atoms | mfpde.Measure)
+    return [result] if is_measure else []
+
+
+def fault_of_result(call: Call, base: Any, result: Any) -> str:
+    """Say what is wrong with the result, or nothing."""
+    for number in numbers_of(result, call.unbounded):
+        is_told = call.name in MAY_BE_INFINITE and number == math.inf
+        if not is_finite(number) and not is_told:
+            return f"not finite: {number}"
+    promised = call.name not in MADE_AS_GIVEN and all(
+        abs(measure.total_mass - 1) <= ROUNDING for measure in measures_of(base)
+    )
+    for measure in measures_of(result):
+        if (atoms_of(measure).masses <= 0).any():
+            return "an atom has no mass"
+        if hasattr(measure, "density") and (measure.density.values < 0).any():
+            return "a cell is negative"
+        if promised and abs(measure.total_mass - 1) > ROUNDING:
+            return f"total mass {measure.total_mass!r}"
+    return ""
+
+
+def fault_of_call(call: Call, base: Any, replaced: Replaced) -> str:
+    began = time.process_time()
+    try:
+        with limited(HANGS):
+            result = call.function(
+                **{**call.arguments, replaced.argument: replaced.value}
+            )
+    except HangError:
+        return "goes on for ever"
+    except Exception as error:
+        lasted = time.process_time() - began
+        if lasted > BEFORE_ANY_WORK:
+            return f"refused after {lasted:.1f} s only: {error}"
+        return fault_of_error(replaced, error)
+    finally:
+        plt.close("all")
+    parameter = inspect.signature(call.function).parameters.get(replaced.argument)
+    is_optional = (
+        replaced.argument not in NEEDED
+        if parameter is None
+        else parameter.default is None
+    )
+    if replaced.wrong is None and not is_optional:
+        return "None is taken"
+    if replaced.wrong == "five":
+        return "a word is taken for a number"
+    return fault_of_result(call, base, result)
+
+
+@pytest.mark.usefixtures("_little_memory")
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.text)
+def test_every_number_is_refused_or_gives_a_finite_result(call: Call) -> None:
+    base = call.function(**call.arguments)
+    assert fault_of_result(call, base, base) == ""
+    faults = []
+    for replaced in replacements(call):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fault = fault_of_call(call, base, replaced)
+        if fault:
+            told = mfpde.arrays.shown(replaced.value)
+            faults.append(f"{replaced.argument} = {told}: {fault}")
+    assert not faults, "\n".join(faults)
+
+
+# The table ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", [row for row in WRONG.splitlines() if row])
 def test_a_wrong_argument_is_named_with_what_is_allowed(
-    call, said, tmp_path, monkeypatch
+    row, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    pattern = "(?s)" + ".*".join(map(re.escape, said))
+    call, _, words = row.partition(" -> ")
+    pattern = "(?s)" + ".*".join(map(re.escape, words.split(" | ")))
     with pytest.raises(ValueError, match=pattern) as caught:
-        call()
+        eval(call, NAMES)
     assert len(str(caught.value)) < 600
     assert not list(tmp_path.iterdir())
 
 
 def test_too_few_cells_for_beta_names_the_number_needed() -> None:
-    equation = equation_of(mfpde.Attention(100.0))
+    steep = equation(mfpde.Attention(100.0))
     with pytest.raises(ValueError, match=r"too coarse for beta = 100") as caught:
-        solve(equation=equation)
+        run(by=steep)
     needed = int(re.search(r"at least (\d+) cells", str(caught.value))[1])
-    fine = solve(mfpde.uniform(mfpde.Circle(needed)), equation, t_end=0.1)
+    fine = run(mfpde.uniform(mfpde.Circle(needed)), steep, t_end=0.1)
     assert fine.stop.kind == "t_end"
     with pytest.raises(ValueError, match="too coarse"):
-        solve(mfpde.uniform(mfpde.Circle(needed - 2)), equation, t_end=0.1)
+        run(mfpde.uniform(mfpde.Circle(needed - 2)), steep, t_end=0.1)
 
 
-@pytest.mark.parametrize("make", [lambda s: s, lambda s: (s,), lambda s: [s]])
-def test_stop_takes_one_condition_or_several(make) -> None:
-    start = mfpde.perturbed_uniform(CIRCLE, 0.3)
-    run = solve(start, t_end=9.0, stop=make(mfpde.StepLimit(3)))
-    assert run.stop.kind == "step_limit"
-    assert run.statistics["steps"] == 3
+@pytest.mark.parametrize("kind", [lambda s: s, lambda s: (s,), lambda s: [s]])
+def test_stop_takes_one_condition_or_several(kind) -> None:
+    start = mfpde.perturbed_uniform(mfpde.Circle(64), 0.3)
+    stopped = run(start, t_end=9.0, stop=kind(mfpde.StepLimit(3)))
+    assert stopped.stop.kind == "step_limit"
+    assert stopped.statistics["steps"] == 3
 
 
-# Names of numbers that are recorded ------------------------------------------------------------
+# Names of numbers that are recorded -----------------------------------------------------------
 
 
 NO_NAMES = [
-    *("particles", "lock", "density", "time"),
-    *("atom_masses", "angle", "axis"),
+    *("particles", "lock", "density", "time", "atom_masses", "angle", "axis"),
     *("a/b", "", "two words", "1st", ".", "..", "zarr.json", "a\x1b[31m", 3, ("a",)),
 ]
+
+
+def never(_: Any) -> float:
+    raise AssertionError
 
 
 @pytest.mark.parametrize("name", NO_NAMES)
 def test_a_number_takes_no_name_that_a_store_cannot_hold(name) -> None:
     """Before any work: a run that is stored under such a name could not be read back."""
-
-    def told(call) -> None:
+    for call in (
+        lambda: mfpde.Diagnostic(name, "mine", "1", never),
+        lambda: run(t_end=1e9, observe={name: never}),
+    ):
         with pytest.raises(ValueError, match=r"must be a word|cannot be stored") as it:
             call()
         assert repr(name) in str(it.value)
 
-    def never(_):
-        raise AssertionError
-
-    told(lambda: mfpde.Diagnostic(name, "mine", "1", never))
-    told(lambda: mfpde.solve(ASCENT, UNIFORM, t_end=1e9, observe={name: lambda m: 0.0}))
-
 
 def test_no_number_is_named_like_a_part_of_a_store(tmp_path) -> None:
     """Whatever names a store with atoms, a track, particles and a last state has."""
-    start = mfpde.Measure(
-        mfpde.Density(CIRCLE, 0.8 * mfpde.perturbed_uniform(CIRCLE, 0.3).values),
-        mfpde.Atoms(np.array([[1.0, 0.0]]), [0.2], [0.01 * np.diag([0.0, 1.0])]),
-    )
-    saves, track = [0.0, 0.05], mfpde.Concentration()
-    run = mfpde.solve(ASCENT, start, t_end=0.1, save_at=saves, track=track)
-    mfpde.save(run, tmp_path / "x.zarr")
+    atoms = mfpde.Atoms([[1.0, 0.0]], [0.2], [0.01 * np.diag([0.0, 1.0])])
+    density = mfpde.perturbed_uniform(CIRCLE, 0.3)
+    start = mfpde.Measure(mfpde.Density(CIRCLE, 0.8 * density.values), atoms)
+    saved = {"save_at": [0.0, 0.05], "track": mfpde.Concentration()}
+    stored = run(start, t_end=0.1, **saved)
+    path = tmp_path / "x.zarr"
+    mfpde.save(stored, path)
     particles = mfpde.solve_particles(ASCENT, UNIFORM, t_end=0.1, count=9)
-    mfpde.save(particles, tmp_path / "x.zarr" / "particles")
-    found = xr.open_zarr(tmp_path / "x.zarr", consolidated=False)
-    parts = {part.name for part in (tmp_path / "x.zarr").iterdir() if part.is_dir()}
+    mfpde.save(particles, path / "particles")
+    found = xr.open_zarr(path, consolidated=False)
+    parts = {part.name for part in path.iterdir() if part.is_dir()}
     names = {*map(str, found.variables), *map(str, found.dims), *parts}
     assert len(names) > 15
-    for name in names - set(run.diagnostics):
+    for name in names - set(stored.diagnostics):
         with pytest.raises(ValueError, match="cannot be stored: rename it"):
-            mfpde.Diagnostic(name, "mine", "1", lambda _: 0.0)
+            mfpde.Diagnostic(name, "mine", "1", never)
 
 
-@pytest.mark.parametrize("name", ["order", "Energy", "my_final", "höhe", "x_2", "c"])
-def test_a_number_under_any_word_comes_back(name, tmp_path) -> None:
-    run = mfpde.solve(
-        ASCENT,
-        UNIFORM,
-        t_end=0.1,
-        save_at=[0.0, 0.1],
-        observe={name: lambda m: m.total_mass + 1.0},
-    )
-    mfpde.save(run, tmp_path / "x.zarr")
+def test_a_number_under_any_word_comes_back(tmp_path) -> None:
+    words = ["order", "Energy", "my_final", "höhe", "x_2", "c"]
+    observe = {word: lambda m: m.total_mass + 1.0 for word in words}
+    recorded = run(t_end=0.1, save_at=[0.0, 0.1], observe=observe)
+    mfpde.save(recorded, tmp_path / "x.zarr")
     back = mfpde.load(tmp_path / "x.zarr")
-    np.testing.assert_array_equal(back.diagnostics[name], run.diagnostics[name])
+    for word in words:
+        np.testing.assert_array_equal(back.diagnostics[word], [2.0, 2.0])
+
+
+# What is printed ------------------------------------------------------------------------------
 
 
 def test_nothing_that_is_printed_changes_from_run_to_run() -> None:
@@ -418,27 +386,21 @@ def test_nothing_that_is_printed_changes_from_run_to_run() -> None:
 
     potential = mfpde.Potential(height, upward)
     kernel = mfpde.ZonalKernel(lambda u: u**2, lambda u: 2 * u)
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Interaction(kernel), potential, direction="ascent"
-    )
-    run = mfpde.solve(equation, UNIFORM, t_end=0.1, save_at=[0.0, 0.1])
-    dataset = run.to_xarray()
-    printed = [
-        *(repr(one) for one in (potential, kernel, equation, run)),
-        *(str(one) for one in (equation, run, dataset.attrs)),
-        repr(mfpde.Diagnostic("order", "mine", "1", height)),
-    ]
+    moved = equation(mfpde.Interaction(kernel), potential)
+    done = run(by=moved, t_end=0.1, save_at=[0.0, 0.1])
+    diagnostic = mfpde.Diagnostic("order", "mine", "1", height)
+    printed = [repr(one) for one in (potential, kernel, moved, done, diagnostic)]
+    printed += [str(one) for one in (moved, done, done.to_xarray().attrs)]
     assert not [text for text in printed if " at 0x" in text]
     assert repr(potential) == "Potential(height, upward)"
     assert repr(kernel) == "ZonalKernel(<lambda>, <lambda>)"
     with pytest.raises(ValueError, match="diagnostics holds <function ") as caught:
-        mfpde.solve(ASCENT, UNIFORM, t_end=1.0, diagnostics=[height])
+        run(diagnostics=[height])
     assert " at 0x" not in str(caught.value)
 
 
 def test_an_energy_that_there_is_not_is_not_printed() -> None:
     drift = mfpde.Perceptron([[1.0, 0.0]], [[0.0, 1.0]])
-    equation = mfpde.MeanFieldEquation(drift, direction="ascent")
-    run = mfpde.solve(equation, UNIFORM, t_end=0.1, save_at=[0.0, 0.1])
-    assert "nan" not in str(run)
-    assert "energy" in str(RUN) or not len(RUN.energies)
+    times = {"t_end": 0.1, "save_at": [0.0, 0.1]}
+    assert "nan" not in str(run(by=equation(drift), **times))
+    assert "energy" in str(run(by=equation(ATTENTION), **times))
