@@ -43,28 +43,14 @@ def raise_no_such_luck(run: PlannedRun, **_: object) -> str:
 
 
 SERVER = """
-import json, os, resource, signal, sys
+import json, os, resource, signal, sys, traceback
 import mfpde
 from mfpde.commands import command_line, interruption, report
 from mfpde.storage import RunWriter
 
-# A signal before a command has begun ends its process, as one that is just started.
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-def serve():
-    for line in sys.stdin:
-        asked = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            command(**asked)
-        print(child, flush=True)
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
-
 def command(arguments, folder, errors, largest_file):
     os.chdir(folder)
-    said = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(said, 2)
+    os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if largest_file is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -75,18 +61,25 @@ def command(arguments, folder, errors, largest_file):
     except SystemExit as ended:
         code = ended.code
     except BaseException:
-        import traceback
         traceback.print_exc()
     finally:
         sys.stderr.flush()
         os._exit(code)
 
+# A signal before a command has begun ends its process, as one that is just started.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 # Kernels that the first step loads are then there for all.
 circle = mfpde.Circle(32)
 equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent")
 mfpde.solve(equation, mfpde.perturbed_uniform(circle, 0.1), t_end=0.1)
 print("ready", flush=True)
-serve()
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        command(**json.loads(line))
+    print(child, flush=True)
+    _, status = os.waitpid(child, 0)
+    print(os.waitstatus_to_exitcode(status), flush=True)
 """
 
 
@@ -140,12 +133,6 @@ class Processes:
         """What the last command wrote on stderr."""
         return (self.folder / "stderr.txt").read_text()
 
-    def close(self) -> None:
-        """End the process."""
-        self._server.stdin.close()
-        self._server.wait()
-        self._server.stdout.close()
-
     def _line(self) -> str:
         return self._server.stdout.readline().strip()
 
@@ -157,4 +144,6 @@ def processes(folder: Path) -> Iterator[Processes]:
     try:
         yield made
     finally:
-        made.close()
+        made._server.stdin.close()
+        made._server.wait()
+        made._server.stdout.close()

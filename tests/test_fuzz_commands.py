@@ -201,6 +201,8 @@ def test_the_settings_that_are_changed_work(data, path, capsys) -> None:
     assert main(["run", str(path), "--quiet"]) == 0, capsys.readouterr().err
 
 
+# The dissipation of velocities above 1e154 is above the largest number.
+@pytest.mark.filterwarnings("ignore:overflow encountered in square:RuntimeWarning")
 @given(data=files())
 @few(150)
 def test_any_file_runs_or_is_refused(path: Path, data: bytes) -> None:

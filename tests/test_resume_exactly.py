@@ -11,8 +11,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import zarr
 from processes import Processes, processes
+from stored import (
+    ATOMS,
+    CIRCLE,
+    LAYERS,
+    SPHERE,
+    SPHERE_ATOMS,
+    TRACKED,
+    KilledError,
+    assert_same_stores,
+    line_of,
+)
 
 import mfpde
 from mfpde.commands.command_line import main
@@ -28,105 +38,6 @@ from mfpde.storage.files import has_journal
 from mfpde.storage.journal import BEGINNING, CHECKPOINT, Journal, Row
 from mfpde.storage.records import encode_checkpoint
 
-CIRCLE = """
-[geometry]
-kind = "circle"
-cells = 128
-[attention]
-beta = 4.0
-[perceptron]
-directions = [[1.0, 0.0]]
-weights = [0.3]
-[equation]
-direction = "ascent"
-[start]
-kind = "perturbed_uniform"
-amplitude = 0.3
-[solve]
-t_end = 2.0
-save_every = 0.1
-max_step = 0.02
-"""
-ATOMS = """
-[geometry]
-kind = "circle"
-cells = 64
-[attention]
-beta = 6.0
-[equation]
-direction = "ascent"
-[start]
-kind = "bumps"
-angles = [1.0, 3.5]
-widths = [0.5, 0.5]
-masses = [0.6, 0.4]
-background = 0.1
-[solve]
-t_end = 8.0
-save_every = 0.5
-atoms = "exact"
-"""
-SPHERE = """
-[geometry]
-kind = "sphere"
-nlat = 32
-nlon = 64
-[attention]
-beta = 4.0
-[perceptron]
-directions = [[1.0, 0.0, 0.2], [-0.5, 1.0, 0.3]]
-weights = [1.0, 0.8]
-[equation]
-direction = "ascent"
-[start]
-kind = "perturbed_uniform"
-amplitude = 0.5
-[solve]
-t_end = 3.0
-save_every = 0.1
-max_step = 0.01
-"""
-SPHERE_ATOMS = """
-[geometry]
-kind = "sphere"
-nlat = 32
-nlon = 64
-[attention]
-beta = 2.0
-[equation]
-direction = "ascent"
-[start]
-kind = "bumps"
-centres = [[1.0, 0.0, 0.0], [-0.6, 0.8, 0.0]]
-widths = 0.2887
-masses = [0.6, 0.4]
-[solve]
-t_end = 0.8
-save_every = 0.2
-atoms = "exact"
-"""
-LAYERS = """
-[geometry]
-kind = "circle"
-cells = 64
-[attention]
-beta = 3.0
-[equation]
-direction = "ascent"
-diffusion = 0.01
-[start]
-kind = "perturbed_uniform"
-amplitude = 0.3
-[[layers]]
-duration = 0.5
-count = 3
-[[layers]]
-duration = 0.5
-equation = { direction = "descent" }
-[solve]
-save_every = 0.1
-"""
-TRACKED = "[concentration]\n"
 RUNS = {
     "circle": CIRCLE,
     "circle, tracked": CIRCLE.replace("save_every = 0.1", "save_every = 0.5") + TRACKED,
@@ -143,27 +54,6 @@ RUNS = {
 def commands(tmp_path_factory) -> Processes:
     with processes(tmp_path_factory.mktemp("killed")) as made:
         yield made
-
-
-def all_of(store: Path) -> dict[str, np.ndarray | str]:
-    """Every array and attribute of a store, without the clock and its own path."""
-    group = zarr.open_group(store, mode="r")
-    found = {name: np.asarray(array[...]) for name, array in group.arrays()}
-    attributes = dict(group.attrs)
-    statistics = json.loads(attributes.pop("statistics"))
-    settings = json.loads(attributes.pop("settings"))
-    del attributes["digest"], statistics["wall_seconds"]
-    return {**found, **attributes, "statistics": statistics, "settings": settings}
-
-
-def assert_same_stores(store: Path, other: Path) -> None:
-    one, two = all_of(store), all_of(other)
-    assert one.keys() == two.keys()
-    for name, value in one.items():
-        if isinstance(value, np.ndarray):
-            np.testing.assert_array_equal(value, two[name], err_msg=name, strict=True)
-        else:
-            assert value == two[name], name
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -208,11 +98,17 @@ ARGUMENTS = {
 }
 
 
-class KilledError(BaseException):
-    """Stands for the end of the process."""
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "x.zarr"
 
 
-def killed_after(saves: int, path: Path, **arguments) -> None:
+@pytest.fixture(scope="module")
+def whole() -> mfpde.Run:
+    return mfpde.solve(EQUATION, START, **ARGUMENTS)
+
+
+def kill_after(saves: int, path: Path, **arguments) -> None:
     """Leave a store whose process was killed after so many checkpoints."""
     left = iter(range(saves - 1))
 
@@ -227,16 +123,13 @@ def killed_after(saves: int, path: Path, **arguments) -> None:
         mfpde.solve(EQUATION, START, observer=writer, **ARGUMENTS | arguments)
 
 
-def resumed(path: Path, **arguments) -> mfpde.Run:
+def resume(path: Path, **arguments) -> mfpde.Run:
     checkpoint = stored_checkpoint(path)
-    writer = RunWriter.resume(path, checkpoint)
-    return mfpde.solve(
-        EQUATION,
-        START,
-        observer=writer,
-        resume_from=checkpoint,
-        **ARGUMENTS | arguments,
-    )
+    going_on = {
+        "observer": RunWriter.resume(path, checkpoint),
+        "resume_from": checkpoint,
+    }
+    return mfpde.solve(EQUATION, START, **ARGUMENTS | going_on | arguments)
 
 
 def assert_same_runs(run: mfpde.Run, other: mfpde.Run) -> None:
@@ -245,57 +138,49 @@ def assert_same_runs(run: mfpde.Run, other: mfpde.Run) -> None:
         np.testing.assert_array_equal(state.density.values, another.density.values)
     assert run.statistics["steps"] == other.statistics["steps"]
     assert run.stop == other.stop
-    for verdict, another in zip(run.track.verdicts, other.track.verdicts, strict=True):
-        assert verdict == another
+    assert list(run.track.verdicts) == list(other.track.verdicts)
 
 
 @pytest.mark.parametrize("saves", [1, 4, 11])
-def test_a_program_goes_on_to_the_bit_too(saves, tmp_path) -> None:
-    whole = mfpde.solve(EQUATION, START, **ARGUMENTS)
-    killed_after(saves, tmp_path / "x.zarr")
-    second = resumed(tmp_path / "x.zarr")
-    assert second.times.tolist() == whole.times[saves:].tolist()
-    assert_same_runs(load(tmp_path / "x.zarr"), whole)
+def test_a_program_goes_on_to_the_bit_too(saves, path, whole) -> None:
+    kill_after(saves, path)
+    assert resume(path).times.tolist() == whole.times[saves:].tolist()
+    assert_same_runs(load(path), whole)
 
 
-def test_a_limit_of_steps_counts_the_steps_of_a_killed_run(tmp_path) -> None:
+def test_a_limit_of_steps_counts_the_steps_of_a_killed_run(path) -> None:
     limited = {"stop": [mfpde.StepLimit(60)]}
-    whole = mfpde.solve(EQUATION, START, **ARGUMENTS | limited)
-    assert whole.stop.kind == "step_limit"
-    killed_after(5, tmp_path / "x.zarr", **limited)
-    resumed(tmp_path / "x.zarr", **limited)
-    assert_same_runs(load(tmp_path / "x.zarr"), whole)
+    stopped = mfpde.solve(EQUATION, START, **ARGUMENTS | limited)
+    assert stopped.stop.kind == "step_limit"
+    kill_after(5, path, **limited)
+    resume(path, **limited)
+    assert_same_runs(load(path), stopped)
 
 
-def test_a_run_that_its_limit_stopped_goes_on_for_as_many_steps(tmp_path) -> None:
-    whole = mfpde.solve(EQUATION, START, **ARGUMENTS)
-    path = tmp_path / "x.zarr"
-    limited = ARGUMENTS | {"stop": [mfpde.StepLimit(40)]}
+def test_a_run_that_its_limit_stopped_goes_on_for_as_many_steps(path, whole) -> None:
+    limited = {"stop": [mfpde.StepLimit(40)]}
     writer = RunWriter(path, EQUATION, START.geometry)
-    counts = [mfpde.solve(EQUATION, START, observer=writer, **limited).statistics]
+    first = mfpde.solve(EQUATION, START, observer=writer, **ARGUMENTS | limited)
+    steps = [first.statistics["steps"]]
     while load(path).stop.kind not in ENDED:
-        counts.append(resumed(path, stop=[mfpde.StepLimit(40)]).statistics)
-    steps = [count["steps"] for count in counts]
+        steps.append(resume(path, **limited).statistics["steps"])
     assert set(np.diff(steps[:-1])) <= {40}
     assert len(steps) > 2
     assert_same_runs(load(path), whole)
 
 
-def test_other_arguments_are_refused(tmp_path) -> None:
-    killed_after(4, tmp_path / "x.zarr")
+def test_other_arguments_are_refused(path) -> None:
+    kill_after(4, path)
     with pytest.raises(ValueError, match=r"resume_from was taken at t = 0.29 after 4"):
-        resumed(tmp_path / "x.zarr", save_every=0.25)
+        resume(path, save_every=0.25)
 
 
 # Checkpoints on disk --------------------------------------------------------------------------
 
 
-def kept_checkpoint(path: Path) -> dict[str, list]:
-    """Return the checkpoint in the journal of a store."""
+def kept_row(path: Path) -> Row:
     with closing(Journal(path)) as journal:
-        row = journal.read(CHECKPOINT)
-    arrays = {name: np.asarray(array).tolist() for name, array in row.arrays.items()}
-    return {"text": row.text, **arrays}
+        return journal.read(CHECKPOINT)
 
 
 def keep_in(path: Path, row: Row) -> None:
@@ -304,69 +189,84 @@ def keep_in(path: Path, row: Row) -> None:
         journal.write({CHECKPOINT: row})
 
 
-def test_a_checkpoint_that_is_not_finite_replaces_none(tmp_path) -> None:
-    path = tmp_path / "x.zarr"
-    killed_after(4, path)
-    before = kept_checkpoint(path)
-    checkpoint = stored_checkpoint(path)
+def test_a_checkpoint_that_is_not_finite_replaces_none(path) -> None:
+    kill_after(4, path)
+    before, checkpoint = kept_row(path), stored_checkpoint(path)
     writer = RunWriter.resume(path, checkpoint)
     checkpoint.state.masses[3] = np.nan
     writer.keep(checkpoint)
-    assert kept_checkpoint(path) == before
+    after = kept_row(path)
+    assert after.text == before.text
+    assert after.arrays.keys() == before.arrays.keys()
+    for name, array in before.arrays.items():
+        np.testing.assert_array_equal(after.arrays[name], array)
 
 
-def test_a_checkpoint_runs_no_code(tmp_path) -> None:
-    path = tmp_path / "x.zarr"
-    killed_after(4, path)
+def test_a_checkpoint_runs_no_code(path) -> None:
+    kill_after(4, path)
 
     class Evil:
         def __reduce__(self):
-            return (Path.touch, (tmp_path / "touched",))
+            return (Path.touch, (path.parent / "touched",))
 
     data = np.frombuffer(pickle.dumps(Evil()), dtype=np.uint8)
     keep_in(path, Row("{}", {"masses": data}))
     with pytest.raises(StoreError, match="is damaged: checkpoint"):
         stored_checkpoint(path)
-    assert not (tmp_path / "touched").exists()
+    assert not (path.parent / "touched").exists()
 
 
-def test_a_checkpoint_of_another_grid_is_refused(tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        pytest.param(
+            {"geometry": mfpde.Circle(32)},
+            r"checkpoint: arrays of the shapes",
+            id="another grid",
+        ),
+        pytest.param({"saves": 9}, r"after 9 saves, of which there are 4", id="saves"),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused(change, said, path) -> None:
     """Its checksum is right: someone has made it so."""
-    path = tmp_path / "x.zarr"
-    killed_after(4, path)
-    other = replace(stored_checkpoint(path), geometry=mfpde.Circle(32))
-    keep_in(path, encode_checkpoint(other))
-    with pytest.raises(StoreError, match=r"checkpoint: arrays of the shapes"):
+    kill_after(4, path)
+    keep_in(path, encode_checkpoint(replace(stored_checkpoint(path), **change)))
+    with pytest.raises(StoreError, match=said):
         stored_checkpoint(path)
 
 
-def test_a_checkpoint_without_its_saves_is_refused(tmp_path) -> None:
-    path = tmp_path / "x.zarr"
-    killed_after(4, path)
-    other = replace(stored_checkpoint(path), saves=9)
-    keep_in(path, encode_checkpoint(other))
-    with pytest.raises(StoreError, match=r"after 9 saves, of which there are 4"):
-        stored_checkpoint(path)
+# Commands -------------------------------------------------------------------------------------
+
+
+def kill_command(monkeypatch, *, saves: int, checkpoints: int) -> None:
+    """Leave the store of ``mfpde run`` killed after as many saves and checkpoints."""
+    Path("run.toml").write_text(LAYERS)
+    left = {"save": iter(range(saves)), "keep": iter(range(checkpoints))}
+
+    def counted(name):
+        original = getattr(RunWriter, name)
+
+        def called(writer, *given) -> None:
+            if next(left[name], None) is None:
+                raise KilledError
+            original(writer, *given)
+
+        return called
+
+    with monkeypatch.context() as patch:
+        for name in left:
+            patch.setattr(RunWriter, name, counted(name))
+        with pytest.raises(KilledError):
+            main(["run", "run.toml", "--quiet", "--out", "x.zarr"])
+    # A process that is killed holds no lock.
+    gc.collect()
 
 
 @pytest.fixture
 def killed(tmp_path, monkeypatch) -> str:
     """Return the store of a killed ``mfpde run`` in the working directory."""
     monkeypatch.chdir(tmp_path)
-    Path("run.toml").write_text(LAYERS)
-    original, left = RunWriter.keep, iter(range(4))
-
-    def keep(writer, checkpoint) -> None:
-        original(writer, checkpoint)
-        if next(left, None) is None:
-            raise KilledError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RunWriter, "keep", keep)
-        with pytest.raises(KilledError):
-            main(["run", "run.toml", "--quiet", "--out", "x.zarr"])
-    # A process that is killed holds no lock.
-    gc.collect()
+    kill_command(monkeypatch, saves=99, checkpoints=4)
     return "x.zarr"
 
 
@@ -380,9 +280,7 @@ def test_a_run_whose_settings_give_another_equation_is_not_resumed(
         attributes["settings"] = json.dumps(settings)
         journal.write({BEGINNING: Row(json.dumps(attributes))})
     assert main(["resume", killed, "--quiet"]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "another equation than the one it was begun with" in said
+    assert "another equation than the one it was begun with" in line_of(capsys)
 
 
 def test_a_damaged_checkpoint_is_named_and_the_run_begins_anew(killed, capsys) -> None:
@@ -391,13 +289,12 @@ def test_a_damaged_checkpoint_is_named_and_the_run_begins_anew(killed, capsys) -
     with closing(sqlite3.connect(Path(killed) / "journal.sqlite")) as database:
         database.execute(change)
         database.commit()
+    assert has_journal(killed)
     assert main(["resume", killed, "--quiet"]) == 0
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert (
-        "journal.sqlite is damaged: checkpoint: it does not match its checksum" in said
-    )
-    assert_same_stores(Path("whole.zarr"), Path(killed))
+    told = "journal.sqlite is damaged: checkpoint: it does not match its checksum"
+    assert told in line_of(capsys)
+    assert_same_stores("whole.zarr", killed)
+    assert not has_journal(killed)
 
 
 @pytest.mark.parametrize("saves", [0, 1])
@@ -405,29 +302,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_anew(
     saves, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("run.toml").write_text(LAYERS)
-    original, left = RunWriter.save, iter(range(saves))
-
-    def save(writer, *arguments) -> None:
-        if next(left, None) is None:
-            raise KilledError
-        original(writer, *arguments)
-
-    def keep(writer, checkpoint) -> None:
-        raise KilledError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RunWriter, "save", save)
-        patch.setattr(RunWriter, "keep", keep)
-        with pytest.raises(KilledError):
-            main(["run", "run.toml", "--quiet", "--out", "x.zarr"])
-    gc.collect()
+    kill_command(monkeypatch, saves=saves, checkpoints=0)
     assert main(["resume", "x.zarr", "--quiet"]) == 0
     assert main(["run", "run.toml", "--quiet", "--out", "whole.zarr"]) == 0
-    assert_same_stores(Path("whole.zarr"), Path("x.zarr"))
-
-
-def test_a_run_that_has_ended_keeps_no_journal(killed) -> None:
-    assert has_journal(killed)
-    assert main(["resume", killed, "--quiet"]) == 0
-    assert not has_journal(killed)
+    assert_same_stores("whole.zarr", "x.zarr")

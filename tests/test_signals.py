@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 from processes import Processes, has_checkpoint, processes
-from test_resume_exactly import CIRCLE, assert_same_stores
+from stored import CIRCLE, assert_same_stores, files_of, line_of
 
+import mfpde
 from mfpde.commands import command_line
 from mfpde.commands.command_line import main
 from mfpde.commands.interruption import Signalled
@@ -30,48 +31,51 @@ from mfpde.commands.signals import (
     raise_if_dropped,
     received,
 )
-from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle
-from mfpde.measures.starts import perturbed_uniform
 from mfpde.runs.progress import Progress
-from mfpde.solver.solve import solve
 from mfpde.storage import RunWriter, StoreError, load, save, stored_checkpoint
 from mfpde.storage.journal import Journal
 from mfpde.storage.places import lock_store
-from mfpde.terms import Attention
 
 LONG = CIRCLE.replace("t_end = 2.0", "t_end = 1000.0").replace("0.02", "0.001")
 STEP = Progress(0.5, 1.0, 0.1, 1, 1.0, len, change_rate=1.0)
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+PATIENCE = 20.0
+EQUATION = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
+START = mfpde.perturbed_uniform(mfpde.Circle(32), 0.2)
+RUN = mfpde.solve(EQUATION, START, t_end=0.1, save_every=0.05)
+WRITTEN_BY_ANOTHER = "is being written by another"
 
 
 @pytest.fixture(scope="module")
-def commands(tmp_path_factory) -> Processes:
+def commands(tmp_path_factory) -> Iterator[Processes]:
     with processes(tmp_path_factory.mktemp("signals")) as made:
         (made.folder / "run.toml").write_text(CIRCLE)
         (made.folder / "long.toml").write_text(LONG)
         yield made
 
 
-def wait_for(condition, seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    """Return a working directory with settings."""
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text(CIRCLE)
+    return tmp_path
 
 
 def started(commands: Processes, settings: str, store: str) -> int:
     """Start a run and return its process when it has saved its first states."""
     child = commands.start("run", settings, "--quiet", "--out", store)
-    wait_for(lambda: has_checkpoint(commands.folder / store))
+    end = time.monotonic() + PATIENCE
+    while not has_checkpoint(commands.folder / store):
+        assert time.monotonic() < end
+        time.sleep(0.01)
     return child
 
 
 @pytest.mark.parametrize("number", CODES)
 def test_a_signal_saves_and_the_run_goes_on_to_the_bit(commands, number) -> None:
     store, whole = f"{number}.zarr", f"{number} whole.zarr"
-    options = ("run", "run.toml", "--quiet", "--out")
-    assert commands.run(*options, whole) == 0
+    assert commands.run("run", "run.toml", "--quiet", "--out", whole) == 0
     os.kill(started(commands, "run.toml", store), number)
     assert commands.ended() == CODES[number]
     assert commands.said == f"interrupted; continue with: mfpde resume {store}\n"
@@ -137,24 +141,22 @@ def test_a_second_signal_does_not_wait() -> None:
 # What a store is kept from --------------------------------------------------------------------
 
 
-def test_two_processes_do_not_write_to_one_store(commands) -> None:
+def test_two_processes_do_not_write_to_one_store(commands, here, capsys) -> None:
     child = started(commands, "long.toml", "one.zarr")
     path = commands.folder / "one.zarr"
     try:
-        with pytest.raises(StoreError, match="is being written by another process"):
+        with pytest.raises(StoreError, match=WRITTEN_BY_ANOTHER):
             RunWriter.resume(path, None)
-        with _beside(commands) as other:
-            for command in (
-                ("resume", str(path), "--quiet"),
-                ("run", "run.toml", "--quiet", "--overwrite", "--out", str(path)),
-            ):
-                assert other.run(*command) == 2
-                assert other.said.count("\n") == 1
-                assert "is being written by another process" in other.said
-            # To read it is allowed, also while a state is being saved.
-            assert other.run("show", str(path)) == 0
-            for _ in range(30):
-                assert len(load(path).times) > 0
+        for command in (
+            ["resume", str(path), "--quiet"],
+            ["run", "run.toml", "--quiet", "--overwrite", "--out", str(path)],
+        ):
+            assert main(command) == 2
+            assert WRITTEN_BY_ANOTHER in line_of(capsys)
+        # To read it is allowed, also while a state is being saved.
+        assert main(["show", str(path)]) == 0
+        for _ in range(30):
+            assert len(load(path).times) > 0
     finally:
         os.kill(child, signal.SIGKILL)
         code = commands.ended()
@@ -171,17 +173,8 @@ def another_thread() -> Iterator[Callable[..., Any]]:
         yield lambda *call: other.submit(*call).result()
 
 
-def written(path: Path, *, overwrite: bool = True) -> None:
+def write(path: Path, *, overwrite: bool = True) -> None:
     save(RUN, path, overwrite=overwrite)
-
-
-START = perturbed_uniform(Circle(32), 0.2)
-RUN = solve(
-    MeanFieldEquation(Attention(2.0), direction="ascent"),
-    START,
-    t_end=0.1,
-    save_every=0.05,
-)
 
 
 def test_a_store_that_was_released_can_be_claimed_by_others(tmp_path) -> None:
@@ -189,7 +182,7 @@ def test_a_store_that_was_released_can_be_claimed_by_others(tmp_path) -> None:
     first, second = lock_store(tmp_path), lock_store(tmp_path)
     with another_thread() as elsewhere:
         for held in (first, first, second):
-            with pytest.raises(StoreError, match="is being written by another"):
+            with pytest.raises(StoreError, match=WRITTEN_BY_ANOTHER):
                 elsewhere(lock_store, tmp_path)
             held.close()
         elsewhere(lock_store, tmp_path).close()
@@ -202,7 +195,7 @@ def test_threads_do_not_write_to_one_store(tmp_path, *, overwrite) -> None:
 
     def said(_) -> str:
         try:
-            written(path, overwrite=overwrite)
+            write(path, overwrite=overwrite)
         except (StoreError, FileExistsError) as error:
             return str(error)
         return "written"
@@ -222,12 +215,12 @@ def test_a_run_that_ended_meanwhile_is_not_replaced(tmp_path, monkeypatch) -> No
 
     def locked_late(place):
         monkeypatch.undo()
-        written(path, overwrite=False)
+        write(path, overwrite=False)
         return lock_store(place)
 
     monkeypatch.setattr("mfpde.storage.places.lock_store", locked_late)
     with pytest.raises(FileExistsError, match="exists: choose another path"):
-        written(path, overwrite=False)
+        write(path, overwrite=False)
     assert len(load(path).times) == len(RUN.times)
 
 
@@ -236,20 +229,16 @@ class WithoutLocks:
 
     def __init__(self, *given, **options) -> None:
         self._connection = sqlite3.connect(*given, **options)
+        self.close = self._connection.close
 
     def execute(self, statement: str) -> Any:
         if statement == "BEGIN EXCLUSIVE":
             raise sqlite3.OperationalError("disk I/O error")
         return self._connection.execute(statement)
 
-    def close(self) -> None:
-        self._connection.close()
 
-
-def test_a_file_system_without_locks_is_a_line(tmp_path, monkeypatch, capsys) -> None:
+def test_a_file_system_without_locks_is_a_line(here, monkeypatch, capsys) -> None:
     """Nothing is written that two processes might write."""
-    monkeypatch.chdir(tmp_path)
-    Path("run.toml").write_text(CIRCLE)
     varied = '[sweep]\nfolder = "s"\n[sweep.product]\n"attention.beta" = [1, 2]\n'
     Path("sweep.toml").write_text(CIRCLE + varied)
     locks = SimpleNamespace(**vars(sqlite3))
@@ -257,49 +246,39 @@ def test_a_file_system_without_locks_is_a_line(tmp_path, monkeypatch, capsys) ->
     monkeypatch.setattr("mfpde.storage.places.sqlite3", locks)
     for command in (["run", "run.toml", "--out", "x.zarr"], ["sweep", "sweep.toml"]):
         assert main([*command, "--quiet"]) == 2
-        said = capsys.readouterr().err
-        assert said.count("\n") == 1
-        assert "cannot be locked" in said
-        assert "disk I/O error" in said
+        assert re.search("cannot be locked.*disk I/O error", line_of(capsys))
     with pytest.raises(StoreError, match="cannot be locked"):
-        written(tmp_path / "y.zarr")
+        write(here / "y.zarr")
 
 
 @pytest.mark.parametrize("command", ["run", "resume"])
 def test_particles_and_figures_are_written_by_the_process_that_ran(
-    command, tmp_path, monkeypatch
+    command, here, monkeypatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "x.zarr"
-    Path("run.toml").write_text(CIRCLE)
+    path = here / "x.zarr"
     if command == "resume":
         stop = ("--set", "solve.max_steps=5")
         assert main(["run", "run.toml", "--quiet", "--out", "x.zarr", *stop]) == 0
     concluded = []
 
     def conclude(*_, **__) -> None:
-        refused = pytest.raises(StoreError, match="is being written by another")
+        refused = pytest.raises(StoreError, match=WRITTEN_BY_ANOTHER)
         with another_thread() as elsewhere, refused:
-            elsewhere(written, path)
+            elsewhere(write, path)
         concluded.append(command)
 
     monkeypatch.setattr("mfpde.commands.report.conclude", conclude)
     where = ["run.toml", "--out", "x.zarr"] if command == "run" else ["x.zarr"]
     assert main([command, *where, "--quiet"]) == 0
     assert concluded == [command]
-    written(path)
-
-
-def _beside(commands: Processes):
-    folder = commands.folder / "beside"
-    folder.mkdir()
-    (folder / "run.toml").write_text(CIRCLE)
-    return processes(folder)
+    write(path)
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(commands) -> None:
     """A file of more bytes than are allowed is a disk that is full, to who writes."""
-    fine = CIRCLE.replace("cells = 128", "cells = 8192").replace("2.0\ns", "0.3\ns")
+    fine = CIRCLE.replace("cells = 128", "cells = 8192").replace(
+        "t_end = 2.0", "t_end = 0.3"
+    )
     (commands.folder / "fine.toml").write_text(fine)
     command = ("run", "fine.toml", "--quiet", "--out")
     assert commands.run(*command, "full whole.zarr") == 0
@@ -314,38 +293,28 @@ def test_a_full_disk_keeps_the_last_checkpoint(commands) -> None:
     assert_same_stores(commands.folder / "full whole.zarr", path)
 
 
-def test_a_folder_closed_for_writing_is_a_line(tmp_path, monkeypatch, capsys) -> None:
-    """As the system's refusal: root, who runs tests in containers, may write anywhere."""
+def refused(*_, **__) -> None:
+    """Raise as the system does: root, who runs tests in containers, may write anywhere."""
+    raise PermissionError(13, "Permission denied", "x.zarr/journal.sqlite")
 
-    def refused(*_, **__) -> None:
-        raise PermissionError(13, "Permission denied", "x.zarr")
 
-    monkeypatch.chdir(tmp_path)
-    Path("run.toml").write_text(CIRCLE)
-    assert main(["run", "run.toml", "--quiet", "--out", "x.zarr"]) == 0
-    before = {p: p.read_bytes() for p in Path("x.zarr").rglob("*") if p.is_file()}
+def test_a_folder_closed_for_writing_is_a_line(here, monkeypatch, capsys) -> None:
+    command = ["run", "run.toml", "--quiet", "--out", "x.zarr"]
+    assert main(command) == 0
+    before = files_of("x.zarr")
     monkeypatch.setattr("mfpde.commands.options.tempfile.TemporaryFile", refused)
-    command = ["run", "run.toml", "--quiet", "--overwrite", "--out", "x.zarr"]
-    assert main(command) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "--out: 'x.zarr' cannot be written: Permission denied" in said
-    assert before == {p: p.read_bytes() for p in before}
+    assert main([*command, "--overwrite"]) == 2
+    told = "--out: 'x.zarr' cannot be written: Permission denied"
+    assert told in line_of(capsys)
+    assert files_of("x.zarr") == before
 
 
-def test_a_store_closed_for_writing_is_not_resumed(
-    tmp_path, monkeypatch, capsys
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("run.toml").write_text(CIRCLE.replace("[solve]", "[solve]\nmax_steps = 20"))
-    assert main(["run", "run.toml", "--quiet", "--out", "x.zarr"]) == 0
-    before = {p: p.read_bytes() for p in Path("x.zarr").rglob("*") if p.is_file()}
-
-    def refused(*_, **__) -> None:
-        raise PermissionError(13, "Permission denied", "x.zarr/journal.sqlite")
-
+def test_a_store_closed_for_writing_is_not_resumed(here, monkeypatch, capsys) -> None:
+    few = ("--set", "solve.max_steps=20")
+    assert main(["run", "run.toml", "--quiet", "--out", "x.zarr", *few]) == 0
+    before = files_of("x.zarr")
     monkeypatch.setattr(Journal, "_execute", refused)
     assert main(["resume", "x.zarr", "--quiet"]) == 2
-    said = capsys.readouterr().err
-    assert said == "mfpde resume: Permission denied: x.zarr/journal.sqlite\n"
-    assert before == {p: p.read_bytes() for p in before}
+    told = "mfpde resume: Permission denied: x.zarr/journal.sqlite\n"
+    assert capsys.readouterr().err == told
+    assert files_of("x.zarr") == before

@@ -1,0 +1,113 @@
+"""Settings of short runs, and what tests of their stores compare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zarr
+
+CIRCLE = """
+geometry = {kind = "circle", cells = 128}
+attention = {beta = 4.0}
+perceptron = {directions = [[1.0, 0.0]], weights = [0.3]}
+equation = {direction = "ascent"}
+start = {kind = "perturbed_uniform", amplitude = 0.3}
+solve = {t_end = 2.0, save_every = 0.1, max_step = 0.02}
+"""
+ATOMS = """
+geometry = {kind = "circle", cells = 64}
+attention = {beta = 6.0}
+equation = {direction = "ascent"}
+solve = {t_end = 8.0, save_every = 0.5, atoms = "exact"}
+[start]
+kind = "bumps"
+angles = [1.0, 3.5]
+widths = [0.5, 0.5]
+masses = [0.6, 0.4]
+background = 0.1
+"""
+SPHERE = """
+geometry = {kind = "sphere", nlat = 32, nlon = 64}
+attention = {beta = 4.0}
+perceptron = {directions = [[1.0, 0.0, 0.2], [-0.5, 1.0, 0.3]], weights = [1.0, 0.8]}
+equation = {direction = "ascent"}
+start = {kind = "perturbed_uniform", amplitude = 0.5}
+solve = {t_end = 3.0, save_every = 0.1, max_step = 0.01}
+"""
+SPHERE_ATOMS = """
+geometry = {kind = "sphere", nlat = 32, nlon = 64}
+attention = {beta = 2.0}
+equation = {direction = "ascent"}
+solve = {t_end = 0.8, save_every = 0.2, atoms = "exact"}
+[start]
+kind = "bumps"
+centres = [[1.0, 0.0, 0.0], [-0.6, 0.8, 0.0]]
+widths = 0.2887
+masses = [0.6, 0.4]
+"""
+LAYERS = """
+geometry = {kind = "circle", cells = 64}
+attention = {beta = 3.0}
+equation = {direction = "ascent", diffusion = 0.01}
+start = {kind = "perturbed_uniform", amplitude = 0.3}
+solve = {save_every = 0.1}
+[[layers]]
+duration = 0.5
+count = 3
+[[layers]]
+duration = 0.5
+equation = {direction = "descent"}
+"""
+TRACKED = "[concentration]\n"
+
+
+class KilledError(BaseException):
+    """Stands for the end of a process."""
+
+
+def all_of(store: Path) -> dict[str, np.ndarray | str]:
+    """Return every array and attribute of a store, without the clock and its own path."""
+    group = zarr.open_group(store, mode="r")
+    found = {name: np.asarray(array[...]) for name, array in group.arrays()}
+    attributes = dict(group.attrs)
+    statistics = json.loads(attributes.pop("statistics"))
+    settings = json.loads(attributes.pop("settings"))
+    del attributes["digest"], statistics["wall_seconds"]
+    return {**found, **attributes, "statistics": statistics, "settings": settings}
+
+
+def assert_same_stores(store: Path | str, other: Path | str) -> None:
+    """Require two stores to be equal to the bit."""
+    one, two = all_of(Path(store)), all_of(Path(other))
+    assert one.keys() == two.keys()
+    for name, value in one.items():
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(value, two[name], err_msg=name, strict=True)
+        else:
+            assert value == two[name], name
+
+
+def files_of(store: Path | str) -> dict[Path, bytes]:
+    """Return what a store consists of, but for the lock."""
+    files = [p for p in Path(store).rglob("*") if p.is_file() and "lock" not in p.parts]
+    return {path: path.read_bytes() for path in files}
+
+
+@contextmanager
+def changed_json(place: Path) -> Iterator[dict[str, Any]]:
+    """Let a block change what a JSON file holds."""
+    record = json.loads(place.read_text())
+    yield record
+    place.write_text(json.dumps(record))
+
+
+def line_of(capsys: Any) -> str:
+    """Return what a command said on stderr: one line."""
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1, said
+    return said
