@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from mfpde.plotting.palette import ATOM, DENSITY, OKABE_ITO
-from validation.figures.panels import angle_axis
+from validation.figures.drawing import angle_axis
 
 SOLVER = DENSITY
 PARTICLES = ATOM

@@ -17,7 +17,7 @@ from validation.circle_cases import wrapped
 from validation.claim import Claim, Quantity
 from validation.drawing import panels
 from validation.exact_facts.drawn import FORMULA_LINE, SOLVER, legend_below
-from validation.figures.panels import angle_axis
+from validation.figures.drawing import angle_axis
 
 Array = NDArray[np.float64]
 

@@ -6,6 +6,7 @@ energies.  Its beta is not printed; here beta = 5.  Beside the particles stands 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,31 +16,11 @@ import mfpde
 from mfpde.plotting.palette import ATOM, DENSITY, OKABE_ITO
 from mfpde.runs.run import Run
 from validation.claim import Claim, Quantity
-from validation.figures.at_rest import independent_energy, levels
-from validation.figures.figure_01_alone import without_perceptron
-from validation.figures.figure_05 import dead_mass
-from validation.figures.final_states import (
-    FinalState,
-    minimum_quantities,
-    resting_quantities,
-    solve_to_the_end,
-)
-from validation.figures.panels import (
-    draw_histograms,
-    draw_potential,
-    landscape_legend,
-    logarithmic_time,
-    new_figure,
-    styled,
-)
-from validation.figures.paper_runs import TURN, Setting, at, spacing
-from validation.figures.trajectories import (
-    EARLY,
-    SPIKE,
-    Trajectories,
-    quantisation_error,
-    witnessed,
-)
+from validation.figures import circle_atoms, drawing
+from validation.figures import on_circle as circle
+from validation.figures.on_circle import FEW, CirclePanel
+from validation.figures.settings import PANELS, at, density_run
+from validation.independent import cells_of, energy
 
 CLAIM = Claim(
     title="Descent on the circle: with a perceptron the uniform measure becomes atoms",
@@ -58,163 +39,144 @@ CLAIM = Claim(
     ),
     at_guessed_beta=True,
 )
-SETTING = Setting(5.0, "descent", "relu")
 CUT = 100.0
-FINDS_ATOMS = 1e-4
-"""Lighter atoms of the minimum are not counted."""
+MODES = (1, 2, 3)
 
 
 def main(quick: bool = False) -> dict[str, Any]:
+    (setting,) = PANELS["1"].settings(quick)
     late = 900.0 if quick else 2000.0
     spread = np.geomspace(0.05, late, 12 if quick else 45)
-    times = np.union1d([*EARLY, 20.0, CUT], spread)
-    final = solve_to_the_end(SETTING, times, quick=quick)
-    found = final.found
-    alone, of_alone = without_perceptron(SETTING, found.cells, late)
+    times = np.union1d([*circle.EARLY, 20.0, CUT], spread)
+    panel = circle.solve_to_the_end(setting, times, quick=quick)
+    alone = density_run(
+        setting.without_perceptron(), circle.CELLS, (late,), atoms="grid"
+    )
     quantities = [
-        *witnessed(found),
-        *_energies(found),
-        *of_alone,
-        *minimum_quantities(final, key="excess"),
-        *_levels(final),
-        *_leaking(found),
-        *resting_quantities(
-            final, order="of second order", key="rest", shows="condition"
-        ),
+        *circle.witnessed(panel),
+        *_energies(panel),
+        *_without_perceptron(panel, alone),
+        *circle.above_the_minimum(panel, key="excess"),
+        *_levels(panel),
+        *_leaking(panel),
+        *circle.at_rest(panel, order="of second order", key="rest", shows="condition"),
     ]
-    figure = _figure(found, alone, final.minimum)
-    return {"quantities": quantities, "figures": {"figure_01": figure}}
+    return {"quantities": quantities, "figures": {"figure_01": _figure(panel, alone)}}
 
 
-def _energies(found: Trajectories) -> list[Quantity]:
+def _energies(panel: CirclePanel) -> Iterator[Quantity]:
     """E at all saves, and its fall.
 
     Particles are quantiles of the density, to first order their F is the same on average;
     two edges of a basin cut a particle's share, over levels of F that differ by less than 1.
     """
-    run, count = found.run, len(found.few.final.points)
-    beside = [independent_energy(SETTING.equation, s) for s in found.few.states]
-    return [
-        Quantity(
-            f"largest difference of E from {count} particles, independent formulas",
-            float(np.abs(run.energies - beside).max()),
-            0.0,
-            2 / count,
-        ),
-        Quantity(
-            f"fall of E to the end, beside that of {count} particles",
-            float(run.energies[0] - run.energies[-1]),
-            beside[0] - beside[-1],
-            2 / count,
-        ),
-    ]
-
-
-def _levels(final: FinalState) -> list[Quantity]:
-    """Atoms of the minimum, and how much levels of F differ where the flow ends."""
-    masses = np.asarray(getattr(final.minimum.measure, "masses", np.empty(0)))
-    return [
-        Quantity(
-            "atoms of the minimum, beside those that rest",
-            float((masses > FINDS_ATOMS).sum()),
-            float(final.found.particle_counts[-1]) + 1,
-            0.0,
-            "at least",
-            key="fewest",
-            shows="condition",
-        ),
-        Quantity(
-            f"difference of the levels of F of the atoms that rest, beside {final.count} "
-            "particles",
-            float(np.ptp(levels(SETTING.equation, final.polished.atoms))),
-            float(np.ptp(levels(SETTING.equation, final.particles_as_atoms))),
-            4 / final.count,
-            key="level",
-            shows="condition",
-        ),
-    ]
-
-
-def _leaking(found: Trajectories) -> list[Quantity]:
-    """How far from the end the state at t = 100 is."""
-    run, few, width = found.run, found.few, spacing(found.run)
-    count = len(few.final.points)
-    which = int(np.argmin(np.abs(run.times - CUT)))
-    density = dead_mass(SETTING, run.states[which])
-    cut = mfpde.wasserstein(at(run, CUT), run.final)
-    known = 2 * (SPIKE * width + quantisation_error(count))
-    return [
-        Quantity(
-            f"basins at t = {CUT:g}, beside those of {count} particles",
-            float(found.counts[which]),
-            float(found.particle_counts[which]),
-            0.0,
-            key="early",
-            shows="condition",
-        ),
-        Quantity(
-            f"mass inside of the dead zone at t = {CUT:g}, beside {count} particles",
-            density,
-            dead_mass(SETTING, at(few, CUT)),
-            2 / count + density * width / (TURN / 4),
-            key="dead",
-            shows="condition",
-        ),
-        Quantity(
-            f"W1 from t = {CUT:g} to the end, in cells, beside {count} particles",
-            cut / width,
-            mfpde.wasserstein(at(few, CUT), few.final) / width,
-            known / width,
-        ),
-    ]
-
-
-@styled
-def _figure(found: Trajectories, alone: Run, minimum: mfpde.Minimum) -> Figure:
-    run, few = found.run, found.few
-    figure = new_figure(8.4, 5.4)
-    upper, lower = figure.subplots(2, 3)
-    equation = SETTING.equation
-    for ax, time in zip(upper, (2.0, 20.0, float(run.times[-1])), strict=True):
-        draw_histograms(ax, at(run, time), at(few, time), landscape=equation)
-        ax.set_title(f"t = {time:g}")
-        ax.set_xlabel("angle")
-    upper[0].set_ylabel("mass per bin")
-    draw_histograms(lower[0], alone.final)
-    lower[0].set_title(f"no perceptron, t = {alone.final_time:g}")
-    lower[0].set_ylabel("mass per bin")
-    lower[0].set_xlabel("angle")
-    _draw_energies(lower[1], found, alone=alone, minimum=minimum)
-    draw_potential(lower[2], equation)
-    lower[2].set_title("landscape of the perceptron")
-    lower[2].set_xlabel("angle")
-    histograms, _ = upper[0].get_legend_handles_labels()
-    energies, _ = lower[1].get_legend_handles_labels()
-    figure.legend(
-        handles=[*histograms, *energies[2:], *landscape_legend(equation)],
-        loc="outside lower center",
-        ncols=5,
-        fontsize=7.5,
+    energies = panel.run.energies
+    beside = [energy(panel.problem, *cells_of(state)) for state in panel.few.states]
+    yield Quantity(
+        f"largest difference of E from {FEW} particles, independent formulas",
+        np.abs(energies - beside).max(),
+        0.0,
+        2 / FEW,
     )
-    figure.suptitle(f"S¹, {SETTING} (a guess), shifted kernel")
-    return figure
+    yield Quantity(
+        f"fall of E to the end, beside that of {FEW} particles",
+        energies[0] - energies[-1],
+        beside[0] - beside[-1],
+        2 / FEW,
+    )
 
 
-def _draw_energies(
-    ax: Any, found: Trajectories, *, alone: Run, minimum: mfpde.Minimum
-) -> None:
-    run, few = found.run, found.few
-    ax.plot(run.times, run.energies, color=DENSITY, label="density")
-    ax.plot(few.times, few.energies, "o", ms=2.5, color=ATOM, label="particles")
-    level = float(alone.energies[-1])
-    ax.axhline(level, color=OKABE_ITO["green"], lw=1.0, label="E, no perceptron")
-    ax.axhline(minimum.energy, color="black", lw=0.8, ls="--", label="E, minimum")
-    logarithmic_time(ax, run.times)
-    ax.set_ylabel("E")
-    ax.set_title("energy E")
+def _without_perceptron(panel: CirclePanel, alone: Run) -> Iterator[Quantity]:
+    """Attention alone: the uniform measure stays, and perturbations of it die out."""
+    setting = panel.setting.without_perceptron()
+    (eigenvalue,) = mfpde.theory.eigenvalues(setting.beta, 2, [0])
+    yield Quantity(
+        "without perceptron: E of the uniform measure, beside lambda_0 / (2 beta)",
+        alone.energies[-1],
+        eigenvalue / (2 * setting.beta),
+        1e-13,
+    )
+    rates = mfpde.theory.growth_rates(setting.beta, 2, MODES, direction="descent")
+    for mode, rate in zip(MODES, rates, strict=True):
+        yield Quantity(
+            f"without perceptron: rate of mode {mode} about the uniform measure",
+            circle.measured_rate(setting, circle.CELLS, mode, after=20.0),
+            rate,
+            1e-3,
+            relative=True,
+        )
 
 
-if __name__ == "__main__":
-    from validation.figures.shown import show
+def _levels(panel: CirclePanel) -> Iterator[Quantity]:
+    """Atoms of the minimum, and how much levels of F differ where the flow ends.
 
-    show(main)
+    Atoms of the minimum lighter than 1e-4 are not counted.
+    """
+    atoms, measure = panel.polished.atoms, panel.minimum.measure
+    masses = measure.masses if isinstance(measure, mfpde.Atoms) else np.empty(0)
+    yield Quantity(
+        "atoms of the minimum, beside those that rest",
+        (masses > 1e-4).sum(),
+        panel.particle_counts[-1] + 1,
+        0.0,
+        "at least",
+        key="fewest",
+        shows="condition",
+    )
+    gathered = circle_atoms.gather(panel.few.final, atoms.points)
+    yield Quantity(
+        f"difference of the levels of F of the atoms that rest, beside {FEW} particles",
+        np.ptp(circle_atoms.levels(panel.problem, atoms)),
+        np.ptp(circle_atoms.levels(panel.problem, gathered)),
+        4 / FEW,
+        key="level",
+        shows="condition",
+    )
+
+
+def _leaking(panel: CirclePanel) -> Iterator[Quantity]:
+    """How far from the end the state at t = 100 is."""
+    which = int(np.argmin(np.abs(panel.times - CUT)))
+    yield Quantity(
+        f"basins at t = {CUT:g}, beside those of {FEW} particles",
+        panel.counts[which],
+        panel.particle_counts[which],
+        0.0,
+        key="early",
+        shows="condition",
+    )
+    name = f"mass inside of the dead zone at t = {CUT:g}, beside {FEW} particles"
+    yield circle.dead_mass(panel, CUT, name=name, key="dead")
+    density, particles = (
+        mfpde.wasserstein(at(run, CUT), run.final) / panel.width
+        for run in (panel.run, panel.few)
+    )
+    yield Quantity(
+        f"W1 from t = {CUT:g} to the end, in cells, beside {FEW} particles",
+        density,
+        particles,
+        2 * (circle.SPIKE + circle.quantisation_error(FEW) / panel.width),
+    )
+
+
+def _figure(panel: CirclePanel, alone: Run) -> Figure:
+    run, few, equation = panel.run, panel.few, panel.equation
+    figure, (upper, lower) = drawing.new_page(2, 3, (8.4, 5.4))
+    for ax, time in zip(upper, (2.0, 20.0, panel.end), strict=True):
+        drawing.draw_histograms(ax, at(run, time), at(few, time), landscape=equation)
+        ax.set_title(f"t = {time:g}")
+    drawing.draw_histograms(lower[0], alone.final)
+    lower[0].set_title(f"no perceptron, t = {alone.final_time:g}")
+    for ax in (upper[0], lower[0]):
+        ax.set_ylabel("mass per bin")
+    ax = lower[1]
+    ax.plot(run.times, run.energies, color=DENSITY)
+    ax.plot(few.times, few.energies, "o", ms=2.5, color=ATOM)
+    level, green = alone.energies[-1], OKABE_ITO["green"]
+    ax.axhline(level, color=green, lw=1.0, label="E, no perceptron")
+    ax.axhline(panel.minimum.energy, color="black", lw=0.8, ls="--", label="E, minimum")
+    drawing.logarithmic_time(ax, run.times)
+    ax.set(ylabel="E", title="energy E (particles: dots)")
+    drawing.draw_potential(lower[2], equation)
+    lower[2].set_title("landscape of the perceptron")
+    return drawing.finish_page(figure, f"S¹, {panel.setting} (a guess), shifted kernel")

@@ -6,15 +6,17 @@ from typing import Any
 
 import mfpde
 from validation.claim import Claim, Quantity
-from validation.figures.paper_protocol import paper_run
-from validation.figures.paper_runs import Setting, basins
-from validation.figures.sphere_panels import sphere_figure
-from validation.figures.sphere_runs import (
-    OnSphere,
-    cluster_centres,
-    on_sphere,
-    sphere_quantities,
+from validation.figures.on_sphere import (
+    PARTICLES,
+    T_END,
+    SpherePanel,
+    solve_on_sphere,
+    sphere_figure,
+    sphere_rows,
 )
+from validation.figures.paper_protocol import paper_run
+from validation.figures.settings import PANELS, basins
+from validation.figures.sphere_atoms import cluster_centres
 from validation.independent import problem_of
 
 CLAIM = Claim(
@@ -32,46 +34,33 @@ CLAIM = Claim(
     ),
     at_guessed_beta=True,
 )
-SETTINGS = tuple(
-    Setting(beta, "ascent", activation, dimension=3)
-    for activation in ("relu", "gelu")
-    for beta in (5.0, 25.0)
-)
-T_END = 40.0
 LATER = 150.0
-FEW = 600
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    settings = SETTINGS[:1] if quick else SETTINGS
-    found = [on_sphere(setting, quick=quick, t_end=T_END) for setting in settings]
-    quantities = [quantity for one in found for quantity in sphere_quantities(one)]
+    settings = PANELS["4"].settings(quick)
+    panels = [solve_on_sphere(setting, quick=quick) for setting in settings]
+    quantities = [row for panel in panels for row in sphere_rows(panel)]
     if not quick:
-        quantities.append(_later(found[-1]))
-    figure = sphere_figure(found, "S², ascent, shifted kernel (β: our choice)")
+        quantities.append(_later(panels[-1]))
+    figure = sphere_figure(panels, "S², ascent, shifted kernel (β: our choice)")
     return {"quantities": quantities, "figures": {"figure_04": figure}}
 
 
-def _later(found: OnSphere) -> Quantity:
+def _later(panel: SpherePanel) -> Quantity:
     """Clusters long after, beside those of the paper's protocol from a lattice of points."""
-    equation = found.setting.equation
+    equation, few = panel.setting.equation, PARTICLES[0]
     run = mfpde.solve(
-        equation, found.run.final, start_time=T_END, t_end=LATER, atoms="exact"
+        equation, panel.run.final, start_time=T_END, t_end=LATER, atoms="exact"
     )
-    start = mfpde.quantized(mfpde.uniform(mfpde.Sphere(32)), FEW).points
+    start = mfpde.quantized(mfpde.uniform(mfpde.Sphere(32)), few).points
     witness = paper_run(problem_of(equation), start, give_up=LATER, see=(LATER,))
     return Quantity(
-        f"{found.setting}: atoms at t = {LATER:g}, against clusters of {FEW} particles by "
+        f"{panel.setting}: atoms at t = {LATER:g}, against clusters of {few} particles by "
         "independent formulas",
-        float(len(basins(run.final, equation))),
-        float(len(cluster_centres(witness.seen[LATER], found.reach))),
+        len(basins(run.final, equation)),
+        len(cluster_centres(witness.seen[LATER], panel.setting.reach)),
         0.0,
         key="later",
         shows="condition",
     )
-
-
-if __name__ == "__main__":
-    from validation.figures.shown import show
-
-    show(main)

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from mfpde.measures.measure import AnyMeasure
-from validation.claim import Claim, Quantity
-from validation.figures.paper_runs import TURN, Setting, at, spacing
-from validation.figures.trajectories import (
-    MIDDLE,
-    Trajectories,
-    basins_at_the_end,
-    trajectories,
-    trajectories_figure,
-    witnessed,
-)
-from validation.independent import cells_of, problem_of
+from validation.claim import Claim
+from validation.figures import on_circle as circle
+from validation.figures.settings import PANELS
 
 CLAIM = Claim(
     title="Descent on the circle with ReLU: atoms at three beta",
@@ -34,53 +23,21 @@ CLAIM = Claim(
     ),
     at_guessed_beta=True,
 )
-SETTINGS = tuple(Setting(beta, "descent", "relu") for beta in (1.0, 5.0, 25.0))
-INSIDE = 0.2
-"""Radians from the edges of the dead zone, near which atoms come to rest, to its inside."""
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    settings = SETTINGS[1:2] if quick else SETTINGS
-    t_end = 60.0 if quick else 300.0
-    found = trajectories(settings, t_end=t_end, quick=quick)
-    quantities: list[Quantity] = []
-    for one in found:
-        quantities += [*witnessed(one), basins_at_the_end(one)]
-        if one.setting.beta == 5.0:
-            quantities.append(_dead(one, MIDDLE[quick], "dead_middle"))
-            quantities.append(_dead(one, t_end, "dead_end"))
-    figure = trajectories_figure(found, "S¹, descent, ReLU, shifted kernel")
+    settings, t_end = PANELS["5"].settings(quick), 60.0 if quick else 300.0
+    panels = circle.trajectories(settings, t_end=t_end, quick=quick)
+    quantities = []
+    for panel in panels:
+        quantities += [*circle.witnessed(panel), circle.basins_at_the_end(panel)]
+        if panel.setting.beta == 5.0:
+            for time, key in ((circle.MIDDLE[quick], "middle"), (t_end, "end")):
+                name = (
+                    f"{panel.setting}: mass inside of the dead zone at t = {time:g}, beside "
+                    f"that of {circle.FEW} particles"
+                )
+                row = circle.dead_mass(panel, time, name=name, key=f"dead_{key}")
+                quantities.append(row)
+    figure = circle.trajectories_figure(panels, "S¹, descent, ReLU, shifted kernel")
     return {"quantities": quantities, "figures": {"figure_05": figure}}
-
-
-def _dead(found: Trajectories, time: float, key: str) -> Quantity:
-    """Mass inside of the dead zone beside that of the particles.
-
-    Either edge cuts one cell and one particle's share.
-    """
-    particles = len(found.few.final.points)
-    density = dead_mass(found.setting, at(found.run, time))
-    return Quantity(
-        f"descent, ReLU, β = {found.setting.beta:g}: mass inside of the dead zone at "
-        f"t = {time:g}, beside that of {particles} particles",
-        density,
-        dead_mass(found.setting, at(found.few, time)),
-        2 / particles + density * spacing(found.run) / (TURN / 4),
-        key=key,
-        shows="condition",
-    )
-
-
-def dead_mass(setting: Setting, measure: AnyMeasure) -> float:
-    """Mass at which all preactivations are below that of a point ``INSIDE`` of the edge."""
-    problem = problem_of(setting.equation)
-    points, masses = cells_of(measure)
-    lengths = np.linalg.norm(problem.directions, axis=1)
-    active = points @ problem.directions.T > -np.sin(INSIDE) * lengths
-    return float(masses[~active.any(axis=1)].sum())
-
-
-if __name__ == "__main__":
-    from validation.figures.shown import show
-
-    show(main)

@@ -14,20 +14,9 @@ from matplotlib.figure import Figure
 
 from mfpde.plotting.palette import DENSITY
 from validation.claim import Claim
-from validation.figures.final_states import (
-    FinalState,
-    minimum_quantities,
-    resting_quantities,
-    solve_to_the_end,
-)
-from validation.figures.panels import (
-    draw_histograms,
-    landscape_legend,
-    new_figure,
-    styled,
-)
-from validation.figures.paper_runs import Setting, angles, at
-from validation.figures.trajectories import witnessed
+from validation.figures import drawing
+from validation.figures import on_circle as circle
+from validation.figures.settings import PANELS, angles, at
 
 CLAIM = Claim(
     title="Descent on the circle with GeLU: final states are stable atoms",
@@ -43,70 +32,45 @@ CLAIM = Claim(
     ),
     at_guessed_beta=True,
 )
-SETTINGS = tuple(Setting(beta, "descent", "gelu") for beta in (1.0, 5.0, 25.0))
 CUT = 100.0
 TIMES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, CUT, 200.0, 500.0, 1000.0, 2000.0)
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    settings = SETTINGS[1:2] if quick else SETTINGS
     times = np.array(TIMES[:-2] if quick else TIMES)
-    all_found = [solve_to_the_end(setting, times, quick=quick) for setting in settings]
+    settings = PANELS["6"].settings(quick)
+    panels = [circle.solve_to_the_end(s, times, quick=quick) for s in settings]
     quantities = []
-    for final in all_found:
-        beta = f"{final.found.setting.beta:g}"
+    for panel in panels:
+        beta = f"{panel.setting.beta:g}"
         prefix = f"β = {beta}: "
-        quantities += witnessed(final.found)
-        quantities += resting_quantities(final, prefix, key=f"rest_{beta}")
-        quantities += minimum_quantities(final, prefix, key=f"excess_{beta}")
-    return {"quantities": quantities, "figures": {"figure_06": _figure(all_found)}}
+        quantities += circle.witnessed(panel)
+        quantities += circle.at_rest(panel, prefix, key=f"rest_{beta}")
+        quantities += circle.above_the_minimum(panel, prefix, key=f"excess_{beta}")
+    return {"quantities": quantities, "figures": {"figure_06": _figure(panels)}}
 
 
-@styled
-def _figure(all_found: Sequence[FinalState]) -> Figure:
-    figure = new_figure(8.4, 5.4)
-    rows = figure.subplots(2, len(all_found) + 1, squeeze=False)
-    equation = all_found[0].equation
-    for final, (above, below) in zip(all_found, rows.T[:-1], strict=True):
-        found, polished = final.found, final.polished.atoms
-        for ax, time in ((above, CUT), (below, found.run.final_time)):
-            draw_histograms(
-                ax, at(found.run, time), at(found.few, time), landscape=equation
-            )
-            ax.set_title(f"β = {found.setting.beta:g}, t = {time:g}")
-            ax.set_xlabel("angle")
-        below.plot(
-            angles(polished.points),
-            polished.masses,
-            "k_",
-            ms=9,
-            label="stationary atoms",
-        )
-    rows[0, 0].set_ylabel("mass per bin")
-    rows[1, 0].set_ylabel("mass per bin")
-    _draw_energies(rows[0, -1], all_found)
-    rows[1, -1].axis("off")
-    handles, _ = rows[1, 0].get_legend_handles_labels()
-    rows[1, -1].legend(
-        handles=[*handles, *landscape_legend(equation)], loc="center", fontsize=7.5
-    )
-    figure.suptitle("S¹, descent, GeLU, shifted kernel")
-    return figure
-
-
-def _draw_energies(ax: Any, all_found: Sequence[FinalState]) -> None:
-    places = np.arange(len(all_found))
-    ends = [final.found.run.energies[-1] for final in all_found]
-    least = [final.minimum.energy for final in all_found]
-    ax.bar(places - 0.2, ends, 0.4, color=DENSITY)
-    ax.bar(places + 0.2, least, 0.4, color="white", edgecolor="black", hatch="///")
-    ax.axhline(0.0, color="0.4", lw=0.6)
-    ax.set_xticks(places, [f"β = {f.found.setting.beta:g}" for f in all_found])
-    ax.set_ylabel("E")
-    ax.set_title("E at the end (filled),\nminimum (hatched)")
-
-
-if __name__ == "__main__":
-    from validation.figures.shown import show
-
-    show(main)
+def _figure(panels: Sequence[circle.CirclePanel]) -> Figure:
+    """Histograms at two times, the energies of the end, and the landscape."""
+    figure, rows = drawing.new_page(2, len(panels) + 1, (8.4, 5.4))
+    for panel, column in zip(panels, rows.T[:-1], strict=True):
+        run, few, atoms = panel.run, panel.few, panel.polished.atoms
+        for ax, time in zip(column, (CUT, panel.end), strict=True):
+            density, particles = at(run, time), at(few, time)
+            drawing.draw_histograms(ax, density, particles, landscape=panel.equation)
+            ax.set_title(f"β = {panel.setting.beta:g}, t = {time:g}")
+        places = angles(atoms.points)
+        column[1].plot(places, atoms.masses, "k_", ms=9, label="stationary atoms")
+    for ax in rows[:, 0]:
+        ax.set_ylabel("mass per bin")
+    above, below = rows[:, -1]
+    places = np.arange(len(panels))
+    ends = [panel.run.energies[-1] for panel in panels]
+    least = [panel.minimum.energy for panel in panels]
+    above.bar(places - 0.2, ends, 0.4, color=DENSITY)
+    above.bar(places + 0.2, least, 0.4, color="white", edgecolor="black", hatch="///")
+    above.axhline(0.0, color="0.4", lw=0.6)
+    above.set_xticks(places, [f"β = {panel.setting.beta:g}" for panel in panels])
+    above.set(ylabel="E", title="E at the end (filled),\nminimum (hatched)")
+    drawing.draw_potential(below, panels[0].equation)
+    return drawing.finish_page(figure, "S¹, descent, GeLU, shifted kernel")

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from validation.claim import Claim
-from validation.figures.paper_runs import Setting
-from validation.figures.sphere_panels import sphere_figure
-from validation.figures.sphere_runs import at_rest, on_sphere, sphere_quantities
+from validation.figures.on_sphere import (
+    rest_rows,
+    solve_on_sphere,
+    sphere_figure,
+    sphere_rows,
+)
+from validation.figures.settings import PANELS
 
 CLAIM = Claim(
     title="Descent on the sphere: two atoms that rest",
@@ -24,27 +28,13 @@ CLAIM = Claim(
     ),
     at_guessed_beta=True,
 )
-SETTINGS = tuple(
-    Setting(beta, "descent", activation, dimension=3)
-    for activation in ("relu", "gelu")
-    for beta in (5.0, 25.0)
-)
-T_END = 40.0
 
 
 def main(quick: bool = False) -> dict[str, Any]:
-    settings = SETTINGS[2:3] if quick else SETTINGS
-    found = [on_sphere(setting, quick=quick, t_end=T_END) for setting in settings]
+    settings = PANELS["7"].settings(quick)
+    panels = [solve_on_sphere(setting, quick=quick) for setting in settings]
     quantities = [
-        quantity
-        for one in found
-        for quantity in (*sphere_quantities(one), *at_rest(one))
+        row for panel in panels for row in (*sphere_rows(panel), *rest_rows(panel))
     ]
-    figure = sphere_figure(found, "S², descent, shifted kernel (β: our choice)")
+    figure = sphere_figure(panels, "S², descent, shifted kernel (β: our choice)")
     return {"quantities": quantities, "figures": {"figure_07": figure}}
-
-
-if __name__ == "__main__":
-    from validation.figures.shown import show
-
-    show(main)

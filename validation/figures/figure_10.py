@@ -6,8 +6,8 @@ around it with a spread like n^(-1/2); that of the mean <x> is measured.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,18 +15,12 @@ from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.measures.measure import AnyMeasure, Atoms
+from mfpde.plotting.palette import OKABE_ITO
 from mfpde.runs.run import Run
 from validation.claim import Claim, Quantity
-from validation.figures.panels import (
-    SETTING_COLOURS,
-    draw_histograms,
-    landscape_legend,
-    mass_per_bin,
-    new_figure,
-    styled,
-)
-from validation.figures.paper_runs import Setting, angles, at, density_run, particle_run
+from validation.figures import drawing
+from validation.figures.on_circle import measured_rate
+from validation.figures.settings import Setting, at, density_run, particle_run
 from validation.independent import cells_of
 
 Array = NDArray[np.float64]
@@ -48,32 +42,34 @@ CLAIM = Claim(
         "starts from the uniform measure stays there."
     ),
 )
+ALONE = "no perceptron, ascent"
 SETTINGS = {
-    "no perceptron, ascent": Setting(5.0, "ascent", None),
+    ALONE: Setting(5.0, "ascent", None),
     "ascent, GeLU": Setting(5.0, "ascent", "gelu"),
     "descent, GeLU": Setting(5.0, "descent", "gelu"),
 }
-ALONE = "no perceptron, ascent"
-CELLS = 512
-QUANTISED = 1000
+CELLS, QUANTISED = 512, 1000
 LAW = -0.5
 SIGNIFICANT = 3.0
 """Standard errors."""
-AMPLITUDE, AFTER = 1e-4, 10.0
 
 
-@dataclass(frozen=True, eq=False)
-class Panel:
+class Panel(NamedTuple):
     """Repeats at several n beside the density: <x> at both times, (n, repeats, times, 2).
 
-    Beside both stand particles without sampling noise.
+    Beside both stand particles without sampling noise; ``last`` are the repeats of the largest n.
     """
 
     density: Run
-    quantised: Run
-    means: Array
     expected: Array
-    last: list[AnyMeasure]
+    quantised: Array
+    means: Array
+    last: list[mfpde.Atoms]
+
+    def spread(self, which: int, centre: Array | float) -> Array:
+        """Root mean square distance of <x> to ``centre`` at a time, for each n."""
+        errors = self.means[:, :, which] - centre
+        return np.asarray(np.sqrt((errors**2).sum(axis=-1).mean(axis=-1)))
 
 
 def main(quick: bool = False) -> dict[str, Any]:
@@ -90,10 +86,8 @@ def main(quick: bool = False) -> dict[str, Any]:
             about = f"{name}, t = {time:g}"
             if name != ALONE:
                 quantities += _around_the_density(about, panel, which, sizes=sizes)
-            elif which == 0:
-                quantities.append(_early_alone(about, panel, sizes))
-            elif not quick:
-                quantities += _late_alone(about, panel, sizes)
+            elif which == 0 or not quick:
+                quantities += _alone(about, panel, which, sizes=sizes)
     figure = _figure(panels, sizes, times)
     return {"quantities": quantities, "figures": {"figure_10": figure}}
 
@@ -105,45 +99,34 @@ def _panel(
     repeats: int,
     times: tuple[float, float],
 ) -> Panel:
-    density = density_run(setting, CELLS, times, atoms="exact")
-    means, last = [], []
+    means = []
     for n in sizes:
         runs = [
             particle_run(setting, n, times, seed=seed, time_step=0.25)
             for seed in range(repeats)
         ]
-        means.append([[_mean(at(run, t)) for t in times] for run in runs])
-        last = [run.final for run in runs]
-    expected = np.array([_mean(at(density, t)) for t in times])
+        means.append([_means(run, times) for run in runs])
+    density = density_run(setting, CELLS, times)
     quantised = particle_run(setting, QUANTISED, times, time_step=0.25)
-    return Panel(density, quantised, np.array(means), expected, last)
+    beside = _means(density, times), _means(quantised, times)
+    return Panel(density, *beside, np.array(means), [run.final for run in runs])
 
 
-def _mean(measure: AnyMeasure) -> Array:
-    points, masses = cells_of(measure)
-    return np.asarray(masses @ points)
-
-
-def _spread(panel: Panel, which: int) -> Array:
-    """Root mean square distance of <x> to the density's, for each n."""
-    errors = panel.means[:, :, which] - panel.expected[which]
-    return np.asarray(np.sqrt((errors**2).sum(axis=-1).mean(axis=-1)))
+def _means(run: Run, times: tuple[float, float]) -> Array:
+    """<x> (times, 2)."""
+    states = [cells_of(at(run, time)) for time in times]
+    return np.stack([masses @ points for points, masses in states])
 
 
 def _amplified() -> Quantity:
     """Growth of the fastest mode of a density about the uniform measure."""
     setting = SETTINGS[ALONE]
-    grid = mfpde.Circle(CELLS)
     mode = mfpde.theory.fastest_mode(setting.beta, 2)
-    wave = np.cos(mode * angles(grid.points))
-    start = mfpde.Density(grid, (1 + AMPLITUDE * wave) / grid.areas.sum())
-    run = mfpde.solve(setting.equation, start, t_end=AFTER)
-    grown = 2 * float(run.final.density.masses @ wave) / AMPLITUDE
     (rate,) = mfpde.theory.growth_rates(setting.beta, 2, [mode], direction="ascent")
     return Quantity(
         f"{ALONE}: rate of the fastest mode of the density about the uniform measure",
-        float(np.log(grown)) / AFTER,
-        float(rate),
+        measured_rate(setting, CELLS, mode, after=10.0),
+        rate,
         1e-3,
         relative=True,
         key="rate",
@@ -153,77 +136,55 @@ def _amplified() -> Quantity:
 
 def _around_the_density(
     about: str, panel: Panel, which: int, *, sizes: tuple[int, ...]
-) -> list[Quantity]:
-    slope, error = _exponent(sizes, _spread(panel, which), panel.means.shape[1])
-    return [
-        Quantity(
-            f"{about}: exponent of the spread about the density in n",
-            slope,
-            LAW,
-            SIGNIFICANT * error,
-        ),
-        _centre(about, panel, which),
-        _without_noise(about, panel, which),
-    ]
+) -> Iterator[Quantity]:
+    """The law of the spread, its centre, and particles without noise.
+
+    The spread about the centre is that of the repeats about their own mean: about the density
+    it would grow with the density's error, and hide it.  Of quantiles a basin's two edges cut
+    one each.
+    """
+    expected = panel.expected[which]
+    slope, error = _exponent(sizes, panel.spread(which, expected), panel)
+    row = f"{about}: exponent of the spread about the density in n"
+    yield Quantity(row, slope, LAW, SIGNIFICANT * error)
+    values = panel.means[-1, :, which]
+    middle, count = values.mean(axis=0), len(values)
+    spread = np.sqrt(((values - middle) ** 2).sum() / (count - 1))
+    away = np.linalg.norm(middle - expected) / (spread / np.sqrt(count))
+    row = f"{about}: mean of the panel to the density, in standard errors"
+    yield Quantity(row, away, 0.0, SIGNIFICANT)
+    away = np.linalg.norm(expected - panel.quantised[which])
+    row = f"{about}: mean of the density, from {QUANTISED} particles without noise"
+    yield Quantity(row, away, 0.0, 2 / QUANTISED)
 
 
-def _without_noise(about: str, panel: Panel, which: int) -> Quantity:
-    """<x> of the density beside quantiles, of which a basin's two edges cut one each."""
-    state = panel.quantised.states[which + 1]
-    away = np.linalg.norm(panel.expected[which] - _mean(state))
-    return Quantity(
-        f"{about}: mean of the density, from {QUANTISED} particles without noise",
-        float(away),
+def _alone(
+    about: str, panel: Panel, which: int, *, sizes: tuple[int, ...]
+) -> Iterator[Quantity]:
+    """Particles alone, about the uniform measure, whose mean is 0.
+
+    Early their exponent is the law's, late it is between no fall and the law, and far from it.
+    """
+    slope, error = _exponent(sizes, panel.spread(which, 0.0), panel)
+    row = f"{about}: exponent of the spread about the uniform measure in n"
+    if which == 0:
+        yield Quantity(row, slope, LAW, SIGNIFICANT * error, subject="formula")
+        return
+    shown: dict[str, Any] = {"subject": "formula", "shows": "condition"}
+    yield Quantity(row, slope, 0.0, SIGNIFICANT * error, key="late_exponent", **shown)
+    yield Quantity(
+        f"{about}: standard errors of that exponent above -1/2",
+        (slope - LAW) / error,
+        SIGNIFICANT,
         0.0,
-        2 / QUANTISED,
+        "at least",
+        key="standard_errors",
+        **shown,
     )
-
-
-def _early_alone(about: str, panel: Panel, sizes: tuple[int, ...]) -> Quantity:
-    """Particles alone: about the uniform measure, whose mean is 0."""
-    slope, error = _exponent(sizes, _spread_about_zero(panel, 0), panel.means.shape[1])
-    return Quantity(
-        f"{about}: exponent of the spread about the uniform measure in n",
-        slope,
-        LAW,
-        SIGNIFICANT * error,
-        subject="formula",
-    )
-
-
-def _late_alone(about: str, panel: Panel, sizes: tuple[int, ...]) -> list[Quantity]:
-    """The exponent between no fall and the law, and how far it is from the law."""
-    slope, error = _exponent(sizes, _spread_about_zero(panel, 1), panel.means.shape[1])
-    return [
-        Quantity(
-            f"{about}: exponent of the spread about the uniform measure in n",
-            slope,
-            0.0,
-            SIGNIFICANT * error,
-            key="late_exponent",
-            shows="condition",
-            subject="formula",
-        ),
-        Quantity(
-            f"{about}: standard errors of that exponent above -1/2",
-            (slope - LAW) / error,
-            SIGNIFICANT,
-            0.0,
-            "at least",
-            key="standard_errors",
-            shows="condition",
-            subject="formula",
-        ),
-    ]
-
-
-def _spread_about_zero(panel: Panel, which: int) -> Array:
-    values = panel.means[:, :, which]
-    return np.asarray(np.sqrt((values**2).sum(axis=-1).mean(axis=-1)))
 
 
 def _exponent(
-    sizes: tuple[int, ...], spread: Array, repeats: int
+    sizes: tuple[int, ...], spread: Array, panel: Panel
 ) -> tuple[float, float]:
     """Slope of log spread in log n, and its standard error.
 
@@ -233,94 +194,38 @@ def _exponent(
     logs = np.log(np.array(sizes, float))
     centred = logs - logs.mean()
     slope = float(centred @ np.log(spread) / (centred @ centred))
-    error = 1 / np.sqrt(2 * repeats) / np.sqrt(centred @ centred)
+    error = 1 / np.sqrt(2 * panel.means.shape[1]) / np.sqrt(centred @ centred)
     return slope, float(error)
 
 
-def _centre(name: str, panel: Panel, which: int) -> Quantity:
-    """The mean over the repeats at the largest n, beside the density.
-
-    Their spread is taken about their own mean: about the density it would grow with the
-    density's error, and hide it.
-    """
-    values = panel.means[-1, :, which]
-    middle = values.mean(axis=0)
-    spread = np.sqrt(((values - middle) ** 2).sum() / (len(values) - 1))
-    away = np.linalg.norm(middle - panel.expected[which])
-    return Quantity(
-        f"{name}: mean of the panel to the density, in standard errors",
-        float(away / (spread / np.sqrt(len(values)))),
-        0.0,
-        SIGNIFICANT,
-    )
-
-
-@styled
 def _figure(
     panels: dict[str, Panel], sizes: tuple[int, ...], times: tuple[float, float]
 ) -> Figure:
-    figure = new_figure(8.6, 5.6)
-    upper, lower = figure.subplots(2, 3)
+    """Above the density and all repeats pooled, below the spread against n."""
+    figure, (upper, lower) = drawing.new_page(2, 3, (8.6, 5.6))
     for ax, below, (name, panel) in zip(upper, lower, panels.items(), strict=True):
         landscape = None if name == ALONE else SETTINGS[name].equation
-        _draw_panels(ax, panel, landscape)
+        count, one = len(panel.last), panel.last[0]
+        points = np.concatenate([state.points for state in panel.last])
+        pooled = mfpde.Atoms(points, np.tile(one.masses, count) / count)
+        density, label = panel.density.final, f"{count} repeats, pooled"
+        drawing.draw_histograms(ax, density, pooled, landscape=landscape, name=label)
+        drawing.draw_arcs(ax, one, color="black", lw=0.6, label="one of them")
         ax.set_title(f"{name}, t = {times[1]:g}")
-        ax.set_xlabel("angle")
         for which, time in enumerate(times):
-            spread = _spread(panel, which)
-            colour = SETTING_COLOURS[2 + which]
+            spread = panel.spread(which, panel.expected[which])
+            colour = OKABE_ITO[("green", "purple")[which]]
             below.loglog(sizes, spread, "o-", ms=4, color=colour, label=f"t = {time:g}")
             law = spread[0] * np.sqrt(sizes[0] / np.array(sizes))
             below.loglog(sizes, law, "--", lw=0.8, color=colour)
-        below.set_ylim(8e-3, 0.5)
+        below.set(ylim=(8e-3, 0.5), xlabel="particles n")
         below.xaxis.set_major_locator(FixedLocator(sizes))
         below.xaxis.set_minor_locator(NullLocator())
         below.xaxis.set_major_formatter("{x:.0f}")
         below.yaxis.set_minor_formatter(NullFormatter())
-        below.set_xlabel("particles n")
     upper[0].set_ylabel("mass per bin")
     lower[0].set_ylabel("spread of ⟨x⟩")
-    drawn, names = upper[1].get_legend_handles_labels()
-    laws, times_drawn = lower[0].get_legend_handles_labels()
-    ground = landscape_legend(SETTINGS["ascent, GeLU"].equation)
-    figure.legend(
-        [*drawn, *laws, *ground],
-        [*names, *times_drawn, *(str(patch.get_label()) for patch in ground)],
-        loc="outside lower center",
-        ncols=4,
-        fontsize=7.5,
-    )
-    figure.suptitle(
+    title = (
         "S¹, β = 5, shifted kernel: repeats from resampled starts (dashed: $n^{-1/2}$)"
     )
-    return figure
-
-
-def _draw_panels(
-    ax: Any, panel: Panel, landscape: mfpde.MeanFieldEquation | None
-) -> None:
-    """The density, all repeats pooled, and one of them."""
-    pooled, one = _pooled(panel.last), panel.last[0]
-    draw_histograms(ax, panel.density.final, pooled, landscape=landscape)
-    handles, _ = ax.get_legend_handles_labels()
-    handles[0].set_label(f"{len(panel.last)} repeats, pooled")
-    draw_one_histogram(ax, one)
-
-
-def draw_one_histogram(ax: Any, measure: AnyMeasure) -> None:
-    """Mass per bin of one repeat, as a thin line."""
-    values = mass_per_bin(measure)
-    edges = np.linspace(0, 2 * np.pi, len(values) + 1)
-    ax.stairs(values, edges, color="black", lw=0.6, label="one of them")
-
-
-def _pooled(states: list[AnyMeasure]) -> Atoms:
-    points = np.concatenate([state.points for state in states])
-    masses = np.concatenate([state.masses for state in states]) / len(states)
-    return Atoms(points, masses)
-
-
-if __name__ == "__main__":
-    from validation.figures.shown import show
-
-    show(main)
+    return drawing.finish_page(figure, title)

@@ -8,29 +8,32 @@ paper's rule stands beside it, against the number of particles.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import mfpde
 from mfpde.measures.measure import AnyMeasure
-from mfpde.runs.run import Run
+from mfpde.plotting.palette import ATOM, OKABE_ITO
 from validation.claim import Claim, Quantity
-from validation.figures.beta_sweeps import Slope, heaviest_window
+from validation.figures import drawing
+from validation.figures.circle_atoms import velocity
 from validation.figures.independent_particles import Cloud, equal_masses, moved
-from validation.figures.paper_runs import (
+from validation.figures.settings import (
+    TURN,
     Setting,
     angles,
     at,
     basins,
     density_run,
-    largest_speed,
     particle_run,
 )
-from validation.figures.stop_curves import stop_figure
-from validation.independent import cells_of, gradient, potential, problem_of
+from validation.figures.sweeps import fit_slope, heaviest_window
+from validation.independent import cells_of, potential, problem_of
 
 Array = NDArray[np.float64]
 
@@ -53,18 +56,17 @@ CLAIM = Claim(
 )
 STOP: Final = 1e-4
 TAIL: Final = 0.05
-NEAR: Final = 0.05
-FAR: Final = 0.15
+NEAR, FAR = 0.05, 0.15
 """Mass within the first distance of an atom of the end has arrived, beyond the other not."""
 NUMBER_SCALE: Final = 3.0
-BASE: Final = {
+SETTINGS: Final = {
     "ascent": Setting(5.0, "ascent", "gelu"),
     "descent": Setting(5.0, "descent", "gelu"),
     "softmax, ascent": Setting(5.0, "ascent", "gelu", normalized=True),
     "softmax, descent": Setting(5.0, "descent", "gelu", normalized=True),
 }
+COLOURS: Final = ("green", "purple", "black", "orange")
 SCALES = (1.0, 3.0, 10.0, 30.0)
-SLOW_SCALE, WEAK_SCALE = 0.3, 0.1
 SLOW_TIMES = (100.0, 1000.0)
 INSIDE = 0.5
 """Density, in mass per radian, at the ends of an arc: it may be half a cell longer."""
@@ -75,80 +77,83 @@ ROUNDING = 1e-9
 NUMBERS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400)
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    scales = SCALES[2:] if quick else SCALES
-    names = ("descent", "softmax, ascent") if quick else tuple(BASE)
-    sizes = (256, 400, 30) if quick else (1024, 800, 120)
-    found: dict[str, Array] = {}
-    quantities = []
-    for name in names:
-        rows = []
-        for scale in scales:
-            if name == SPREAD and scale < GATHERS:
-                rows.append((np.nan, np.nan))
-                continue
-            arrived = _arrivals(replace(BASE[name], scale=scale), sizes)
-            rows.append(arrived.times)
-            quantities += _agree(f"{name}, scale {scale:g}", arrived, sizes[1])
-        found[name] = np.array(rows)
-        quantities += _law(name, scales, found[name])
-    if not quick:
-        quantities += [*_slow(sizes), _spread(sizes)]
-    numbers = NUMBERS[:4] if quick else NUMBERS
-    maxima = [_paper_stop(n, 60 if quick else 120) for n in numbers]
-    quantities += [_growth(numbers, maxima), _weak()]
-    figure = stop_figure(scales, found, (numbers, maxima))
-    return {"quantities": quantities, "figures": {"stop_time": figure}}
+class Sizes(NamedTuple):
+    """Cells of the density, particles beside it, and saves."""
+
+    cells: int
+    count: int
+    saves: int
 
 
-def _latest(scale: float) -> float:
-    return 1200.0 / scale if scale < 2 else 150.0 / scale
-
-
-class _Arrivals(NamedTuple):
+class Arrivals(NamedTuple):
     """Density and particles: when they arrive, and the masses (n,) at each atom at last."""
 
     times: tuple[float, float]
     masses: tuple[Array, Array]
 
 
-def _arrivals(setting: Setting, sizes: tuple[int, int, int]) -> _Arrivals:
+def main(quick: bool = False) -> dict[str, Any]:
+    names, scales, numbers = tuple(SETTINGS), SCALES, NUMBERS
+    sizes = Sizes(1024, 800, 120)
+    if quick:
+        names, scales, numbers = ("descent", "softmax, ascent"), SCALES[2:], NUMBERS[:4]
+        sizes = Sizes(256, 400, 30)
+    found: dict[str, Array] = {}
+    quantities: list[Quantity] = []
+    for name in names:
+        times = np.full((len(scales), 2), np.nan)
+        for k, scale in enumerate(scales):
+            if name != SPREAD or scale >= GATHERS:
+                arrived = _arrivals(_scaled(name, scale), sizes)
+                times[k] = arrived.times
+                quantities += _agree(f"{name}, scale {scale:g}", arrived, sizes.count)
+        found[name] = times
+        quantities += _law(name, scales, times)
+    if not quick:
+        quantities += [*_slow(sizes), _spread(sizes)]
+    stops = [_paper_stop(n, 60 if quick else 120) for n in numbers]
+    quantities += [_growth(numbers, stops), _weak()]
+    figure = _figure(scales, found, numbers, stops)
+    return {"quantities": quantities, "figures": {"stop_time": figure}}
+
+
+def _scaled(name: str, scale: float) -> Setting:
+    return replace(SETTINGS[name], scale=scale)
+
+
+def _latest(scale: float) -> float:
+    return 1200.0 / scale if scale < 2 else 150.0 / scale
+
+
+def _arrivals(setting: Setting, sizes: Sizes) -> Arrivals:
     """Arrivals of density and particles at the atoms that the particles end at."""
-    cells, count, saves = sizes
     stiff = max(setting.scale, 1.0)
-    times = np.geomspace(0.3 / stiff, _latest(setting.scale), saves)
-    density = density_run(setting, cells, times)
-    particles = particle_run(setting, count, times, time_step=0.5 / stiff)
-    ends = basins(particles.final, setting.equation).points
-    return _Arrivals(
-        (_arrival(density, ends), _arrival(particles, ends)),
-        (_held(density.final, ends), _held(particles.final, ends)),
-    )
+    times = np.geomspace(0.3 / stiff, _latest(setting.scale), sizes.saves)
+    density = density_run(setting, sizes.cells, times, atoms="grid")
+    particles = particle_run(setting, sizes.count, times, time_step=0.5 / stiff)
+    ends, both = basins(particles.final, setting.equation).points, (density, particles)
+    arrivals = (_arrival(run.times[1:], run.states[1:], ends) for run in both)
+    held = (_share(run.final, ends, (FAR, NEAR)).sum(axis=0) for run in both)
+    return Arrivals(tuple(arrivals), tuple(held))
 
 
-def _arrival(run: Run, ends: Array) -> float:
-    """Last time at which the share that is not yet at the ``ends`` is above ``TAIL``."""
-    if not len(ends):
-        return float("nan")
-    away = np.array([_away(state, ends) for state in run.states])
-    return _crossing(run.times[1:], away[1:] / TAIL)
-
-
-def _away(state: AnyMeasure | Cloud, ends: Array) -> float:
-    """Mass that is not at an end: all beyond ``FAR``, none within ``NEAR``, a ramp between.
+def _share(state: AnyMeasure | Cloud, ends: Array, ramp: tuple[float, float]) -> Array:
+    """Masses of points by their distances (points, ends): none up to ramp[0], all at ramp[1].
 
     Continuous, so that it does not matter in which cell a boundary lies.
     """
     points, masses = cells_of(state)
-    distances = np.arccos(np.clip((points @ ends.T).max(axis=1), -1, 1))
-    return float(masses @ np.clip((distances - NEAR) / (FAR - NEAR), 0.0, 1.0))
-
-
-def _held(state: AnyMeasure | Cloud, ends: Array) -> Array:
-    """Mass (n,) at each of the ends: all within ``NEAR``, none beyond ``FAR``."""
-    points, masses = cells_of(state)
     distances = np.arccos(np.clip(points @ ends.T, -1, 1))
-    return np.asarray(masses @ np.clip((FAR - distances) / (FAR - NEAR), 0.0, 1.0))
+    part = np.clip((distances - ramp[0]) / (ramp[1] - ramp[0]), 0.0, 1.0)
+    return np.asarray(masses[:, np.newaxis] * part)
+
+
+def _arrival(times: Array, states: Sequence[AnyMeasure | Cloud], ends: Array) -> float:
+    """Last time at which the share that is not yet at the ``ends`` is above ``TAIL``."""
+    if not len(ends):
+        return float("nan")
+    away = [_share(state, ends, (NEAR, FAR)).min(axis=1).sum() for state in states]
+    return _crossing(times, np.array(away) / TAIL)
 
 
 def _crossing(times: Array, values: Array) -> float:
@@ -162,112 +167,83 @@ def _crossing(times: Array, values: Array) -> float:
     return float(times[k] ** (1 - share) * times[k + 1] ** share)
 
 
-def _agree(name: str, arrived: _Arrivals, count: int) -> list[Quantity]:
+# Rows ----------------------------------------------------------------------------------------
+
+
+def _agree(name: str, arrived: Arrivals, count: int) -> Iterator[Quantity]:
     """Particles know the tail, ``TAIL`` of all, to one of them; a basin has two edges."""
     density, particles = arrived.masses
-    return [
-        Quantity(
-            f"{name}: time to rest, density against {count} particles",
-            *arrived.times,
-            1 / (TAIL * count),
-            relative=True,
-        ),
-        Quantity(
-            f"{name}: masses at the atoms at last, largest difference to {count} particles",
-            float(np.abs(density - particles).max()),
-            0.0,
-            2 / count,
-        ),
-    ]
+    row = f"{name}: time to rest, density against {count} particles"
+    yield Quantity(row, *arrived.times, 1 / (TAIL * count), relative=True)
+    row = (
+        f"{name}: masses at the atoms at last, largest difference to {count} particles"
+    )
+    yield Quantity(row, np.abs(density - particles).max(), 0.0, 2 / count)
 
 
-def _law(name: str, scales: tuple[float, ...], times: Array) -> list[Quantity]:
+def _law(name: str, scales: tuple[float, ...], times: Array) -> Iterator[Quantity]:
     """Each scale sooner than the one before; at large scale as the flow of V alone.
 
     scale T = T_V (1 + b/scale + ...), and the next term is of the order of (b/scale)^2.
     ``times`` (scales, 2) are those of the density and of particles.
     """
-    stops, theirs = times.T
-    first, second = (
-        scale * stop for scale, stop in zip(scales[-2:], stops[-2:], strict=True)
-    )
+    first, second = times[-2:, 0] * scales[-2:]
     weight = scales[-1] / (scales[-1] - scales[-2])
-    limit = first + weight * (second - first)
-    rows = [
-        Quantity(
-            f"{name}: scale times the time to rest, extrapolated from scales {scales[-2]:g} "
-            f"and {scales[-1]:g}, against scale {STRONG:g} by independent formulas",
-            limit,
-            _strong(BASE[name]),
-            (first / second - 1) ** 2 + 1 / (TAIL * STRONG_COUNT),
-            relative=True,
-        )
-    ]
+    yield Quantity(
+        f"{name}: scale times the time to rest, extrapolated from scales {scales[-2]:g} "
+        f"and {scales[-1]:g}, against scale {STRONG:g} by independent formulas",
+        first + weight * (second - first),
+        _strong(name),
+        (first / second - 1) ** 2 + 1 / (TAIL * STRONG_COUNT),
+        relative=True,
+    )
     # The density's times are the particles', say the rows above.
-    exponents = np.diff(np.log(theirs)) / np.diff(np.log(scales))
+    exponents = np.diff(np.log(times[:, 1])) / np.diff(np.log(scales))
     exponents = exponents[np.isfinite(exponents)]
     if len(exponents) > 1:
-        rows.append(
-            Quantity(
-                f"{name}: largest exponent of the particles' times between neighbouring scales",
-                float(exponents.max()),
-                0.0,
-                0.0,
-                "at most",
-                subject="formula",
-            )
-        )
-    return rows
+        row = "largest exponent of the particles' times between neighbouring scales"
+        given = (exponents.max(), 0.0, 0.0, "at most")
+        yield Quantity(f"{name}: {row}", *given, subject="formula")
 
 
-def _strong(setting: Setting) -> float:
+def _strong(name: str) -> float:
     """Scale times the time to rest where attention is a thousandth of the perceptron."""
-    setting = replace(setting, scale=STRONG)
+    equation = _scaled(name, STRONG).equation
     start = mfpde.quantized(mfpde.uniform(mfpde.Circle(64)), STRONG_COUNT)
     times = np.geomspace(0.3, _latest(STRONG) * STRONG, 120) / STRONG
-    problem = problem_of(setting.equation)
-    states = moved(problem, equal_masses(start.points), times, time_step=0.3 / STRONG)
-    ends = basins(
-        mfpde.Atoms(states[-1].points, states[-1].masses), setting.equation
-    ).points
-    away = np.array([_away(state, ends) for state in states])
-    return STRONG * _crossing(times, away / TAIL)
+    cloud = equal_masses(start.points)
+    states = moved(problem_of(equation), cloud, times, time_step=0.3 / STRONG)
+    final = mfpde.Atoms(states[-1].points, states[-1].masses)
+    return STRONG * _arrival(times, states, basins(final, equation).points)
 
 
-def _slow(sizes: tuple[int, int, int]) -> list[Quantity]:
+def _slow(sizes: Sizes) -> Iterator[Quantity]:
     """A weak perceptron in descent: how far it has gathered at two times."""
-    setting = replace(BASE["descent"], scale=SLOW_SCALE)
-    cells, count, _ = sizes
-    density = density_run(setting, cells, SLOW_TIMES)
-    particles = particle_run(setting, count, SLOW_TIMES, time_step=0.5)
-    return [
-        Quantity(
-            f"descent, scale {SLOW_SCALE:g}: largest mass in an arc of length {2 * NEAR:g} at "
-            f"t = {time:g}, against {count} particles",
-            heaviest_window(at(density, time), 2 * NEAR),
-            heaviest_window(at(particles, time), 2 * NEAR),
-            2 / count + 2 * np.pi / cells * INSIDE,
+    setting, width = _scaled("descent", 0.3), 2 * NEAR
+    density = density_run(setting, sizes.cells, SLOW_TIMES, atoms="grid")
+    particles = particle_run(setting, sizes.count, SLOW_TIMES, time_step=0.5)
+    for time in SLOW_TIMES:
+        yield Quantity(
+            f"descent, scale {setting.scale:g}: largest mass in an arc of length {width:g} at "
+            f"t = {time:g}, against {sizes.count} particles",
+            heaviest_window(at(density, time), width),
+            heaviest_window(at(particles, time), width),
+            2 / sizes.count + TURN / sizes.cells * INSIDE,
             key=f"slow_{time:g}",
             shows="condition",
         )
-        for time in SLOW_TIMES
-    ]
 
 
-def _spread(sizes: tuple[int, int, int]) -> Quantity:
+def _spread(sizes: Sizes) -> Quantity:
     """Softmax in descent, a perceptron of the paper's scale: nothing gathers."""
-    setting = BASE[SPREAD]
-    cells, count, _ = sizes
-    time = _latest(1.0)
-    density = density_run(setting, cells, (time,)).final
-    particles = particle_run(setting, count, (time,), time_step=0.5).final
-    points, masses = cells_of(density)
-    theirs, _ = cells_of(particles)
+    setting, times = SETTINGS[SPREAD], (_latest(1.0),)
+    density = density_run(setting, sizes.cells, times, atoms="grid")
+    particles = particle_run(setting, sizes.count, times, time_step=0.5)
+    both = [cells_of(run.final) for run in (density, particles)]
     return Quantity(
-        f"{SPREAD}, scale 1: |mean of x| at t = {time:g}, against {count} particles",
-        float(np.linalg.norm(masses @ points)),
-        float(np.linalg.norm(theirs.mean(axis=0))),
-        1 / count,
+        f"{SPREAD}, scale 1: |mean of x| at t = {times[0]:g}, against {sizes.count} particles",
+        *[np.linalg.norm(masses @ points) for points, masses in both],
+        1 / sizes.count,
         key="spread",
         shows="condition",
     )
@@ -275,11 +251,14 @@ def _spread(sizes: tuple[int, int, int]) -> Quantity:
 
 def _paper_stop(count: int, saves: int) -> float:
     """The paper's stop time, max |v| <= 1e-4, in descent."""
-    setting = replace(BASE["descent"], scale=NUMBER_SCALE)
+    setting = _scaled("descent", NUMBER_SCALE)
     times = np.geomspace(1.0, 2 * _latest(NUMBER_SCALE), saves)
     run = particle_run(setting, count, times, time_step=0.25)
-    largest = [largest_speed(state, setting.equation) for state in run.states[1:]]
-    return _crossing(run.times[1:], np.array(largest) / STOP)
+    speeds = [
+        np.linalg.norm(setting.equation.velocity(state, state.points), axis=-1).max()
+        for state in run.states[1:]
+    ]
+    return _crossing(run.times[1:], np.array(speeds) / STOP)
 
 
 def _growth(numbers: tuple[int, ...], stops: list[float]) -> Quantity:
@@ -287,7 +266,7 @@ def _growth(numbers: tuple[int, ...], stops: list[float]) -> Quantity:
 
     The nearest of N particles is of the order of 1/N from it, and leaves as exp(rate t).
     """
-    fit = Slope.of(list(np.log(numbers) ** 2), np.array(stops))
+    fit = fit_slope(np.log(numbers) ** 2, np.array(stops))
     return Quantity(
         "descent: growth of the paper's stop time with log N, against 1/rate at the slowest "
         "unstable zero of v",
@@ -302,15 +281,11 @@ def _growth(numbers: tuple[int, ...], stops: list[float]) -> Quantity:
 
 def _slowest_repulsion() -> float:
     """Least v' at zeros of v where it is positive, at the state that particles rest at."""
-    setting = replace(BASE["descent"], scale=NUMBER_SCALE)
-    problem = problem_of(setting.equation)
+    setting = _scaled("descent", NUMBER_SCALE)
     run = particle_run(setting, 400, (100.0,), time_step=0.25)
     points, masses = cells_of(run.final)
-    fine = np.linspace(0, 2 * np.pi, 20_001)
-    at = np.stack([np.cos(fine), np.sin(fine)], axis=1)
-    across = np.stack([-np.sin(fine), np.cos(fine)], axis=1)
-    force = gradient(problem, points, masses, at=at)
-    speed = problem.sign * (force * across).sum(axis=1)
+    fine = np.linspace(0, TURN, 20_001)
+    speed = velocity(problem_of(setting.equation), (angles(points), masses), fine)
     rising = (speed[:-1] < 0) & (speed[1:] >= 0)
     return float((np.diff(speed)[rising] / np.diff(fine)[rising]).min())
 
@@ -321,11 +296,8 @@ def _weak() -> Quantity:
     Where all is active, F = const means rho = 1 - sum_n w_n / kappa_n of the modes w_n of V,
     with the kernel's kappa_n = e^(-beta) I_n(beta) / beta, here by a discrete transform.
     """
-    setting = replace(BASE["descent"], scale=WEAK_SCALE)
-    circle = mfpde.Circle(256)
-    minimum = mfpde.minimize(setting.equation, circle)
-    problem = problem_of(setting.equation)
-    where = angles(circle.points)
+    setting, circle = _scaled("descent", 0.1), mfpde.Circle(256)
+    problem, where = problem_of(setting.equation), angles(circle.points)
     kernel = np.exp(problem.beta * (np.cos(where - where[0]) - 1)) / problem.beta
     rates = np.fft.fft(kernel).real / len(where)
     modes = np.fft.fft(potential(problem, circle.points)) / len(where)
@@ -333,19 +305,42 @@ def _weak() -> Quantity:
     modes[0] = 0
     shares = np.divide(modes, rates, out=np.zeros_like(modes), where=known)
     density = 1 - np.fft.ifft(shares).real * len(where)
-    _, masses = cells_of(minimum.measure)
+    _, masses = cells_of(mfpde.minimize(setting.equation, circle).measure)
     return Quantity(
-        f"descent, scale {WEAK_SCALE:g}: least density of the certified minimiser, uniform "
+        f"descent, scale {setting.scale:g}: least density of the certified minimiser, uniform "
         "1, against the solution of F = const",
-        float(masses.min() * len(masses)),
-        float(density.min()),
+        masses.min() * len(masses),
+        density.min(),
         1e-3,
         key="least",
         shows="condition",
     )
 
 
-if __name__ == "__main__":
-    from validation.figures.shown import show
-
-    show(main)
+def _figure(
+    scales: Sequence[float],
+    found: dict[str, Array],
+    numbers: Sequence[int],
+    stops: Sequence[float],
+) -> Figure:
+    """Left: time to rest against the scale; right: the paper's rule against N."""
+    figure, ((left, right),) = drawing.new_page(1, 2, (8.6, 3.8), width_ratios=[1.4, 1])
+    for k, (name, times) in enumerate(found.items()):
+        look = {"ms": 8 - 1.5 * k, "lw": 1, "color": OKABE_ITO[COLOURS[k]]}
+        left.loglog(scales, times[:, 0], "o-", label=name, **look)
+    for times in found.values():
+        left.loglog(scales, times[:, 1], "+", ms=8, color=ATOM, label="particles")
+    guide = np.nanmin([times[-1, 0] for times in found.values()]) / 2
+    dashed: dict[str, Any] = {"ls": "--", "color": "0.5", "lw": 0.8}
+    inverse = guide * scales[-1] / np.array(scales)
+    left.loglog(scales, inverse, label="1/scale", **dashed)
+    left.set(xlabel="scale of the weights", ylabel="time until 95 % have arrived")
+    left.set_title("GeLU neurons (lines: density)")
+    right.semilogx(numbers, stops, "o", ms=4, color=ATOM)
+    line = np.polyfit(np.log(numbers), stops, 1)
+    right.semilogx(numbers, np.polyval(line, np.log(numbers)), **dashed)
+    right.set(ylim=(0, None), xlabel="particles N", ylabel="stop time")
+    right.set_title(
+        "the paper's rule, max |v| < 1e-4\n(descent, scale 3; line: fit in log N)"
+    )
+    return drawing.finish_page(figure, "S¹, β = 5, shifted kernel: time to rest", 6)

@@ -160,9 +160,3 @@ def _figure(
     show_legend(left)
     show_legend(right)
     return drawn
-
-
-if __name__ == "__main__":
-    from validation.figures.shown import show
-
-    show(main)

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from validation.claim import Claim
-from validation.figures.paper_runs import Setting
-from validation.figures.sphere_panels import sphere_figure
-from validation.figures.sphere_runs import on_sphere, sphere_quantities
+from validation.figures.on_sphere import solve_on_sphere, sphere_figure, sphere_rows
+from validation.figures.settings import Setting
 
 CLAIM = Claim(
     title="Atoms of five neurons on the sphere are the particles' clusters",
@@ -23,7 +22,6 @@ SETTINGS = tuple(
     Setting(8.0, direction, dimension=3, normalized=softmax, units=5, seed=7)
     for direction, softmax in (("ascent", False), ("ascent", True), ("descent", False))
 )
-T_END = 40.0
 SLIDING, BIRTHPLACE = SETTINGS[0], 0.25
 """There one atom is .22, .21 and .20 of a cell away from the particles' on 64, 96 and 160
 rings: its place errs by the first power of a cell's width."""
@@ -31,11 +29,11 @@ rings: its place errs by the first power of a cell's width."""
 
 def main(quick: bool = False) -> dict[str, Any]:
     settings = SETTINGS[2:] if quick else SETTINGS
-    found = [on_sphere(setting, quick=quick, t_end=T_END) for setting in settings]
+    found = [solve_on_sphere(setting, quick=quick) for setting in settings]
     quantities = []
     for one in found:
         share = BIRTHPLACE if one.setting == SLIDING else 0.0
-        rows = sphere_quantities(one, birthplace=share)
+        rows = sphere_rows(one, birthplace=share)
         # The three settings have neurons and beta, by which rows are cited, in common.
         quantities += [replace(row, key="") for row in rows]
     figure = sphere_figure(found, "S², five ReLU neurons, shifted kernel")

@@ -14,7 +14,7 @@ from validation import independent
 from validation.circle_cases import points_at
 from validation.claim import Claim, Quantity
 from validation.drawing import COLOURS, panels
-from validation.figures.panels import angle_axis
+from validation.figures.drawing import angle_axis
 from validation.stable_states import descent, random_descent
 from validation.theorems.witness import rows_of_minimisers
 

@@ -1,4 +1,4 @@
-r"""The paper's settings, each solved as a density and, beside it, by particles.
+r"""The paper's settings: the table of all panels, and each as a density and as particles.
 
 The paper's figures (arXiv 2601.21366, section 4) are runs of particles from uniform starts.
 The shifted kernel K = exp(beta (x.y - 1)) and the seeds of the neurons, drawn once, d of them
@@ -18,28 +18,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 import mfpde
 from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.runs.run import Run
-from validation.threshold import threshold_clusters, threshold_distance
+from validation.figures.paper_protocol import (
+    LEAST_MASS,
+    PARTICLES,
+    TIME_STEP,
+    TURN,
+    cluster_distance,
+    clusters,
+)
 
 Array = NDArray[np.float64]
 
 BETAS = (0.01, 0.05, 0.1, 0.5, 1.0, 3.0, 5.0, 7.0, 10.0, 15.0, 25.0, 35.0, 50.0)
 WEIGHT_SEEDS = {2: 777, 3: 111}
 """Seeds of the paper's neurons by dimension d; other dimensions take that of the circle."""
-PAPER_PARTICLES = 1000
-PAPER_START_SEED = 42
-TIME_STEP = 0.1
-"""Of the particles: the paper's (there Euler's method, here Runge-Kutta of order 4)."""
-LEAST_MASS = 0.01
-"""Lighter basins are not counted."""
-TURN = 2 * np.pi
+NEURONS = {"relu": "ReLU", "gelu": "GeLU", None: "no perceptron"}
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,21 @@ class Setting:
         )
         return mfpde.MeanFieldEquation(attention, neurons, direction=self.direction)
 
+    @property
+    def reach(self) -> float:
+        """Width of the paper's clusters."""
+        return cluster_distance(self.beta, self.dimension)
+
+    @property
+    def neurons(self) -> str:
+        """The activation as one writes it."""
+        return NEURONS[self.activation]
+
+    @property
+    def softmax(self) -> str:
+        """Beginning of a row's name that says whether the kernel is normalised."""
+        return "softmax, " if self.normalized else ""
+
     def without_perceptron(self) -> Setting:
         """The same attention alone."""
         return replace(self, activation=None)
@@ -82,15 +98,49 @@ class Setting:
         return mfpde.Circle(size) if self.dimension == 2 else mfpde.Sphere(size)
 
     def __str__(self) -> str:
-        kernel = "softmax, " if self.normalized else ""
-        neurons = {"relu": "ReLU", "gelu": "GeLU", None: "no perceptron"}
-        return (
-            f"{kernel}{self.direction}, {neurons[self.activation]}, β = {self.beta:g}"
-        )
+        return f"{self.softmax}{self.direction}, {self.neurons}, β = {self.beta:g}"
+
+
+@dataclass(frozen=True)
+class Panels:
+    """The panels of a figure, each direction with all neurons, each of them at all beta.
+
+    The quick form of the figure has only the panel number ``quick``.
+    """
+
+    directions: tuple[str, ...]
+    activations: tuple[str, ...]
+    betas: tuple[float, ...]
+    quick: int
+    dimension: int = 2
+    normalized: bool = False
+
+    def settings(self, quick: bool) -> list[Setting]:
+        """All of them, or the one of the quick form."""
+        kinds = product(self.directions, self.activations, self.betas)
+        found = [
+            Setting(beta, direction, neurons, self.dimension, self.normalized)
+            for direction, neurons, beta in kinds
+        ]
+        return [found[self.quick]] if quick else found
+
+
+ASCENT, DESCENT, RELU, GELU = ("ascent",), ("descent",), ("relu",), ("gelu",)
+PANELS = {
+    "1": Panels(DESCENT, RELU, (5.0,), 0),
+    "3": Panels(ASCENT, RELU, (1.0, 5.0, 25.0), 1),
+    "4": Panels(ASCENT, RELU + GELU, (5.0, 25.0), 0, dimension=3),
+    "5": Panels(DESCENT, RELU, (1.0, 5.0, 25.0), 1),
+    "6": Panels(DESCENT, GELU, (1.0, 5.0, 25.0), 1),
+    "7": Panels(DESCENT, RELU + GELU, (5.0, 25.0), 2, dimension=3),
+    "8": Panels(ASCENT, RELU, (1.0, 5.0, 25.0), 1, normalized=True),
+    "8, descent": Panels(DESCENT, RELU + GELU, (1.0, 5.0, 25.0), 1, normalized=True),
+    "8, sphere": Panels(ASCENT + DESCENT, RELU + GELU, (5.0,), 0, 3, normalized=True),
+}
 
 
 def density_run(
-    setting: Setting, size: int, times: Sequence[float], *, atoms: str = "grid"
+    setting: Setting, size: int, times: Sequence[float], *, atoms: str = "exact"
 ) -> Run:
     """The run from the uniform density, saved at 0 and ``times``."""
     return mfpde.solve(
@@ -98,7 +148,7 @@ def density_run(
         mfpde.uniform(setting.grid(size)),
         t_end=times[-1],
         save_at=[0.0, *times],
-        atoms=atoms,  # type: ignore[arg-type]
+        atoms=atoms,
     )
 
 
@@ -135,12 +185,6 @@ def at(run: Run, time: float) -> AnyMeasure:
     return run.states[int(np.argmin(np.abs(run.times - time)))]
 
 
-def largest_speed(atoms: AnyMeasure, equation: mfpde.MeanFieldEquation) -> float:
-    """Largest |v| of all particles."""
-    velocities = equation.velocity(atoms, atoms.points)  # type: ignore[union-attr]
-    return float(np.linalg.norm(velocities, axis=-1).max())
-
-
 def basins(measure: AnyMeasure, equation: mfpde.MeanFieldEquation) -> mfpde.Atoms:
     """Atoms, narrow or forming, of mass at least ``LEAST_MASS``, heaviest first."""
     found = [
@@ -162,24 +206,13 @@ def counts(run: Run) -> Array:
     return np.array([len(basins(state, run.equation)) for state in run.states], float)
 
 
-def threshold_count(measure: AnyMeasure, beta: float, factor: float = 1.0) -> int:
-    """Clusters by the paper's rule (its distance times ``factor``) of 1000 quantiles."""
-    distance = factor * threshold_distance(beta, measure.dimension)
-    points = mfpde.quantized(measure, PAPER_PARTICLES)
-    return len(threshold_clusters(points, distance))
-
-
 def threshold_counts(run: Run, beta: float) -> Array:
-    """The paper's count at each save."""
-    return np.array([threshold_count(state, beta) for state in run.states], float)
+    """Number of clusters by the paper's rule among 1000 quantiles, at each save."""
+    width = cluster_distance(beta, run.final.dimension)
+    states = [mfpde.quantized(state, PARTICLES).points for state in run.states]
+    return np.array([len(clusters(points, width)) for points in states], float)
 
 
 def angles(points: Array) -> Array:
     """Angles in [0, 2 pi) of points on the circle."""
     return np.asarray(np.mod(np.arctan2(points[..., 1], points[..., 0]), TURN))
-
-
-def share_near(atoms: mfpde.Atoms, points: Array) -> Array:
-    """Share of the mass of ``atoms`` that is nearest to each of ``points``."""
-    _, owners = cKDTree(points).query(atoms.points)
-    return np.bincount(owners, atoms.masses, minlength=len(points))
