@@ -157,7 +157,7 @@ def test_a_run_without_atoms_has_an_empty_track(tmp_path):
     loaded = load(tmp_path / "run.zarr")
     assert_same_tracks(loaded.track, run.track)
     assert loaded.track.paths == {}
-    assert loaded.track.atoms_at(0).points.shape == (0, 2)
+    assert loaded.track.seen[0].points.shape == (0, 2)
 
 
 def test_events_of_the_solver_are_kept_without_a_track(run, tmp_path):

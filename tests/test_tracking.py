@@ -18,14 +18,21 @@ import mfpde
 from mfpde.geometry.arcs import angles_between
 from mfpde.geometry.arcs import normalize as unit
 from mfpde.measures.events import Event
-from mfpde.tracking import Concentration, SeenAtoms, Track, Tracker, follow_atoms
-from mfpde.tracking.flow import FlowBetween, Rest, TimeSpan
-from mfpde.tracking.matching import match_atoms
-from mfpde.tracking.tree import Tree
+from mfpde.tracking import Concentration, SeenAtoms, Track, Tracker
+from mfpde.tracking.matching import FlowBetween, TimeSpan, match_atoms
 from validation.circle_cases import density_of, wrapped
 
 REACH = 0.2
+REST = FlowBetween(np.zeros_like, np.zeros_like, TimeSpan(0.0, 1.0), reach=REACH)
 STEP = 0.02
+
+
+def ascent(beta: float) -> mfpde.MeanFieldEquation:
+    """Attention alone: two radii of its cores are 1 / sqrt(beta)."""
+    return mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
+
+
+SHARP = ascent(1 / REACH**2)
 
 
 @dataclass(frozen=True)
@@ -114,11 +121,11 @@ def grown(
     times: np.ndarray, seen: list[SeenAtoms], events: list[Event], **options: int
 ) -> Track:
     """The track of these sightings, between which nothing moves."""
-    tree, found = Tree(Concentration(**options), reach=REACH), []
+    tree, found = Tracker(Concentration(**options), SHARP), []
     for start, end, atoms in zip([-np.inf, *times[:-1]], times, seen, strict=True):
         told = [event for event in events if start < event.time <= end]
-        span = TimeSpan(float(start), float(end))
-        found.append(tree.advance(span, atoms, motion=Rest(), events=told))
+        rest = replace(REST, times=TimeSpan(float(start), float(end)))
+        found.append(tree.advance(atoms, rest, events=told))
     return Track(times, tuple(found), ("",) * len(times), tree.junctions)
 
 
@@ -132,7 +139,7 @@ def leaves_of(track: Track, identity: int) -> frozenset[int]:
 
 def assert_is_tree(track: Track, nodes: list[Node]) -> None:
     """Require the merges of a made-up tree, and nothing else, within their intervals."""
-    first = track.atoms_at(0)
+    first = track.seen[0]
     starts = sorted((n for n in nodes if n.begins[0] == 0.0), key=lambda n: -n.mass)
     names = {
         next(iter(node.leaves)): int(identity)
@@ -204,12 +211,12 @@ def test_what_the_solver_tells_is_exact_whatever_the_saves(nodes, step) -> None:
             Event("merge", time, placed(at, 2), np.array([n.mass for n in parents]))
         )
     told = [e.time for e in sorted(events, key=lambda event: event.time)]
-    tree = Tree(Concentration(), reach=0.5)
-    motion = Moving(nodes)
+    tree = Tracker(Concentration(), ascent(4.0))
+    motion = Moving(*vars(REST).values(), nodes)
     for start, end, atoms in zip([-np.inf, *times[:-1]], times, sightings, strict=True):
         between = [e for e in events if start < e.time <= end]
         span = TimeSpan(float(start), float(end))
-        tree.advance(span, atoms, motion=motion, events=between)
+        tree.advance(atoms, replace(motion, times=span), events=between)
     junctions = tree.junctions
     assert [j.event.time for j in junctions] == told
     assert all(j.is_exact and len(j.parents) == 2 for j in junctions)
@@ -219,11 +226,11 @@ def test_what_the_solver_tells_is_exact_whatever_the_saves(nodes, step) -> None:
     assert max(identities, default=0) <= len(nodes)
 
 
-class Moving(Rest):
+@dataclass(frozen=True, eq=False)
+class Moving(FlowBetween):
     """The true motion of a made-up tree."""
 
-    def __init__(self, nodes: list[Node]) -> None:
-        self.nodes = nodes
+    nodes: list[Node]
 
     def carry(self, points: np.ndarray, start: float, end: float) -> np.ndarray:
         moved = []
@@ -242,7 +249,7 @@ def parents_of(earlier: Any, later: Any, masses: Any) -> dict[int, list[int]]:
     """Which atoms at angles of the circle are in which later ones, where nothing moves."""
     own, others = (np.array(values, dtype=float) for values in masses)
     atoms = sighting(placed(np.array(later), 2), others)
-    return match_atoms(placed(np.array(earlier), 2), own, atoms, Rest(), reach=REACH)
+    return match_atoms(placed(np.array(earlier), 2), own, atoms, REST, reach=REACH)
 
 
 def test_the_best_assignment_is_not_the_greedy_one() -> None:
@@ -285,23 +292,23 @@ def test_an_atom_gone_for_longer_than_the_gap_has_died() -> None:
     assert [event.kind for event in died.events] == ["death", "birth"]
     death = died.junctions[0]
     assert (death.earliest, death.latest, death.parents) == (1.0, 2.0, (2,))
-    assert died.atoms_at(5).identities.tolist() == [1, 3]
+    assert died.seen[5].identities.tolist() == [1, 3]
     np.testing.assert_array_equal(died.counts, [2, 2, 1, 1, 1, 2])
     back = grown(times, sightings, [], longest_gap=3)
     assert back.events == ()
     np.testing.assert_array_equal(back.counts, [2] * 6)
 
 
-def test_the_solvers_birth_dates_a_region_that_was_forming() -> None:
+def test_an_atom_is_born_when_it_is_first_seen_whatever_the_solver_tells() -> None:
     wide = sighting(np.eye(2)[:1], [0.6], True)
     narrow = replace(wide, is_forming=np.zeros(1, dtype=bool))
     nothing = sighting(np.empty((0, 2)), [])
     birth = Event("birth", 2.25, np.eye(2)[:1], np.array([0.55]))
     track = grown(np.arange(4.0), [nothing, wide, wide, narrow], [birth])
     (junction,) = track.junctions
-    assert junction.event.time == 2.25
+    assert (junction.earliest, junction.latest) == (0.0, 1.0)
     assert junction.children == (1,)
-    assert track.paths[1].times.tolist() == [1.0, 2.0, 2.25, 3.0]
+    assert track.paths[1].times.tolist() == [0.5, 1.0, 2.0, 3.0]
 
 
 def test_a_released_atom_has_ended_and_what_forms_in_its_place_is_born() -> None:
@@ -391,7 +398,7 @@ def assert_merges_once(run: mfpde.Run, *, expected: tuple[float, float]) -> None
     assert merge.event.masses == pytest.approx([0.5, 0.5], abs=1e-3)
     (child,) = merge.children
     assert track.paths[child].masses == pytest.approx(1.0, abs=1e-3)
-    assert track.atoms_at(-1).identities.tolist() == [child]
+    assert track.seen[-1].identities.tolist() == [child]
     assert track.counts[-1] == 1
     assert track.counts.max() == 2
 
@@ -435,20 +442,22 @@ def test_exact_atoms_give_the_tree_its_times() -> None:
         track=Concentration(),
     )
     assert [event.kind for event in run.events] == ["birth", "birth", "merge"]
-    assert [e.time for e in run.track.events] == [e.time for e in run.events]
-    assert all(junction.is_exact for junction in run.track.junctions)
-    merge = run.track.junctions[-1]
+    (merge,) = run.track.junctions
+    assert merge.is_exact
+    assert merge.event.time == run.events[-1].time
     assert sorted(merge.parents) == [1, 2]
     for parent in merge.parents:
         assert run.track.paths[parent].ends == run.events[-1].time
-    assert run.track.counts.tolist() == [0, 2, 2, 1, 1, 1]
+    assert run.track.counts.tolist() == [2, 2, 2, 1, 1, 1]
 
 
 def test_few_saves_show_the_same_tree(circle_run) -> None:
     """Between saves far apart atoms are still told apart: the flow carries them."""
     run, expected = circle_run
-    saves = list(zip(run.times, run.states, strict=True))
-    track = follow_atoms(run.equation, [saves[2], saves[-1]], Concentration())
+    few = replace(
+        run, times=run.times[[2, -1]], states=[run.states[2], run.states[-1]], events=()
+    )
+    track = few.tracked().track
     (merge,) = track.junctions
     assert merge.event.kind == "merge"
     assert merge.earliest < expected < merge.latest
@@ -673,13 +682,12 @@ def test_living_atoms_hold_no_more_than_the_whole_and_are_counted_once(name) -> 
     held = np.zeros(len(times))
     living = np.zeros(len(times), dtype=int)
     for path in track.paths.values():
-        is_open = path.end is None and path.ends == track.times[-1]
-        is_alive = (times >= path.begins) & ((times < path.ends) | is_open)
+        is_alive = path.is_alive(times)
         held += is_alive * np.interp(times, path.times, path.masses)
         living += is_alive
     assert held.max() <= 1 + 1e-9
-    np.testing.assert_array_equal(living, track.counts_at(times))
-    np.testing.assert_array_equal(track.counts, track.counts_at(track.times))
+    is_save = np.isin(times, track.times)
+    np.testing.assert_array_equal(living[is_save], track.counts)
     said = re.search(r"(\d+) at t = [\d.]+, (\d+) at t = [\d.]+;", str(track))
     assert [int(number) for number in said.groups()] == track.counts[[0, -1]].tolist()
 
@@ -689,7 +697,7 @@ def test_an_atom_for_which_no_room_is_left_has_ended() -> None:
     two = sighting(placed(np.array([0.0, 2.0]), 2), [0.6, 0.4])
     one = sighting(placed(np.array([0.0]), 2), [1.0])
     track = grown(np.arange(4.0), [two, one, one, two], [])
-    assert track.atoms_at(3).identities.tolist() == [1, 3]
+    assert track.seen[3].identities.tolist() == [1, 3]
     assert [event.kind for event in track.events] == ["death", "birth"]
     np.testing.assert_array_equal(track.counts, [2, 1, 1, 2])
 
@@ -723,6 +731,6 @@ def test_an_atom_unseen_at_the_last_save_is_not_counted_there() -> None:
     one = sighting(placed(np.array([0.0]), 2), [0.6])
     track = grown(np.arange(3.0), [two, one, one], [])
     np.testing.assert_array_equal(track.counts, [2, 1, 1])
-    assert track.counts_at(np.array([0.4, 0.6])).tolist() == [2, 1]
+    assert track.paths[2].is_alive(np.array([0.4, 0.6])).tolist() == [True, False]
     assert "1 at t = 2;" in str(track)
-    assert "unseen since t = 0" in str(track)
+    assert "died at t = 0.5 ± 0.5" in str(track)

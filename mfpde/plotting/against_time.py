@@ -146,7 +146,7 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
         )
     ax = style.axes_or_new(ax, size=(6.5, 3.2))
     bands = stack_bands(track)
-    layers = np.stack([bands.arrived, bands.arriving], axis=1)
+    layers = np.stack([bands.arrived - bands.low, bands.high - bands.arrived], axis=1)
     layers = layers.reshape(2 * len(bands.paths), len(bands.times))
     edges: Look = {"edgecolor": "white", "linewidth": 0.6}
     drawn = ax.stackplot(bands.times, layers, **edges) if bands.paths else []
@@ -154,7 +154,7 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
         dark.set(facecolor=palette.ATOM, alpha=DARK, gid=f"arrived at {path.identity}")
         pale.set(facecolor=palette.ATOM, alpha=PALE, gid=f"arriving at {path.identity}")
     _mark_bands(ax, bands, last=track.times[-1])
-    ax.set_ylim(0.0, max(run.final.total_mass, bands.tops.max(initial=0.0)))
+    ax.set_ylim(0.0, max(run.final.total_mass, bands.high.max(initial=0.0)))
     ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     ax.set_ylabel("mass of atoms\n(pale, +: on its way)")
     style.set_time_axis(ax, track.times)
@@ -167,13 +167,14 @@ def _mark_bands(ax: Axes, bands: Bands, *, last: float) -> None:
     beside: Look = {"va": "center", "color": palette.LANDSCAPE, "gid": "mass"}
     beside |= {"xycoords": ax.get_yaxis_transform(), "annotation_clip": False}
     for row, path in enumerate(bands.paths):
-        heights = bands.middles[row][bands.is_alive[row]]
+        low, arrived, high = np.stack(bands[3:])[:, row, bands.is_alive[row]]
+        heights = (low + high) / 2
         birth, end = path.birth, path.end
         if birth is not None:
             marks.draw_mark(ax, birth.event.kind, (birth.event.time, heights[0]))
         if end is not None and end.event.kind in ("fission", "death"):
             marks.draw_mark(ax, end.event.kind, (end.event.time, heights[-1]))
         if path.ends >= last and path.masses[-1] >= LEAST_LABELLED_MASS:
-            masses = np.stack([bands.arrived[row], bands.arriving[row]])
-            text = mass_text(*masses[:, bands.is_alive[row]][:, -1], separator="\n")
+            masses = arrived[-1] - low[-1], high[-1] - arrived[-1]
+            text = mass_text(*masses, separator="\n")
             style.write_beside(ax, text, (1.0, heights[-1]), (4, 0), **beside)

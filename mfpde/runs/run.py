@@ -17,7 +17,7 @@ from mfpde.notebook import DATASET, PLOT, SAVED, Printed, call_above, format_tab
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
 from mfpde.runs.stored_names import check_free_name
-from mfpde.tracking import Concentration, Track, follow_atoms
+from mfpde.tracking import Concentration, Track, Tracker
 
 
 @dataclass(frozen=True)
@@ -188,9 +188,10 @@ class Run(Printed):
         if dynamics is None or not len(self.times):
             missing = "no equation" if dynamics is None else "no saved states"
             raise ValueError(f"the run has {missing}: its atoms cannot be followed")
-        saves = zip(self.times, self.states, strict=True)
-        chosen = Concentration() if settings is None else settings
-        track = follow_atoms(dynamics, saves, chosen, events=self.events)
+        tracker = Tracker(Concentration() if settings is None else settings, dynamics)
+        for time, state in zip(self.times, self.states, strict=True):
+            tracker.observe(float(time), state, self.events)
+        track = tracker.track
         return replace(self, track=track, events=tuple(self.events or track.events))
 
     def to_xarray(self) -> Any:

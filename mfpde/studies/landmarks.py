@@ -58,8 +58,9 @@ class Landmarks:
         Two are the same by the assignment of least cost in distance, of at most ``reach``
         radians, and mass.
         """
-        apart = angles_between(self.points, other.points)
-        partners = assign_pairs(apart, self.masses, other.masses, reach=reach)
+        partners = assign_pairs(
+            self.points, self.masses, other.points, other.masses, reach=reach
+        )
         found = {}
         for kind, own in self.values.items():
             found[kind] = np.full(own.shape, np.nan)

@@ -1,14 +1,15 @@
 """Atoms followed in time: the identity of each from save to save, and its fate.
 
-Atoms of two saves are matched where the flow carries them in between (``flow``, ``matching``).
-Births, merges and deaths form a tree as it grows (``tree``), those of exact atoms as the
-solver tells them, and the tree of a run with the paths between (``paths``, ``track``).
+The atoms of a save are matched with those that the flow carries there from the save before
+(``matching``).  Births, merges and deaths form a tree as it grows (``tracker``), merges of exact
+atoms as the solver tells them, and the tree of a run with the paths between (``paths``,
+``track``).
 """
 
-from mfpde.tracking.paths import Junction, Path, SeenAtoms
+from mfpde.tracking.matching import SeenAtoms
+from mfpde.tracking.paths import Junction, Path
 from mfpde.tracking.track import Track
-from mfpde.tracking.tracker import Tracker, TrackerMemory, follow_atoms
-from mfpde.tracking.tree import Concentration, OpenPath
+from mfpde.tracking.tracker import Concentration, OpenPath, Tracker, TrackerMemory
 
 __all__ = [
     "Concentration",
@@ -19,5 +20,4 @@ __all__ = [
     "Track",
     "Tracker",
     "TrackerMemory",
-    "follow_atoms",
 ]

@@ -1,33 +1,152 @@
-r"""Who is who: atoms of one save matched with those of the save before, by places and masses.
+r"""Who is who: the atoms of a save, and which of them are those of the save before.
 
-The flow has carried each atom a of the earlier save to the time of the later one.  It is
-the atom b if it arrives within ``reach`` of it, by the assignment of least
+Between the saves the velocity is taken to change linearly in time,
+
+    x' = (1 - s) v_0(x) + s v_1(x),     s = (t - t_0) / (t_1 - t_0),
+
+which is stiff where mass has collapsed: LSODA (Petzold 1983) follows it.  An earlier atom a is
+the later atom b if it arrives within ``reach`` of it, by the assignment of least
 
     cost = distance / reach + |m_a - m_b| / (m_a + m_b)
 
-with as many pairs as possible.  One that is left over is in the atom of its basin, if it has
-arrived there or if the mass of that atom is better explained with it than without.
-
-Source of the assignment: D. F. Crouse, IEEE Trans. Aerosp. Electron. Syst. 52 (2016), as in
-``scipy.optimize.linear_sum_assignment``.
+with as many pairs as possible (``scipy.optimize.linear_sum_assignment``; Crouse, IEEE Trans.
+Aerosp. Electron. Syst. 52 (2016)).  One that is left over is in the atom of its basin, the
+attractor of v_1 to which it flows in the frozen field, if it has arrived there or if the mass of
+that atom is better explained with it than without.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
+from scipy.integrate import solve_ivp
 from scipy.optimize import linear_sum_assignment
 
-from mfpde.arrays import FloatArray
-from mfpde.geometry.arcs import angles_between
-from mfpde.tracking.flow import Rest
-from mfpde.tracking.paths import SeenAtoms
+from mfpde.arrays import BoolArray, FloatArray, IntArray
+from mfpde.detection import ConcentrationReport
+from mfpde.detection.paths import Paths
+from mfpde.geometry.arcs import angles_between, normalize
+from mfpde.measures.measure import AnyMeasure, Atoms, Measure, atoms_of
+
+
+@dataclass(frozen=True, eq=False)
+class SeenAtoms:
+    """The atoms of one save, heaviest first.
+
+    Attributes
+    ----------
+    points, masses
+        Unit vectors (n, d) and masses (n,).
+    is_forming
+        Whether each is not an atom yet but still forming, (n,).
+    identities
+        Whole numbers from 1, (n,): the same atom has the same one at all saves.
+    arrived_masses
+        The part of each mass that is in the atom, (n,): that of its core; for an exact atom all
+        of it; for one that is forming 0.  The rest of its basin is on its way.
+    """
+
+    points: FloatArray
+    masses: FloatArray
+    is_forming: BoolArray
+    identities: IntArray
+    arrived_masses: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.masses)
+
+
+def find_atoms(
+    measure: AnyMeasure, report: ConcentrationReport, smallest_mass: float
+) -> SeenAtoms:
+    """Return the atoms of a measure without identities, heaviest first.
+
+    They are those that it carries beside a density, with their own places and masses, and
+    those that are found in the density, formed or forming.
+    """
+    # Bare atoms are particles, whose crowds are searched.
+    has_own = isinstance(measure, Measure)
+    own = atoms_of(measure) if has_own else Atoms.none(measure.dimension)
+    found = [region for region in report.clusters if not (len(own) and region.is_exact)]
+    points = np.array([*own.points, *(region.position for region in found)])
+    masses = np.array([*own.masses, *(region.mass for region in found)])
+    arrived = np.array([*own.masses, *(region.arrived_mass for region in found)])
+    forming = np.array([False] * len(own) + [r.kind == "forming" for r in found], bool)
+    kept = np.argsort(-masses, kind="stable")
+    kept = kept[masses[kept] >= smallest_mass]
+    return SeenAtoms(
+        points.reshape(-1, measure.dimension)[kept],
+        masses[kept],
+        forming[kept],
+        np.zeros(len(kept), dtype=np.int64),
+        arrived[kept],
+    )
+
+
+class TimeSpan(NamedTuple):
+    """The times of two saves."""
+
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, eq=False)
+class FlowBetween:
+    """The flow between the measures of two saves.
+
+    Attributes
+    ----------
+    before, after
+        Velocities (n, d) at points (n, d) in the fields of the earlier and the later measure.
+    times
+        Times of the saves.
+    reach
+        Length of a step to an attractor, in radians: well below the distance of two of them.
+    """
+
+    before: Callable[[FloatArray], FloatArray]
+    after: Callable[[FloatArray], FloatArray]
+    times: TimeSpan
+    reach: float
+
+    def carry(self, points: FloatArray, start: float, end: float) -> FloatArray:
+        """Return where ``points`` (n, d) of time ``start`` are at time ``end``."""
+        if len(points) == 0 or end <= start:
+            return points
+        first, last = self.times
+
+        def velocity(time: float, flat: FloatArray) -> FloatArray:
+            share = (time - first) / (last - first)
+            places = normalize(flat.reshape(points.shape))
+            speeds = (1 - share) * self.before(places) + share * self.after(places)
+            return np.asarray(speeds.ravel())
+
+        # Points do not act on each other: the Jacobian is one block for each of them.
+        band = points.shape[1] - 1
+        path = solve_ivp(
+            velocity,
+            (start, end),
+            points.ravel(),
+            method="LSODA",
+            lband=band,
+            uband=band,
+        )
+        return normalize(path.y[:, -1].reshape(points.shape))
+
+    def find_attractors(self, points: FloatArray) -> FloatArray:
+        """Return the attractors (n, d) that ``points`` (n, d) of the later save flow to."""
+        paths = Paths(self.after, self.reach)
+        return paths.ends(points, lambda reached: np.zeros(len(reached), bool))[0]
 
 
 def match_atoms(
     places: FloatArray,
     masses: FloatArray,
     atoms: SeenAtoms,
-    motion: Rest,
+    motion: FlowBetween,
     *,
     reach: float,
 ) -> dict[int, list[int]]:
@@ -40,12 +159,11 @@ def match_atoms(
     atoms
         The later atoms.
     motion
-        It knows the attractor of each point.
+        The flow, whose attractors are those of the basins.
     reach
         Distance (radians) within which two may be the same.
     """
-    distances = angles_between(places, atoms.points)
-    pairs = assign_pairs(distances, masses, atoms.masses, reach=reach)
+    pairs = assign_pairs(places, masses, atoms.points, atoms.masses, reach=reach)
     parents = {b: [a] for a, b in pairs.items()}
     left = [a for a in np.argsort(-masses, kind="stable").tolist() if a not in pairs]
     if not left or not len(atoms):
@@ -54,9 +172,10 @@ def match_atoms(
     missing[[*pairs.values()]] -= masses[[*pairs]]
     ends = motion.find_attractors(np.concatenate([places[left], atoms.points]))
     apart = angles_between(ends[: len(left)], ends[len(left) :])
-    for a, ways in zip(left, apart, strict=True):
+    distances = angles_between(places[left], atoms.points)
+    for a, distance, ways in zip(left, distances, apart, strict=True):
         b = int(ways.argmin())
-        is_arrived = distances[a, b] <= reach / 2
+        is_arrived = distance[b] <= reach / 2
         is_missing = masses[a] < 2 * missing[b]
         if ways[b] <= reach and (is_arrived or is_missing):
             parents[b] = sorted([*parents.get(b, ()), a])
@@ -65,21 +184,28 @@ def match_atoms(
 
 
 def assign_pairs(
-    distances: FloatArray, earlier: FloatArray, later: FloatArray, *, reach: float
+    points: FloatArray,
+    masses: FloatArray,
+    others: FloatArray,
+    other_masses: FloatArray,
+    *,
+    reach: float,
 ) -> dict[int, int]:
     """Return the pairs of least total cost, as many as possible, none beyond ``reach``.
 
     Parameters
     ----------
-    distances
-        Between earlier and later atoms, (n, m), radians.
-    earlier, later
-        Their masses, (n,) and (m,).
+    points, masses
+        Places (n, d) and masses (n,) of the earlier ones.
+    others, other_masses
+        Those (m, d) and (m,) of the later ones.
     reach
-        Distance within which two may be the same.
+        Distance (radians) within which two may be the same.
     """
-    own = earlier[:, np.newaxis]
-    costs = distances / reach + np.abs(own - later) / (own + later)
+    if not len(masses) or not len(other_masses):
+        return {}
+    own, distances = masses[:, np.newaxis], angles_between(points, others)
+    costs = distances / reach + np.abs(own - other_masses) / (own + other_masses)
     allowed = distances <= reach
     forbidden = 1.0 + costs[allowed].sum()
     rows, columns = linear_sum_assignment(np.where(allowed, costs, forbidden))

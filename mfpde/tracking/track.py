@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.region import angle_of
 from mfpde.measures.events import Event, EventKind
 from mfpde.notebook import Printed
-from mfpde.tracking.paths import Junction, Path, SeenAtoms, find_lives, make_paths
+from mfpde.tracking.matching import SeenAtoms
+from mfpde.tracking.paths import Junction, Path, make_paths
 
 _MOST_LINES = 60
 KINDS: tuple[EventKind, ...] = ("birth", "merge", "fission", "death")
@@ -49,10 +51,6 @@ class Track(Printed):
     junctions: tuple[Junction, ...]
     total_mass: float = 1.0
 
-    def atoms_at(self, index: int) -> SeenAtoms:
-        """The atoms of the save ``index``."""
-        return self.seen[index]
-
     @property
     def events(self) -> tuple[Event, ...]:
         """The events of all junctions, in their order."""
@@ -73,17 +71,15 @@ class Track(Printed):
 
     @cached_property
     def counts(self) -> IntArray:
-        """Number of living atoms at each save, (saves,), as :meth:`counts_at` gives it."""
-        return self.counts_at(self.times)
-
-    def counts_at(self, times: FloatArray) -> IntArray:
-        """Number of living atoms at ``times`` (k,): those that have begun and not ended.
+        """Number of living atoms at each save, (saves,): those that have begun and not ended.
 
         Atoms unseen for a while that come back are counted, those that have not come back are
-        not; in the very moment of a merge its parents are gone.
+        not.
         """
-        alive = [path.is_alive(times) for path in self.paths.values()]
-        return np.sum(alive, axis=0, dtype=np.int64) + np.zeros(len(times), np.int64)
+        counts = np.zeros(len(self.times), dtype=np.int64)
+        for path in self.paths.values():
+            counts += path.is_alive(self.times)
+        return counts
 
     def __str__(self) -> str:
         return describe_tree(self)
@@ -111,19 +107,14 @@ def _describe_counts(track: Track) -> str:
     )
 
 
-def _describe_branch(
-    track: Track, path: Path, *, first: str = "", rest: str = ""
-) -> list[str]:
+def _describe_branch(track: Track, path: Path) -> list[str]:
     """Return the line of a path, and those of its parents with a branch before each."""
-    lines = [first + _describe_path(path)]
+    lines = [_describe_path(path)]
     for parent in path.parents:
         is_last = parent == path.parents[-1]
-        lines += _describe_branch(
-            track,
-            track.paths[parent],
-            first=rest + ("└─ " if is_last else "├─ "),
-            rest=rest + ("   " if is_last else "│  "),
-        )
+        first, rest = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
+        own, *ancestors = _describe_branch(track, track.paths[parent])
+        lines += [first + own, *(rest + line for line in ancestors)]
     return lines
 
 
@@ -134,15 +125,11 @@ def _describe_path(path: Path) -> str:
         words.append(f"{on_its_way:.6f} of it on its way")
     words.append(_describe_place(path.points[path.last_seen]))
     if path.birth is None:
-        words.append(f"there at t = {path.times[0]:g}")
+        words.append(f"there at t = {path.begins:g}")
     else:
-        words.append(
-            f"{BEGINNINGS[path.birth.event.kind]} {_describe_time(path.birth)}"
-        )
+        words.append(BEGINNINGS[path.birth.event.kind] + _describe_time(path.birth))
     if path.end is not None:
-        words.append(f"{ENDS[path.end.event.kind]} {_describe_time(path.end)}")
-    elif not path.is_there_at_last:
-        words.append(f"unseen since t = {path.times[path.last_seen]:g}")
+        words.append(ENDS[path.end.event.kind] + _describe_time(path.end))
     return ", ".join(words)
 
 
@@ -155,11 +142,10 @@ def _describe_place(point: FloatArray) -> str:
 
 
 def _describe_time(junction: Junction) -> str:
-    time = junction.event.time
     if junction.is_exact:
-        return f"t = {time:.8g}"
+        return f" t = {junction.event.time:.8g}"
     half = (junction.latest - junction.earliest) / 2
-    return f"t = {time:.6g} ± {half:.2g}"
+    return f" t = {junction.event.time:.6g} ± {half:.2g}"
 
 
 class Bands(NamedTuple):
@@ -173,45 +159,39 @@ class Bands(NamedTuple):
         Times (n,) of all changes, each twice: just before and just after.
     is_alive
         Whether an atom is there, (atoms, n).
-    arrived, arriving
-        Masses (atoms, n) in them and on their way, 0 where an atom is not there.
+    low, arrived, high
+        Lower ends (atoms, n) of the bands, ends of what has arrived, and upper ends, above
+        which nothing is on its way; all the same where an atom is not there.
     """
 
     paths: list[Path]
     times: FloatArray
     is_alive: BoolArray
+    low: FloatArray
     arrived: FloatArray
-    arriving: FloatArray
-
-    @property
-    def tops(self) -> FloatArray:
-        """Upper ends of the bands (atoms, n)."""
-        return np.cumsum(self.arrived + self.arriving, axis=0)
-
-    @property
-    def middles(self) -> FloatArray:
-        """Middles of the bands (atoms, n)."""
-        return self.tops - (self.arrived + self.arriving) / 2
+    high: FloatArray
 
 
 def stack_bands(track: Track) -> Bands:
     """Stack the masses of a track's atoms."""
-    paths: list[Path] = []
-    for root in track.roots:
-        _place(track, root, paths)
+    lines = [one for root in track.roots for one in _list_line(track, root)]
+    # What began and ended between two saves at the same time has no band.
+    paths = [path for path in lines if path.begins < path.ends]
     times = np.unique([time for path in paths for time in path.times])
-    is_alive = find_lives(paths, times).reshape(len(paths), 2 * len(times))
+    moments = np.stack([np.nextafter(times, -np.inf), times], axis=-1).ravel()
+    is_alive = np.array([path.is_alive(moments) for path in paths], dtype=bool)
+    is_alive = is_alive.reshape(len(paths), len(moments))
     times = np.repeat(times, 2)
     masses, arrived = np.zeros((2, *is_alive.shape))
     for row, path in enumerate(paths):
         masses[row] = np.interp(times, path.times, path.masses) * is_alive[row]
         arrived[row] = np.interp(times, path.times, path.arrived_masses) * is_alive[row]
-    return Bands(paths, times, is_alive, arrived, masses - arrived)
+    high = np.cumsum(masses, axis=0)
+    low = high - masses
+    return Bands(paths, times, is_alive, low, low + arrived, high)
 
 
-def _place(track: Track, path: Path, placed: list[Path]) -> None:
-    """Put a path above its ancestors, whose place it takes, unless it is there already."""
-    if path not in placed:
-        for parent in path.parents:
-            _place(track, track.paths[parent], placed)
-        placed.append(path)
+def _list_line(track: Track, path: Path) -> list[Path]:
+    """Return a path above all its ancestors, whose place it takes."""
+    lines = [_list_line(track, track.paths[parent]) for parent in path.parents]
+    return [*chain.from_iterable(lines), path]

@@ -1,21 +1,79 @@
-"""Watching a run: at each save the verdict, the atoms, and their place in the tree."""
+"""Following atoms from save to save: they go on, merge, end or begin, as a tree that grows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from mfpde.detection import ConcentrationReport, ball_radius, concentration
+from mfpde.arrays import FloatArray, real_number, whole_number
+from mfpde.detection import ball_radius, concentration
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.events import Event
-from mfpde.measures.measure import AnyMeasure, Atoms, Measure, atoms_of
-from mfpde.tracking.flow import FlowBetween, Rest, TimeSpan
-from mfpde.tracking.paths import SeenAtoms
+from mfpde.measures.events import Event, EventKind
+from mfpde.measures.measure import AnyMeasure, Measure
+from mfpde.tracking.matching import (
+    FlowBetween,
+    SeenAtoms,
+    TimeSpan,
+    assign_pairs,
+    find_atoms,
+    match_atoms,
+)
+from mfpde.tracking.paths import Junction, join_atoms
 from mfpde.tracking.track import Track
-from mfpde.tracking.tree import Concentration, OpenPath, Tree
+
+
+@dataclass(frozen=True)
+class Concentration:
+    """Settings for following atoms through a run: ``solve(..., track=Concentration())``.
+
+    Parameters
+    ----------
+    smallest_mass
+        Lighter atoms are not followed, between 0 and 1.  Tails have basins of their own,
+        and masses are rarely known below 1e-3.
+    longest_gap
+        At so many saves running an atom may go unseen (as it does while two widths unite)
+        and still be the same; unseen for longer, or at a save whose other atoms leave no room
+        for half of its mass, it has died.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range.
+    """
+
+    smallest_mass: float = 1e-3
+    longest_gap: int = 5
+
+    def __post_init__(self) -> None:
+        real_number("smallest_mass", self.smallest_mass, at_least=0.0, at_most=1.0)
+        whole_number("longest_gap", self.longest_gap, at_least=0)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenPath:
+    """The end of a path that has not ended.
+
+    Attributes
+    ----------
+    point, mass, seen_at
+        The atom, a unit vector (d,) and its mass, when it was last seen.
+    expected
+        Where the flow has carried it since, (d,).
+    unseen_at
+        The saves since at which it was not seen.
+    """
+
+    point: FloatArray
+    mass: float
+    seen_at: float
+    expected: FloatArray
+    unseen_at: tuple[float, ...] = ()
 
 
 class EquationInTime(Protocol):
@@ -77,12 +135,34 @@ class Tracker:
         self.settings = settings
         self.equation = equation
         self.memory = TrackerMemory() if memory is None else memory
+        self.paths = dict(self.memory.paths)
+        known = self.track.junctions
+        # A path that is open again had died only as far as was known.
+        self._junctions = [j for j in known if not self.paths.keys() & j.parents]
+        named = [k for j in self._junctions for k in (*j.parents, *j.children)]
+        self._names = count(1 + max([*self.paths, *named], default=0))
         self._core = ball_radius(equation.sharpest)
+        # In ascent two basins are never closer than two radii of a core.
+        self._reach = 2 * self._core
 
     @property
     def track(self) -> Track:
         """The track of the saves so far."""
         return self.memory.track
+
+    @property
+    def junctions(self) -> tuple[Junction, ...]:
+        """The junctions found so far, by the times of their events.
+
+        Atoms that may come back have died, as far as is known.
+        """
+        lost = [
+            self._end("death", [identity], latest=path.unseen_at[0])
+            for identity, path in self.paths.items()
+            if path.unseen_at
+        ]
+        found = [*self._junctions, *lost]
+        return tuple(sorted(found, key=lambda junction: junction.event.time))
 
     def observe(
         self, time: float, measure: AnyMeasure, events: Sequence[Event] = ()
@@ -96,88 +176,160 @@ class Tracker:
         events
             All events that the solver has told of so far, in their order.
         """
-        track, before, paths, taken = self.memory
+        track, before, _, taken = self.memory
         times = TimeSpan(track.times[-1] if len(track.times) else -np.inf, time)
         if times.end <= times.start:
             # A run that goes on from a save starts with that very save.
             return
         report = concentration(measure, self.equation.equation_before(time))
-        atoms = find_atoms(measure, report, self.settings.smallest_mass)
         told = [event for event in events[taken:] if event.time <= time]
-        # In ascent two basins are never closer than two radii of a core.
-        tree = Tree(
-            self.settings, reach=2 * self._core, junctions=track.junctions, paths=paths
-        )
-        named = tree.advance(
-            times,
-            atoms,
-            motion=self._find_motion(before, measure, times),
+        named = self.advance(
+            find_atoms(measure, report, self.settings.smallest_mass),
+            self._find_motion(before, measure, times),
             events=told,
             total_mass=measure.total_mass,
         )
-        seen = Track(
+        longer = Track(
             times=np.append(track.times, time),
             seen=(*track.seen, named),
             verdicts=(*track.verdicts, report.verdict),
-            junctions=tree.junctions,
+            junctions=self.junctions,
             total_mass=measure.total_mass,
         )
-        self.memory = TrackerMemory(seen, measure, tree.paths, taken + len(told))
+        taken += len(told)
+        self.memory = TrackerMemory(longer, measure, dict(self.paths), taken)
 
     def _find_motion(
         self, before: AnyMeasure | None, measure: AnyMeasure, times: TimeSpan
-    ) -> Rest:
+    ) -> FlowBetween:
         """Return how points move from the last save to this one."""
-        if before is None:
-            return Rest()
-        if isinstance(measure, Measure) and measure.geometry.axis is not None:
+        is_zonal = isinstance(measure, Measure) and measure.geometry.axis is not None
+        if before is None or is_zonal:
             # Atoms of a zonal measure lie at the poles and stay there.
-            return Rest()
-        return FlowBetween(
-            self.equation.equation_after(times.start).field(before).velocity,
-            self.equation.equation_before(times.end).field(measure).velocity,
-            times,
-            reach=self._core,
+            return FlowBetween(np.zeros_like, np.zeros_like, times, self._core)
+        earlier = self.equation.equation_after(times.start).field(before)
+        later = self.equation.equation_before(times.end).field(measure)
+        return FlowBetween(earlier.velocity, later.velocity, times, self._core)
+
+    def advance(
+        self,
+        atoms: SeenAtoms,
+        motion: FlowBetween,
+        *,
+        events: Sequence[Event] = (),
+        total_mass: float = 1.0,
+    ) -> SeenAtoms:
+        """Return the atoms of the next save with their identities; the first are not born.
+
+        Parameters
+        ----------
+        atoms
+            They, whose identities are not known yet.
+        motion
+            What happens to points from the save before to this one.
+        events
+            What the solver knows to have happened in between, at exact times.
+        total_mass
+            Mass of the measure, which living atoms cannot exceed.
+        """
+        now, end = motion.times
+        for event in sorted(events, key=lambda event: event.time):
+            self._carry(motion, now, event.time)
+            now = event.time
+            self._take_event(event)
+        self._carry(motion, now, end)
+        known, places, masses = self._expect()
+        parents = match_atoms(places, masses, atoms, motion, reach=self._reach)
+        identities = np.zeros(len(atoms), dtype=np.int64)
+        for b in dict.fromkeys([*parents, *range(len(atoms))]):
+            group = [known[a] for a in parents.get(b, ())]
+            identities[b] = group[0] if len(group) == 1 else next(self._names)
+            child = int(identities[b])
+            if len(group) > 1:
+                self._junctions.append(self._end("merge", group, child, latest=end))
+            elif not group and motion.times.start > -np.inf:
+                born = atoms.points[[b]], atoms.masses[[b]]
+                event = Event("birth", sum(motion.times) / 2, *born)
+                self._junctions.append(Junction(event, *motion.times, (), (child,)))
+        matched = {a for group in parents.values() for a in group}
+        lost = [
+            known[a] for a in np.argsort(-masses, kind="stable") if a not in matched
+        ]
+        rows = zip(
+            identities.tolist(), atoms.points, atoms.masses.tolist(), strict=True
         )
+        seen = {k: OpenPath(point, mass, end, point) for k, point, mass in rows}
+        room = total_mass - float(atoms.masses.sum())
+        self.paths = seen | self._keep_lost(lost, room, end)
+        return replace(atoms, identities=identities)
 
+    def _keep_lost(
+        self, lost: Sequence[int], room: float, time: float
+    ) -> dict[int, OpenPath]:
+        """Return paths that may come back, and record the deaths of the others.
 
-def follow_atoms(
-    equation: EquationInTime,
-    saves: Iterable[tuple[float, AnyMeasure]],
-    settings: Concentration,
-    *,
-    events: Sequence[Event] = (),
-) -> Track:
-    """Return the track of saved states, times and measures in their order."""
-    tracker = Tracker(settings, equation)
-    for time, measure in saves:
-        tracker.observe(float(time), measure, events)
-    return tracker.track
+        What is in no atom has ``room`` for ``lost`` ones, heaviest first, to be unseen.
+        """
+        kept = {}
+        for identity in lost:
+            path = self.paths[identity]
+            unseen_at = (*path.unseen_at, time)
+            if path.mass / 2 > room or len(unseen_at) > self.settings.longest_gap:
+                death = self._end("death", [identity], latest=unseen_at[0])
+                self._junctions.append(death)
+            else:
+                room -= path.mass
+                kept[identity] = replace(path, unseen_at=unseen_at)
+        return kept
 
+    def _end(
+        self, kind: EventKind, identities: Sequence[int], *children: int, latest: float
+    ) -> Junction:
+        """Return the end of open paths between their last sighting and ``latest``."""
+        parents = [self.paths[identity] for identity in identities]
+        earliest = max(parent.seen_at for parent in parents)
+        points = np.stack([parent.point for parent in parents])
+        masses = np.array([parent.mass for parent in parents])
+        event = Event(kind, (earliest + latest) / 2, points, masses)
+        return Junction(event, earliest, latest, tuple(identities), children)
 
-def find_atoms(
-    measure: AnyMeasure, report: ConcentrationReport, smallest_mass: float
-) -> SeenAtoms:
-    """Return the atoms of a measure without identities, heaviest first.
+    def _take_event(self, event: Event) -> None:
+        """End paths as an event of the solver's exact atoms says.
 
-    They are those that it carries beside a density, with their own places and masses, and
-    those that are found in the density, formed or forming.
-    """
-    # Bare atoms are particles, whose crowds are searched.
-    has_own = isinstance(measure, Measure)
-    own = atoms_of(measure) if has_own else Atoms.none(measure.dimension)
-    found = [region for region in report.clusters if not (len(own) and region.is_exact)]
-    places = [*own.points, *(region.position for region in found)]
-    points = np.reshape(places, (len(places), measure.dimension))
-    masses = np.array([*own.masses, *(region.mass for region in found)])
-    arrived = np.array([*own.masses, *(region.arrived_mass for region in found)])
-    is_formed = [True] * len(own) + [region.kind == "atom" for region in found]
-    kept = np.argsort(-masses, kind="stable")
-    kept = kept[masses[kept] >= smallest_mass]
-    return SeenAtoms(
-        points[kept],
-        masses[kept],
-        ~np.array(is_formed, bool)[kept],
-        np.zeros(len(kept), dtype=np.int64),
-        arrived[kept],
-    )
+        Its births are not needed: an atom begins when it is first seen, forming or narrow.
+        """
+        heavy = event.masses >= self.settings.smallest_mass
+        event = replace(event, points=event.points[heavy], masses=event.masses[heavy])
+        is_merge = event.kind == "merge"
+        if event.kind == "birth" or len(event.masses) < (2 if is_merge else 1):
+            return
+        known, places, masses = self._expect()
+        partners = assign_pairs(
+            event.points, event.masses, places, masses, reach=self._reach
+        )
+        parents = tuple(
+            known[partners[k]] if k in partners else next(self._names)
+            for k in range(len(event.masses))
+        )
+        for identity in parents:
+            self.paths.pop(identity, None)
+        children = (next(self._names),) if is_merge else ()
+        time = event.time
+        self._junctions.append(Junction(event, time, time, parents, children))
+        point, mass = join_atoms(event.points, event.masses)
+        for child in children:
+            self.paths[child] = OpenPath(point, mass, time, point)
+
+    def _carry(self, motion: FlowBetween, start: float, end: float) -> None:
+        """Let the flow carry all expected places from time ``start`` to ``end``."""
+        known, places, _ = self._expect()
+        carried = motion.carry(places, start, end)
+        for identity, place in zip(known, carried, strict=True):
+            self.paths[identity] = replace(self.paths[identity], expected=place)
+
+    def _expect(self) -> tuple[list[int], FloatArray, FloatArray]:
+        """Return the identities of open paths, where they are expected, and their masses."""
+        known = sorted(self.paths)
+        places = [self.paths[identity].expected for identity in known]
+        masses = [self.paths[identity].mass for identity in known]
+        return known, np.array(places), np.array(masses)

@@ -130,7 +130,7 @@ def _describe_track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
 
 def _count_forming(track: Track, save: int) -> int:
     """Number of the atoms of a save that are forming, which the count contains."""
-    seen = track.atoms_at(save)
+    seen = track.seen[save]
     return int((seen.is_forming & (seen.identities > 0)).sum())
 
 
@@ -142,8 +142,7 @@ def _places(points: FloatArray, frames: Frames) -> list[list[float | None]]:
 def _describe_bands(track: Track) -> list[dict[str, Any]]:
     """The tree of the atoms: edges of a band for each, and what is at its ends."""
     bands = stack_bands(track)
-    low = bands.tops - bands.arrived - bands.arriving
-    edges = {"low": low, "arrived": low + bands.arrived, "high": bands.tops}
+    edges = {"low": bands.low, "arrived": bands.arrived, "high": bands.high}
     return [
         {
             "identity": path.identity,
@@ -154,18 +153,17 @@ def _describe_bands(track: Track) -> list[dict[str, Any]]:
             },
             "birth": None if path.birth is None else path.birth.event.kind,
             "end": None if path.end is None else path.end.event.kind,
-            "there": path.is_there_at_last,
+            "there": path.end is None,
         }
         for k, (path, is_alive) in enumerate(
             zip(bands.paths, bands.is_alive, strict=True)
         )
-        if is_alive.any()
     ]
 
 
 def _seen(track: Track, save: int, frames: Frames) -> list[dict[str, Any]]:
     """The atoms of a save."""
-    atoms = track.atoms_at(save)
+    atoms = track.seen[save]
     columns = {
         "identity": atoms.identities.tolist(),
         "place": _places(atoms.points, frames),

@@ -41,14 +41,14 @@ def track(problem: Any, grid: Any, options: dict[str, Any], nudge: float) -> Qua
         problem, start, t_end=end, save_at=times, track=mfpde.Concentration(), **options
     )
     alive = [
-        " ".join(str(number) for number in sorted(run.track.atoms_at(index).identities))
+        " ".join(str(number) for number in sorted(run.track.seen[index].identities))
         for index in range(len(run.times))
     ]
     return {
         "alive": np.array("; ".join(alive)),
         "events": np.array("; ".join(event.kind for event in run.track.events)),
         "event times": np.array([event.time for event in run.track.events]),
-        "masses": np.sort(run.track.atoms_at(len(run.times) - 1).masses),
+        "masses": np.sort(run.track.seen[-1].masses),
     }
 
 
