@@ -722,8 +722,8 @@ def test_what_merges_loses_no_mass_between_two_saves() -> None:
     assert [event.kind for event in track.events] == ["merge"]
     first, second, whole = (track.paths[i] for i in (1, 2, 3))
     assert whole.begins == first.ends == second.ends == 0.5
-    assert whole.masses == pytest.approx([0.975, 1.0])
-    assert first.masses[-1] + second.masses[-1] == pytest.approx(0.975)
+    assert whole.masses == pytest.approx([0.95, 1.0])
+    assert first.masses[-1] + second.masses[-1] == pytest.approx(0.95)
 
 
 def test_an_atom_unseen_at_the_last_save_is_not_counted_there() -> None:
