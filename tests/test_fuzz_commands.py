@@ -201,7 +201,8 @@ def test_the_settings_that_are_changed_work(data, path, capsys) -> None:
     assert main(["run", str(path), "--quiet"]) == 0, capsys.readouterr().err
 
 
-# The dissipation of velocities above 1e154 is above the largest number.
+# Velocities above 1e154, as of a matrix with such an entry, have squares above the largest
+# number: the run ends in values that are not finite, and the dissipation of its start warns.
 @pytest.mark.filterwarnings("ignore:overflow encountered in square:RuntimeWarning")
 @given(data=files())
 @few(150)
