@@ -1,4 +1,4 @@
-"""What stands in the pictures: the numbers of the run, at the right places."""
+"""What stands in the pictures of runs: their numbers, at the right places."""
 
 import re
 import subprocess
@@ -17,33 +17,20 @@ from drawn import (
     run_of,
 )
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
-from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle
+import mfpde
 from mfpde.geometry.circle import points_at
-from mfpde.measures.measure import Atoms, Density, Measure, uniform
-from mfpde.plotting import (
-    plot_concentration,
-    plot_energy,
-    plot_run,
-    plot_snapshots,
-    plot_space_time,
-    save_figure,
-)
-from mfpde.plotting.palette import NEURONS, OKABE_ITO
 from mfpde.plotting.style import largest_in_rows
-from mfpde.runs.run import Run
 from mfpde.runs.stopping import StopReason
-from mfpde.terms import Attention, Perceptron
+from validation import verdict_shapes as shapes
 
-DIRECTIONS = [
-    [-0.9967456002240224, 0.0806114658969388],
-    [-0.6198538201675943, -0.784717300448792],
-]
-WEIGHTS = [0.6324575844117477, -0.4696753890279187]
-PERCEPTRON = Perceptron(DIRECTIONS, WEIGHTS)
-EQUATION = MeanFieldEquation(Attention(5.0), PERCEPTRON, direction="descent")
-PI_LABELS = ["0", "π/2", "π", "3π/2", "2π"]
+DIRECTIONS = [[-0.9967, 0.0806], [-0.6199, -0.7847]]
+PERCEPTRON = mfpde.Perceptron(DIRECTIONS, [0.63, -0.47])
+EQUATION = mfpde.MeanFieldEquation(
+    mfpde.Attention(5.0), PERCEPTRON, direction="descent"
+)
+ASCENT = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="ascent")
 
 
 def kuramoto_run(*, equation=EQUATION, times=None, cells=256):
@@ -51,58 +38,76 @@ def kuramoto_run(*, equation=EQUATION, times=None, cells=256):
     times = np.linspace(0.0, 10.0, 21) if times is None else times
     odds = np.exp(times) * 0.01 / 0.99
     radii = np.sqrt(odds / (1 + odds))
-    states = [Measure(poisson_kernel(Circle(cells), r)) for r in radii]
+    kernels = [poisson_kernel(mfpde.Circle(cells), r) for r in radii]
     return run_of(
-        states,
+        [mfpde.Measure(kernel) for kernel in kernels],
         equation,
         times=times,
         track=empty_track(times, 2),
         energy=radii**2 / 2,
         dissipation=radii**2 * (1 - radii**2) / 2,
-        largest_density=np.array([s.density.values.max() for s in states]),
+        largest_density=np.array([kernel.values.max() for kernel in kernels]),
     )
 
 
 def particle_run(count):
     start = 2 * np.pi * (np.arange(count) + 0.5) / count
-    states = [Atoms(points_at(start - 0.2 * t * np.sin(start))) for t in range(3)]
+    states = [mfpde.Atoms(points_at(start - 0.2 * t * np.sin(start))) for t in range(3)]
     return run_of(states, energy=np.full(3, np.nan))
+
+
+def zonal_run():
+    zonal = mfpde.Zonal(8, 128)
+    states = [
+        mfpde.Density.from_function(zonal, lambda x, r=r: np.exp(r * x[:, -1]))
+        for r in np.linspace(0.0, 30.0, 6)
+    ]
+    neuron = mfpde.Perceptron([zonal.axis], [1.0], biases=[0.5])
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(8.0), neuron, direction="ascent")
+    numbers = {name: np.exp(-np.arange(6.0)) for name in ("energy", "dissipation")}
+    times = np.linspace(0.0, 3.0, 6)
+    return run_of(list(map(mfpde.Measure, states)), equation, times=times, **numbers)
+
+
+# Over angles ----------------------------------------------------------------------------------
 
 
 def test_snapshots_show_the_states_at_their_times():
     run = kuramoto_run()
-    figure = plot_snapshots(run, times=[0.1, 5.0, 10.0])
-    panels = figure.axes[:3]
+    panels = mfpde.plot_snapshots(run, times=[0.1, 5.0, 10.0]).axes[:3]
     assert [ax.get_title(loc="left") for ax in panels] == ["t = 0", "t = 5", "t = 10"]
     for ax, index in zip(panels, (0, 10, 20), strict=True):
         line = next(a for a in ax.lines if a.get_gid() == "density")
         assert np.array_equal(line.get_ydata()[1:-1], run.states[index].density.values)
         assert all(len(by_gid(ax, f"active region {j}")) == 1 for j in (1, 2))
     assert len({ax.get_ylim() for ax in panels}) == 1
-    assert len({ax.get_xlim() for ax in figure.axes}) == 1
-    assert figure.axes[-1].get_ylabel() == "V"
-    assert len(figure.axes) == 4
-
-
-def test_snapshots_are_five_from_first_to_last_by_default():
-    figure = plot_snapshots(kuramoto_run(equation=None))
+    figure = mfpde.plot_snapshots(kuramoto_run(equation=None))
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles == ["t = 0", "t = 2.5", "t = 5", "t = 7.5", "t = 10"]
+    assert not legend_of(figure)
 
 
-def test_snapshots_share_the_scale_of_masses_and_bear_a_state_without_atoms():
-    density = Density(Circle(64), np.full(64, 0.2 / np.pi))
-    atoms = [Atoms.none(2), *(Atoms([[1.0, 0.0]], [mass]) for mass in (0.2, 0.6))]
-    figure = lay_out(plot_snapshots(run_of([Measure(density, a) for a in atoms])))
+def test_snapshots_share_the_scale_of_masses_and_explain_all_marks():
+    density = mfpde.Density(mfpde.Circle(64), np.full(64, 0.2 / np.pi))
+    masses = (None, 0.2, 0.6)
+    atoms = [None if m is None else mfpde.Atoms([[1.0, 0.0]], [m]) for m in masses]
+    run = run_of([mfpde.Measure(density, a) for a in atoms], EQUATION)
+    figure = lay_out(mfpde.plot_snapshots(run))
     scales = [ax for ax in figure.axes if ax.yaxis.get_label_position() == "right"]
-    assert len(scales) == 3
-    assert all(ax.get_ylim() == pytest.approx((0.0, 1.18 * 0.6)) for ax in scales)
+    assert len({ax.get_ylim() for ax in scales}) == 1
+    assert scales[0].get_ylim()[1] > 0.6
+    neurons = {"neuron active", "$a_j$, $w_j > 0$", "$a_j$, $w_j < 0$"}
+    for drawn in (figure, mfpde.plot_run(run)):
+        assert {"atom (height: mass)", *neurons} <= legend_of(drawn)
 
 
 @pytest.mark.parametrize("times", [[], [11.0], [-1.0], [np.nan]])
 def test_snapshots_refuse_times_outside_the_run(times):
     with pytest.raises(ValueError, match="times"):
-        plot_snapshots(kuramoto_run(), times=times)
+        mfpde.plot_snapshots(kuramoto_run(), times=times)
+
+
+# Over time ------------------------------------------------------------------------------------
 
 
 def mesh_of(ax):
@@ -112,296 +117,55 @@ def mesh_of(ax):
 
 def test_the_map_over_time_is_the_density_in_logarithmic_colours():
     run = kuramoto_run()
-    ax = plot_space_time(run).axes[0]
-    lay_out(ax.figure)
+    ax = lay_out(mfpde.plot_space_time(run)).axes[0]
     mesh, values = mesh_of(ax), np.array([s.density.values for s in run.states])
-    # the largest is 39.6, so that 1e-2 of the mean is below 1e-4 of it
+    # The largest is 39.6, so that 1e-2 of the mean is below 1e-4 of it.
     floor = 0.01 / (2 * np.pi)
     assert np.allclose(mesh.get_array(), np.maximum(values, floor).T)
     assert mesh.get_clim() == pytest.approx([floor, values.max()])
     assert mesh.norm(np.sqrt(floor * values.max())) == pytest.approx(0.5)
     assert (ax.get_xlim(), ax.get_ylim()) == ((0.0, 10.0), (0.0, 2 * np.pi))
-    assert [t.get_text() for t in ax.get_yticklabels()] == PI_LABELS
-    assert ax.get_xlabel() == "time t"
     (bar,) = ax.child_axes
     assert bar.get_ylabel() == "density ρ (per radian)"
 
 
-def test_colours_over_time_end_a_ten_thousandth_below_the_largest_density():
-    values = np.full(64, 1e-12)
-    values[5] = 1.0
-    state = Measure(Density(Circle(64), values).normalized())
-    low, high = mesh_of(plot_space_time(run_of([state] * 2)).axes[0]).get_clim()
-    assert high / low == pytest.approx(1e4)
-    assert high == pytest.approx(state.density.values.max())
-
-
-def narrow_run(times):
-    """An atom that forms at the angle 2, under the attraction that makes it."""
-    equation = MeanFieldEquation(Attention(5.0), direction="ascent")
-    states = [Measure(poisson_kernel(Circle(256), 0.98)) for _ in times]
-    return run_of(states, equation, times=times)
+def test_a_zonal_map_is_the_mass_per_polar_angle():
+    run = zonal_run()
+    ax = lay_out(mfpde.plot_space_time(run)).axes[0]
+    zonal, mesh = run.states[0].geometry, mesh_of(ax)
+    values = np.array([s.density.masses / zonal.spacing for s in run.states])
+    assert np.allclose(mesh.get_array(), np.maximum(values, mesh.get_clim()[0]).T)
+    assert ax.get_ylim() == (0.0, np.pi)
+    # What gathers around the pole comes nearer to it.
+    angles = by_gid(ax, "path 1")[0].get_ydata()
+    assert (np.diff(angles) <= 0).all()
+    assert 0 <= angles[-1] < angles[0] < np.pi / 2
 
 
 def test_paths_over_time_are_those_of_the_atoms_that_are_found():
-    run = narrow_run(np.linspace(0.0, 10.0, 101))
-    ax = plot_space_time(run).axes[0]
-    times, angles = by_gid(ax, "path 1")[0].get_data()
+    times = np.linspace(0.0, 10.0, 101)
+    state = mfpde.Measure(poisson_kernel(mfpde.Circle(256), 0.98))
+    run = run_of([state] * 101, ASCENT, times=times)
+    ax = mfpde.plot_space_time(run).axes[0]
+    seen, angles = by_gid(ax, "path 1")[0].get_data()
     # They are looked for at no more than thirty saves.
-    assert 10 < len(times) <= 30
-    assert set(times) <= set(run.times)
-    assert np.abs(angles - 2.0).max() <= Circle(256).spacing
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts == ["path of an atom (width ∝ mass)"]
-    paths = by_gid(plot_space_time(run.tracked()).axes[0], "path 1")
+    assert 10 < len(seen) <= 30
+    assert set(seen) <= set(times)
+    assert np.abs(angles - 2.0).max() <= mfpde.Circle(256).spacing
+    paths = by_gid(mfpde.plot_space_time(run.tracked()).axes[0], "path 1")
     assert len(paths[0].get_xdata()) == 101
 
 
 def test_few_particles_are_dots_over_time_and_many_a_map():
-    ax = plot_space_time(particle_run(100)).axes[0]
+    ax = mfpde.plot_space_time(particle_run(100)).axes[0]
     (dots,) = by_gid(ax, "particles")
     assert len(dots.get_xdata()) == 300
-    assert not ax.child_axes
-    many = particle_run(400)
-    ax = plot_space_time(many).axes[0]
+    ax = mfpde.plot_space_time(particle_run(400)).axes[0]
     assert not by_gid(ax, "particles")
     cells = np.asarray(mesh_of(ax).get_array())
     # They are counted in bins: a fuller one is darker, and most have some.
     assert cells[:, 0].min() > 0
     assert cells[64, 2] < cells[0, 2]
-
-
-def test_time_is_logarithmic_if_the_saves_are():
-    times = np.concatenate([[0.0], np.geomspace(1e-3, 10.0, 30)])
-    run = kuramoto_run(times=times, cells=32)
-    for ax in (plot_space_time(run).axes[0], plot_energy(run).axes[0]):
-        lay_out(ax.figure)
-        assert ax.get_xscale() == "log"
-        assert ax.get_xlim() == pytest.approx((1e-3, 10.0))
-    assert plot_energy(kuramoto_run(cells=32)).axes[0].get_xscale() == "linear"
-
-
-def test_energy_and_dissipation_are_those_of_the_run():
-    run = kuramoto_run()
-    ax = plot_energy(run).axes[0]
-    (energy,) = by_gid(ax, "energy")
-    (dissipation,) = by_gid(ax.figure, "dissipation")
-    assert np.array_equal(energy.get_xdata(), run.times)
-    assert np.array_equal(energy.get_ydata(), run.energies)
-    rates = run.diagnostics["dissipation"]
-    assert np.array_equal(dissipation.get_ydata(), rates)
-    scale = dissipation.axes
-    assert scale.get_yscale() == "log"
-    assert scale.get_ylim()[0] < rates.min() < rates.max() < scale.get_ylim()[1]
-    assert (ax.get_ylabel(), scale.get_ylabel()) == ("energy E", "dissipation")
-
-
-def test_energy_that_does_not_exist_is_named():
-    ax = plot_energy(particle_run(4)).axes[0]
-    assert ax.get_title() == "no energy: drift is not a gradient"
-    assert not by_gid(ax, "energy")
-    lay_out(ax.figure)
-
-
-def test_rounding_of_a_constant_energy_is_not_blown_up():
-    run = kuramoto_run(cells=32)
-    run.diagnostics["energy"] = 0.1 + 1e-16 * np.arange(21)
-    run.diagnostics["dissipation"] = np.zeros(21)
-    ax = plot_energy(run).axes[0]
-    assert np.ptp(ax.get_ylim()) == pytest.approx(0.02)
-    assert len(ax.figure.axes) == 1
-
-
-def test_energy_needs_its_diagnostic():
-    run = kuramoto_run(cells=32)
-    del run.diagnostics["energy"]
-    with pytest.raises(ValueError, match="diagnostics"):
-        plot_energy(run)
-
-
-def test_overview_states_equation_direction_kernel_and_outcome():
-    figure = lay_out(plot_run(kuramoto_run(cells=64)))
-    title = figure.get_suptitle()
-    for fact in ("Descent", "β = 5", "2 relu neurons", "K = exp(β (x·y − 1))"):
-        assert fact in title
-    assert "end time t = 10" in figure.get_supxlabel()
-    assert "mass drift" in figure.get_supxlabel()
-    assert tuple(figure.get_size_inches()) == (10.0, 7.0)
-    labels = {ax.get_ylabel() for ax in figure.axes}
-    assert {"density ρ (per radian)", "V", "angle θ", "energy E"} <= labels
-    assert {"dissipation", "largest density"} <= labels
-
-
-@pytest.mark.parametrize(
-    ("attention", "words"),
-    [
-        (Attention(0.0), "limit β → 0"),
-        (Attention(2.0, kernel="unshifted"), "K = exp(β x·y)"),
-        (Attention(2.0, normalized=True), "normalised attention"),
-        (Attention(2.0, normalized=True), "A = (1/β) log ∫ exp(β (x·y − 1)) dμ"),
-        (
-            Attention(2.0, normalized=True, bilinear=np.eye(2)),
-            "drift V ∫ exp(β x·Dy) y dμ / ∫ exp(β x·Dy) dμ",
-        ),
-    ],
-)
-def test_overview_names_the_kind_of_attention(attention, words):
-    equation = MeanFieldEquation(attention, direction="ascent", diffusion=0.25)
-    title = plot_run(kuramoto_run(equation=equation, cells=32)).get_suptitle()
-    assert words in title
-    assert "Ascent" in title
-    assert "κ = 0.25" in title
-    # The kernel alone says nothing of softmax.
-    assert ("K = " in title) == (attention.beta > 0 and not attention.normalized)
-
-
-@pytest.mark.parametrize("heads", [1, 3, 8])
-@pytest.mark.parametrize("share", [1.0, 0.5])
-def test_a_title_of_many_heads_stays_on_the_page(heads, share):
-    matrix = np.diag([1.0, -0.5])
-    equation = MeanFieldEquation(
-        *(
-            Attention(2.12132 + h, normalized=True, bilinear=matrix, value=matrix.T)
-            for h in range(heads)
-        ),
-        PERCEPTRON,
-        direction="ascent",
-    )
-    run = kuramoto_run(equation=equation, cells=32)
-    page = Figure(figsize=(10.0 / share, 7.0), layout="constrained")
-    part = page if share == 1 else page.subfigures(1, 2)[0]
-    figure = lay_out(plot_run(run, figure=part))
-    (title,) = [t for t in part.texts if "Ascent" in t.get_text()]
-    box = title.get_window_extent()
-    assert part.bbox.x0 <= box.x0 < box.x1 <= part.bbox.x1
-    assert box.y1 <= part.bbox.y1
-    assert box.height < 0.15 * part.bbox.height
-    assert "β = 2.12132" in title.get_text()
-    assert not any(box.overlaps(ax.get_tightbbox()) for ax in figure.axes)
-    shown = title.get_text().count("normalised attention")
-    named = shown + ("perceptron" in title.get_text())
-    more = re.search(r"(\d+) more terms", title.get_text())
-    assert named + (int(more[1]) if more else 0) == heads + 1
-
-
-def test_heads_that_are_alike_are_counted():
-    heads = [Attention(2.0, bilinear=np.eye(2) * k) for k in (1.0, 2.0, 3.0)]
-    equation = MeanFieldEquation(*heads, direction="ascent")
-    title = plot_run(kuramoto_run(equation=equation, cells=32)).get_suptitle()
-    assert "3 × attention (β = 2, matrix D)" in title
-
-
-@pytest.mark.parametrize(
-    ("values", "limits"),
-    [
-        ((1e-3, 1.0), (1e-3, 1.0)),
-        ((2e-3, 0.7), (1e-3, 1.0)),
-        ((1.0, 1.0), (0.1, 1.0)),
-        ((0.99999e-3, 1.00001), (1e-4, 10.0)),
-    ],
-)
-def test_decades_end_where_the_values_do(values, limits):
-    run = kuramoto_run(cells=32)
-    run.diagnostics["dissipation"] = np.geomspace(*values, len(run.times))
-    figure = plot_energy(run)
-    (scale,) = [ax for ax in figure.axes if ax.get_ylabel() == "dissipation"]
-    assert scale.get_ylim() == pytest.approx(limits)
-
-
-def test_masses_in_balls_have_no_decade_above_the_whole():
-    peak = np.zeros(128)
-    peak[5] = 1.0
-    density = Density(Circle(128), 1e-6 + peak).normalized()
-    equation = MeanFieldEquation(Attention(5.0), direction="ascent")
-    figure = plot_concentration(density, equation)
-    (balls,) = [ax for ax in figure.axes if ax.get_ylabel().startswith("Q(r)")]
-    assert balls.get_ylim()[1] == pytest.approx(1.0)
-
-
-def test_curves_of_snapshots_have_a_legend():
-    half = Density(Circle(64), np.full(64, 0.25 / np.pi))
-    run = run_of([Measure(half, Atoms([[1.0, 0.0]], [0.5]))] * 2, EQUATION)
-    neurons = {"neuron active", "$a_j$, $w_j > 0$", "$a_j$, $w_j < 0$"}
-    for figure in (plot_snapshots(run), plot_run(run)):
-        assert {"atom (height: mass)", *neurons} <= legend_of(figure)
-    assert not legend_of(plot_snapshots(kuramoto_run(equation=None)))
-
-
-def test_overview_panels_of_time_share_it_and_no_text_leaves_the_page():
-    figure = lay_out(plot_run(kuramoto_run(cells=64)))
-    timed = [ax for ax in figure.axes if ax.get_xlim() == (0.0, 10.0)]
-    assert len(timed) == 4
-    assert len({tuple(ax.get_window_extent().intervalx) for ax in timed}) == 1
-    assert is_within_page(figure)
-
-
-def test_overview_of_particles_and_without_diagnostics():
-    figure = lay_out(plot_run(particle_run(20)))
-    assert "user's own functions" in figure.get_suptitle()
-    assert "largest density" not in {ax.get_ylabel() for ax in figure.axes}
-
-
-@pytest.mark.parametrize("name", ["a/b/picture.png", "a/b/picture.svg", "a/b/picture"])
-def test_save_figure_writes_pdf_and_png_side_by_side(tmp_path, name):
-    written = save_figure(plot_energy(kuramoto_run(cells=32)), tmp_path / name)
-    assert written == (tmp_path / "a/b/picture.pdf", tmp_path / "a/b/picture.png")
-    assert written[0].read_bytes().startswith(b"%PDF")
-    assert written[1].read_bytes().startswith(b"\x89PNG")
-
-
-def test_save_figure_keeps_decimals_in_the_name(tmp_path):
-    pdf, png = save_figure(Figure(figsize=(1, 1)), tmp_path / "beta_0.5")
-    assert (pdf.name, png.name) == ("beta_0.5.pdf", "beta_0.5.png")
-
-
-def test_saved_png_has_200_dots_per_inch(tmp_path):
-    _, png = save_figure(Figure(figsize=(2, 1)), tmp_path / "empty")
-    header = png.read_bytes()[16:24]
-    assert (int.from_bytes(header[:4]), int.from_bytes(header[4:])) == (400, 200)
-
-
-def test_saved_files_are_the_same_bytes_each_time(tmp_path):
-    files = []
-    for name in ("first", "second"):
-        figure = plot_run(kuramoto_run(cells=32))
-        files.append([p.read_bytes() for p in save_figure(figure, tmp_path / name)])
-    assert files[0] == files[1]
-    assert b"CreationDate" not in files[0][0]
-
-
-def test_colours_are_of_the_safe_palette():
-    assert set(NEURONS) <= set(OKABE_ITO.values())
-    assert len(set(NEURONS)) == len(NEURONS)
-
-
-def test_drawing_leaves_global_settings_alone():
-    before = dict(matplotlib.rcParams)
-    plot_run(kuramoto_run(cells=32))
-    assert dict(matplotlib.rcParams) == before
-
-
-@pytest.mark.parametrize("plot", [plot_snapshots, plot_space_time, plot_run])
-def test_geometries_without_a_picture_and_runs_without_saves_are_refused(plot):
-    with pytest.raises(ValueError, match=f"{plot.__name__} has no picture"):
-        plot(run_of([Atoms([[0.0, 0.0, 0.0, 1.0]])]))
-    final = uniform(Circle(32))
-    with pytest.raises(ValueError, match="save_every"):
-        plot(
-            Run(None, np.zeros(0), [], {}, StopReason.of("t_end", time=1.0), final, 1.0)
-        )
-
-
-@pytest.mark.parametrize(
-    ("imported", "absent"),
-    [
-        ("mfpde.geometry", "matplotlib"),
-        ("mfpde.solver.solve", "matplotlib"),
-        ("mfpde.plotting", "matplotlib.pyplot"),
-    ],
-)
-def test_drawing_is_imported_only_when_asked_for(imported, absent):
-    code = f"import sys, {imported}; sys.exit({absent!r} in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_an_atom_of_one_cell_is_seen_on_a_map_of_fewer_rows():
@@ -412,3 +176,233 @@ def test_an_atom_of_one_cell_is_seen_on_a_map_of_fewer_rows():
     assert rows[1].argmax() == 53
     assert rows[1].max() == 80.0
     assert np.array_equal(largest_in_rows(values, most=2000), values)
+
+
+def test_energy_and_dissipation_are_those_of_the_run():
+    run = kuramoto_run()
+    figure = mfpde.plot_energy(run)
+    (energy,), (dissipation,) = (by_gid(figure, n) for n in ("energy", "dissipation"))
+    assert np.array_equal(energy.get_xdata(), run.times)
+    assert np.array_equal(energy.get_ydata(), run.energies)
+    assert np.array_equal(dissipation.get_ydata(), run.diagnostics["dissipation"])
+    assert energy.axes.get_xscale() == "linear"
+    late = kuramoto_run(times=np.append(0.0, np.geomspace(1e-3, 10.0, 30)), cells=32)
+    assert lay_out(mfpde.plot_energy(late)).axes[0].get_xscale() == "log"
+    ax = mfpde.plot_energy(particle_run(4)).axes[0]
+    assert ax.get_title() == "no energy: drift is not a gradient"
+    del run.diagnostics["energy"]
+    with pytest.raises(ValueError, match="diagnostics"):
+        mfpde.plot_energy(run)
+
+
+# The page of a run ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["circle", "zonal", "particles"])
+def test_the_page_states_equation_and_outcome_and_nothing_leaves_it(kind):
+    run = {
+        "circle": lambda: kuramoto_run(cells=64),
+        "zonal": zonal_run,
+        "particles": lambda: particle_run(20),
+    }[kind]()
+    figure = lay_out(mfpde.plot_run(run))
+    facts = {
+        "circle": ["Descent", "β = 5", "2 relu neurons", "K = exp(β (x·y − 1))"],
+        "zonal": ["Ascent", "β = 8", "perceptron (1 relu neuron)"],
+        "particles": ["user's own functions"],
+    }[kind]
+    assert all(fact in figure.get_suptitle() for fact in facts)
+    assert f"end time t = {run.final_time:g}" in figure.get_supxlabel()
+    assert "mass drift" in figure.get_supxlabel()
+    assert is_within_page(figure)
+    labels = {ax.get_ylabel() for ax in figure.axes}
+    if kind == "circle":
+        panels = {"density ρ (per radian)", "V", "angle θ", "energy E", "dissipation"}
+        assert panels | {"largest density"} <= labels
+        assert len([ax for ax in figure.axes if ax.get_xlim() == (0.0, 10.0)]) == 4
+    if kind == "particles":
+        assert "largest density" not in labels
+
+
+def attention(**given):
+    return mfpde.Attention(2.0, **given)
+
+
+SOFTMAX = "A = (1/β) log ∫ exp(β (x·y − 1)) dμ"
+HEAD = "drift V ∫ exp(β x·Dy) y dμ / ∫ exp(β x·Dy) dμ"
+
+
+@pytest.mark.parametrize(
+    ("terms", "words"),
+    [
+        ([mfpde.Attention(0.0)], "limit β → 0"),
+        ([attention(kernel="unshifted")], "K = exp(β x·y)"),
+        ([attention(normalized=True)], "normalised attention"),
+        ([attention(normalized=True)], SOFTMAX),
+        ([attention(normalized=True, bilinear=np.eye(2))], HEAD),
+        (
+            [attention(bilinear=np.eye(2) * k) for k in (1.0, 2.0, 3.0)],
+            "3 × attention (β = 2, matrix D)",
+        ),
+    ],
+)
+def test_the_page_names_the_kind_of_attention(terms, words):
+    equation = mfpde.MeanFieldEquation(*terms, direction="ascent", diffusion=0.25)
+    title = mfpde.plot_run(kuramoto_run(equation=equation, cells=32)).get_suptitle()
+    assert words in title
+    assert "κ = 0.25" in title
+
+
+@pytest.mark.parametrize("heads", [1, 8])
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_a_title_of_many_heads_stays_on_the_page(heads, share):
+    matrix = {"bilinear": np.diag([1.0, -0.5]), "value": np.diag([1.0, -0.5])}
+    terms = [mfpde.Attention(2.12 + h, normalized=True, **matrix) for h in range(heads)]
+    equation = mfpde.MeanFieldEquation(*terms, PERCEPTRON, direction="ascent")
+    page = Figure(figsize=(10.0 / share, 7.0), layout="constrained")
+    part = page if share == 1 else page.subfigures(1, 2)[0]
+    run = kuramoto_run(equation=equation, cells=32)
+    figure = lay_out(mfpde.plot_run(run, figure=part))
+    (title,) = [t for t in part.texts if "Ascent" in t.get_text()]
+    box = title.get_window_extent()
+    assert part.bbox.x0 <= box.x0 < box.x1 <= part.bbox.x1
+    assert box.y1 <= part.bbox.y1
+    assert not any(box.overlaps(ax.get_tightbbox()) for ax in figure.axes)
+    shown = title.get_text().count("normalised attention")
+    named = shown + ("perceptron" in title.get_text())
+    more = re.search(r"(\d+) more terms", title.get_text())
+    assert named + (int(more[1]) if more else 0) == heads + 1
+
+
+# Verdicts and minima --------------------------------------------------------------------------
+
+
+def atom_and_dead_half(geometry):
+    axis = np.eye(geometry.dimension)[-1]
+    away = shapes.distance(geometry.points, axis)
+    narrow = np.exp(-((away / (0.6 * geometry.spacing)) ** 2) / 2)
+    values = np.where(away < np.pi / 2, 1e-3, 1.0) + 500 * narrow
+    return mfpde.Density(geometry, values).normalized(), shapes.neuron(axis, 1.0)
+
+
+def texts_of(figure: Figure) -> list[str]:
+    return [text.get_text() for text in lay_out(figure).findobj(Text)]
+
+
+@pytest.mark.parametrize(
+    "geometry", [mfpde.Circle(128), mfpde.Sphere(48), mfpde.Zonal(3, 96)]
+)
+def test_a_verdict_is_drawn_with_its_numbers(geometry):
+    density, equation = atom_and_dead_half(geometry)
+    report = mfpde.concentration(density, equation)
+    assert report.verdict == "atoms"
+    figure = mfpde.plot_concentration(report, equation)
+    texts = texts_of(figure)
+    numbers = str(report).splitlines()[1:]
+    assert f"{report.of_kinds('atom')[0].pinning_force:.2e}" in numbers[1]
+    told = [
+        "\n".join(numbers),
+        f"frozen mass {report.frozen_mass:.4f}",
+        "atoms: 1 atom",
+    ]
+    assert all(any(words in text for text in texts) for words in told)
+    exponents = [float(a.get_text()) for a in by_gid(figure, "exponent")]
+    np.testing.assert_allclose(exponents, np.maximum(report.exponents, 0), atol=6e-3)
+    assert "atom" in [mark.get_text() for mark in by_gid(figure, "region")]
+    assert by_gid(figure, "jump")
+    if isinstance(geometry, mfpde.Circle):
+        # A measure is looked at first.
+        assert texts_of(mfpde.plot_concentration(density, equation)) == texts
+
+
+def test_atoms_without_a_grid_have_a_picture_too():
+    atoms = mfpde.Atoms(shapes.on_circle(0.3, 2.0), [0.6, 0.4])
+    texts = texts_of(mfpde.plot_concentration(atoms, shapes.attention(9.0)))
+    assert any("0.600000" in text for text in texts)
+    assert "no grid" in texts
+
+
+def test_the_curve_of_a_certificate_touches_the_floor_at_the_atoms():
+    neurons = mfpde.Perceptron.random(4, 2, seed=1, scale=0.3)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(10.0), neurons, direction="descent"
+    )
+    found = mfpde.minimize(equation, mfpde.Circle(128))
+    figure = mfpde.plot_certificate(found)
+    names = ("first variation", "floor", "atoms")
+    (line,), (floor,), (atoms,) = (by_gid(figure, name) for name in names)
+    level = floor.get_ydata()[0]
+    assert level == found.certificate.floor
+    assert (line.get_ydata() >= level - 1e-12).all()
+    for angle, height in atoms.get_offsets():
+        assert height == level
+        assert np.interp(angle, *line.get_data()) == pytest.approx(level, abs=1e-5)
+
+
+@pytest.mark.parametrize("weight", [None, -0.3, -1.5])
+def test_the_map_of_a_certificate_is_drawn_for_every_kind(weight):
+    terms = () if weight is None else (mfpde.Perceptron([[0.6, 0.0, 0.8]], [weight]),)
+    equation = mfpde.MeanFieldEquation(
+        mfpde.Attention(20.0), *terms, direction="descent"
+    )
+    found = mfpde.minimize(equation, mfpde.Sphere(48))
+    figure = lay_out(mfpde.plot_certificate(found))
+    assert len(by_gid(figure, "distance")) == 1
+    # The points of a ring are a crowd.
+    points = by_gid(figure, "atoms") + by_gid(figure, "particles")
+    assert bool(points) == (found.kind != "density")
+    assert found.kind in figure.get_suptitle()
+
+
+# Files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a/b/p.png", "a/b/p.svg", "a/b/p", "beta_0.5"])
+def test_save_figure_writes_pdf_and_png_side_by_side(tmp_path, name):
+    written = mfpde.save_figure(mfpde.plot_energy(particle_run(4)), tmp_path / name)
+    stem = tmp_path / re.sub(r"\.(png|svg)$", "", name)
+    assert written == tuple(stem.parent / f"{stem.name}.{e}" for e in ("pdf", "png"))
+    assert written[0].read_bytes().startswith(b"%PDF")
+    assert written[1].read_bytes().startswith(b"\x89PNG")
+
+
+def test_saved_files_are_the_same_bytes_and_settings_are_left_alone(tmp_path):
+    before = dict(matplotlib.rcParams)
+    files = []
+    for name in ("first", "second"):
+        figure = mfpde.plot_run(kuramoto_run(cells=32))
+        written = mfpde.save_figure(figure, tmp_path / name)
+        files.append([path.read_bytes() for path in written])
+    assert files[0] == files[1]
+    assert b"CreationDate" not in files[0][0]
+    assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize("name", ["plot_snapshots", "plot_space_time", "plot_run"])
+def test_geometries_without_a_picture_and_runs_without_saves_are_refused(name):
+    plot = getattr(mfpde, name)
+    with pytest.raises(ValueError, match=f"{name} has no picture"):
+        plot(run_of([mfpde.Atoms([[0.0, 0.0, 0.0, 1.0]])]))
+    end = StopReason.of("t_end", time=1.0)
+    final = mfpde.uniform(mfpde.Circle(32))
+    with pytest.raises(ValueError, match="save_every"):
+        plot(mfpde.Run(None, np.zeros(0), [], {}, end, final, 1.0))
+
+
+def test_one_measure_has_no_picture_in_four_dimensions_or_in_another_view():
+    with pytest.raises(ValueError, match=r"plot_density has no picture .* S\^3"):
+        mfpde.plot_density(mfpde.Atoms([[0.0, 0.0, 0.0, 1.0]]))
+    for grid in (mfpde.Circle(32), mfpde.Zonal(8, 64)):
+        with pytest.raises(ValueError, match="plot_globe has no picture"):
+            mfpde.plot_globe(mfpde.uniform(grid))
+
+
+def test_drawing_is_imported_only_when_asked_for():
+    code = (
+        "import sys, mfpde.geometry, mfpde.solver.solve\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "import mfpde.plotting, mfpde\n"
+        "mfpde.uniform(mfpde.Circle(32))._repr_html_()\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
