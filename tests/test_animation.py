@@ -1,4 +1,7 @@
-"""Films of runs: frames, times, one scale for all, and what is refused before any drawing."""
+"""Films of runs, and pictures of layers: each frame and panel is the state of its time.
+
+Frames have one scale for all; a save of layers stands with the layer that acts at its time.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ import numpy as np
 import pytest
 from drawn import by_gid, legend_of, run_of
 from matplotlib.animation import FFMpegWriter
+from matplotlib.collections import Collection
 from matplotlib.colors import LogNorm
+from matplotlib.lines import Line2D
 from PIL import Image, ImageSequence
 
 import mfpde
@@ -18,17 +23,7 @@ from mfpde.plotting.animation import film_of
 EQUATION = mfpde.MeanFieldEquation(
     mfpde.Attention(3.0), mfpde.Perceptron([[1.0, 0.0]], [-0.5]), direction="descent"
 )
-needs_ffmpeg = pytest.mark.skipif(
-    not FFMpegWriter.isAvailable(), reason="there is no ffmpeg"
-)
-
-
-def bump(grid, width, **where):
-    return mfpde.bumps(grid, widths=[width], masses=[1.0], **where)
-
-
-CIRCLE = mfpde.Circle(128)
-SPHERE = mfpde.Sphere(32)
+CIRCLE, SPHERE, ZONAL = mfpde.Circle(128), mfpde.Sphere(32), mfpde.Zonal(5, 64)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +49,9 @@ def test_a_gif_has_one_frame_for_each_save_and_lasts_as_long_as_asked(
     assert [p.name for p in path.parent.iterdir()] == ["film.gif"]
 
 
-def test_fewer_frames_are_spread_over_the_run(run, tmp_path) -> None:
+def test_fewer_frames_are_spread_over_the_run_and_more_move_between_saves(
+    run, tmp_path
+) -> None:
     seen: list[int] = []
 
     def watched(numbers):
@@ -62,37 +59,27 @@ def test_fewer_frames_are_spread_over_the_run(run, tmp_path) -> None:
             seen.append(number)
             yield number
 
-    path = mfpde.animate(run, tmp_path / "film.gif", frames=3, progress=watched)
+    path = tmp_path / "film.gif"
+    mfpde.animate(run, path, frames=3, progress=watched)
     assert seen == [0, 2, 4]
     assert len(frames_of(path)) == 3
-
-
-def test_a_film_lasts_as_long_as_asked_and_moves_between_saves(run, tmp_path) -> None:
-    path = mfpde.animate(run, tmp_path / "film.gif", duration=1.2, frames_per_second=10)
+    mfpde.animate(run, path, duration=1.2, frames_per_second=10)
     frames = [frame.astype(int) for frame in frames_of(path)]
-    assert len(frames) == 12 > len(run.times)
-    # Each frame differs from the one before: the density moves between two saves too.
+    assert len(frames) == 12
     assert all(np.abs(a - b).max() > 30 for a, b in pairwise(frames))
 
 
-@needs_ffmpeg
+@pytest.mark.skipif(not FFMpegWriter.isAvailable(), reason="there is no ffmpeg")
 def test_an_mp4_is_written(run, tmp_path) -> None:
     film = mfpde.animate(run, tmp_path / "film.mp4", frames=2)
     assert film.read_bytes()[4:8] == b"ftyp"
-
-
-def test_without_ffmpeg_a_gif_is_named_as_the_way_out(
-    run, tmp_path, monkeypatch
-) -> None:
-    monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda _: False))
-    with pytest.raises(ValueError, match=r"ffmpeg.*film\.gif"):
-        mfpde.animate(run, tmp_path / "film.mp4")
 
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
         ({"path": "film.avi"}, r"film\.avi.*\.mp4 or \.gif"),
+        ({"path": "film.mp4"}, r"ffmpeg.*film\.gif"),
         ({"view": "globe"}, "view = 'globe'"),
         ({"frames_per_second": 0}, "frames_per_second = 0"),
         ({"frames_per_second": 1000}, "frames_per_second.* 1000"),
@@ -102,10 +89,14 @@ def test_without_ffmpeg_a_gif_is_named_as_the_way_out(
         ({"limits": (2.0, 1.0)}, "limits"),
     ],
 )
-def test_what_makes_no_film_is_refused(run, tmp_path, arguments, named) -> None:
-    path = tmp_path / arguments.pop("path", "film.gif")
+def test_what_makes_no_film_is_refused(
+    run, tmp_path, monkeypatch, arguments, named
+) -> None:
+    monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda _: False))
+    given = {"path": "film.gif", **arguments}
+    path = tmp_path / given.pop("path")
     with pytest.raises(ValueError, match=named):
-        mfpde.animate(run, path, **arguments)
+        mfpde.animate(run, path, **given)
     assert not list(tmp_path.iterdir())
 
 
@@ -126,58 +117,50 @@ def test_a_film_that_is_stopped_leaves_the_old_one(run, tmp_path) -> None:
 # Frames -----------------------------------------------------------------------------------------
 
 
-def test_the_axis_of_densities_stays_from_frame_to_frame() -> None:
-    states = [bump(CIRCLE, width, angles=[1.0]) for width in (0.9, 0.3)]
-    figure, draw = film_of(run_of(states, times=[0.0, 1.0]), "curve", [0, 0.5, 1])
-    (ax,) = figure.axes
-    limits, place, shown = set(), set(), []
-    for position in (0, 0.5, 1):
-        draw(position)
-        (line,) = by_gid(figure, "density")
-        limits.add(ax.get_ylim())
-        place.add(str(ax.get_position()))
-        shown.append(line.get_ydata()[1:-1])
-        assert figure.get_suptitle() == f"t = {position:g}"
-    assert len(limits) == len(place) == 1
-    assert ax.get_ylim()[1] > shown[2].max() > 2 * shown[0].max()
-    np.testing.assert_allclose(shown[1], (shown[0] + shown[2]) / 2)
-
-
-@pytest.mark.parametrize("log", [True, False])
-def test_the_scale_is_as_asked_for(log) -> None:
-    run = run_of([bump(CIRCLE, 0.5, angles=[1.0])], times=[0.0])
-    figure, _ = film_of(run, "curve", [0], log=log)
-    assert (figure.axes[0].get_yscale() == "log") == log
-    run = run_of([bump(SPHERE, 0.5, centres=[[0.5, 1.0]])], times=[0.0])
-    figure, _ = film_of(run, "map", [0], log=log)
-    (cells,) = by_gid(figure, "density")
-    assert isinstance(cells.norm, LogNorm) == log
+def bump(grid, width, **where):
+    return mfpde.bumps(grid, widths=[width], masses=[1.0], **where)
 
 
 def half_with(*atoms) -> mfpde.Measure:
     """Half of the mass even, half in atoms on the sphere."""
     density = mfpde.Density(SPHERE, mfpde.uniform(SPHERE).values / 2)
-    return mfpde.Measure(
-        density, mfpde.Atoms(atoms, np.full(len(atoms), 0.5 / len(atoms)))
-    )
+    masses = np.full(len(atoms), 0.5 / len(atoms))
+    return mfpde.Measure(density, mfpde.Atoms(atoms, masses))
 
 
-def test_atoms_are_drawn_and_go_with_their_frame() -> None:
-    run = run_of([half_with([1.0, 0.0, 0.0]), mfpde.uniform(SPHERE)], times=[0.0, 1.0])
-    figure, draw = film_of(run, "map", [0, 1])
-    draw(0)
-    assert len(by_gid(figure, "atoms")) == 1
-    draw(1)
-    assert not by_gid(figure, "atoms")
-    assert len(by_gid(figure, "density")) == 1
+def test_densities_move_on_an_axis_that_stays() -> None:
+    states = [bump(CIRCLE, width, angles=[1.0]) for width in (0.9, 0.3)]
+    figure, draw = film_of(run_of(states), "curve", [0, 0.5, 1])
+    limits, shown = set(), []
+    for position in (0, 0.5, 1):
+        draw(position)
+        (line,) = by_gid(figure, "density")
+        limits.add((line.axes.get_ylim(), str(line.axes.get_position())))
+        shown.append(line.get_ydata()[1:-1])
+        assert figure.get_suptitle() == f"t = {position:g}"
+    (((low, high), _),) = limits
+    assert low < shown[0].min() < 2 * shown[0].max() < shown[2].max() < high
+    np.testing.assert_allclose(shown[1], (shown[0] + shown[2]) / 2)
 
 
-def test_atoms_move_along_great_circles() -> None:
+@pytest.mark.parametrize("log", [True, False])
+def test_the_scale_is_as_asked_for(log) -> None:
+    states = {
+        "curve": bump(CIRCLE, 0.5, angles=[1.0]),
+        "map": bump(SPHERE, 0.5, centres=[[0.5, 1.0]]),
+    }
+    for view, state in states.items():
+        figure, _ = film_of(run_of([state]), view, [0], log=log)
+        (drawn,) = by_gid(figure, "density")
+        scale = drawn.axes.get_yscale() == "log"
+        assert (scale if view == "curve" else isinstance(drawn.norm, LogNorm)) == log
+
+
+def test_atoms_move_along_great_circles_and_go_with_their_frame() -> None:
     east, west, north = [1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]
     ends = half_with([0.6, 0.0, 0.8], [0.6, -0.8, 0.0])
-    states = [half_with(east, west), ends, half_with(north)]
-    run = run_of(states, times=[0.0, 1.0, 2.0])
-    figure, draw = film_of(run, "map", [0, 0.5, 1.5])
+    states = [half_with(east, west), ends, half_with(north), mfpde.uniform(SPHERE)]
+    figure, draw = film_of(run_of(states), "map", [0, 0.5, 1.5, 3])
     draw(0.5)
     (discs,) = by_gid(figure, "atoms")
     latitudes = sorted(discs.get_offsets()[:, 1])
@@ -186,14 +169,18 @@ def test_atoms_move_along_great_circles() -> None:
     # Two atoms and one: of both there is half, and the mass is what it was.
     (discs,) = by_gid(figure, "atoms")
     np.testing.assert_allclose(sorted(discs.get_sizes() / 260), [0.125, 0.125, 0.25])
+    draw(3)
+    assert not by_gid(figure, "atoms")
+    assert len(by_gid(figure, "density")) == 1
+    assert legend_of(figure) == {"atom (area ∝ mass)"}
 
 
 def test_particles_move_in_their_order() -> None:
-    turns = np.array([0.0, 2.0])
     angles = 2 * np.pi * np.arange(40) / 40
-    around = [np.stack([np.cos(angles + t), np.sin(angles + t)], -1) for t in turns]
-    run = run_of([mfpde.Atoms(points) for points in around], times=[0.0, 1.0])
-    figure, draw = film_of(run, "curve", [0, 0.5, 1])
+    turned = [
+        np.stack([np.cos(angles + t), np.sin(angles + t)], -1) for t in (0.0, 2.0)
+    ]
+    figure, draw = film_of(run_of(list(map(mfpde.Atoms, turned))), "curve", [0, 0.5, 1])
     draw(0.5)
     (heads,) = by_gid(figure, "atoms")
     np.testing.assert_allclose(heads.get_xdata(), (angles + 1) % (2 * np.pi))
@@ -201,32 +188,131 @@ def test_particles_move_in_their_order() -> None:
 
 def test_particles_and_both_views_of_a_sphere_are_drawn(tmp_path) -> None:
     start = bump(SPHERE, 0.5, centres=[[0.5, 1.0]])
-    crowd = mfpde.quantized(start, 50)
-    for states, view in (([start], "map"), ([crowd], "globe")):
-        run = run_of(states, times=[0.0])
-        (frame,) = frames_of(mfpde.animate(run, tmp_path / f"{view}.gif", view=view))
+    for state, view in ((start, "map"), (mfpde.quantized(start, 50), "globe")):
+        path = mfpde.animate(run_of([state]), tmp_path / f"{view}.gif", view=view)
+        (frame,) = frames_of(path)
         assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 50
 
 
-def test_the_legend_of_a_film_explains_the_marks_of_all_frames(run) -> None:
-    without = run_of(
-        [half_with([1.0, 0.0, 0.0]), mfpde.uniform(SPHERE)], times=[0.0, 1.0]
-    )
-    neuron = mfpde.Perceptron([[0.0, 0.0, 1.0]], [0.5])
-    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
-    own = {"atom (area ∝ mass)"}
-    neurons = {"$a_j·x + b_j = 0$", "none active", "$a_j$, $w_j > 0$"}
-    figure, _ = film_of(without, "map", [0, 1])
-    assert legend_of(figure) == own
-    figure, _ = film_of(replace(without, equation=equation), "map", [0, 1])
-    assert own | neurons <= legend_of(figure)
-    figure, _ = film_of(run, "curve", [0])
-    assert legend_of(figure) == {"neuron active", "$a_j$, $w_j < 0$"}
+def test_the_atoms_of_a_track_are_in_the_film() -> None:
     bumps = mfpde.bumps(CIRCLE, angles=[1.0, 3.0], widths=[0.1, 0.1], masses=[0.5, 0.5])
     ascent = mfpde.MeanFieldEquation(mfpde.Attention(6.0), direction="ascent")
-    followed = replace(run_of([bumps], times=[0.0]), equation=ascent).tracked()
-    figure, draw = film_of(followed, "curve", [0])
-    assert legend_of(figure) == {"atom found (height: mass of its basin)"}
+    figure, draw = film_of(run_of([bumps], ascent).tracked(), "curve", [0])
     draw(0)
     (circles,) = by_gid(figure, "found atoms")
     np.testing.assert_allclose(sorted(circles.get_xdata()), [1.0, 3.0], atol=0.05)
+
+
+# Layers -----------------------------------------------------------------------------------------
+
+
+def layered_run(geometry) -> mfpde.Run:
+    """A run that holds one narrow bump at five times, over a layer each of two units of time.
+
+    The layers have other neurons; the first gathers mass and the second spreads it.  The save
+    at the breakpoint, t = 2, is the last of the first.
+    """
+    first, second = np.eye(geometry.dimension)[:2]
+    if geometry.axis is not None:
+        first, second = geometry.axis, -geometry.axis
+    one, other = (
+        mfpde.MeanFieldEquation(
+            mfpde.Attention(4.0), mfpde.Perceptron([unit], [0.8]), direction=direction
+        )
+        for unit, direction in ((first, "ascent"), (second, "descent"))
+    )
+    narrow = mfpde.Density.from_function(
+        geometry, lambda x: 0.02 + np.exp(25 * (x @ first - 1))
+    )
+    run = run_of([mfpde.Measure(narrow.normalized())] * 5, other)
+    return replace(run, layers=mfpde.Layers([(one, 2.0), (other, 2.0)]))
+
+
+def single(run: mfpde.Run, layer: int) -> mfpde.Run:
+    """The same states under one of the layers alone."""
+    return replace(run, layers=None, equation=run.layers.equations[layer])
+
+
+def numbers(artist) -> list[list[float]]:
+    drawn = []
+    if isinstance(artist, Line2D):
+        drawn = [artist.get_xydata()]
+    elif isinstance(artist, Collection):
+        drawn = [np.asarray(artist.get_offsets())]
+        drawn += [path.vertices for path in artist.get_paths()]
+    return [np.nan_to_num(np.ravel(one), nan=9.0).round(9).tolist() for one in drawn]
+
+
+def marks(ax) -> list[tuple[str, list[list[float]]]]:
+    """What is drawn over the density, by name."""
+    named = [a for a in ax.get_children() if a.get_gid() not in (None, "density")]
+    return sorted((str(a.get_gid()), numbers(a)) for a in named)
+
+
+def panels(run: mfpde.Run) -> list[list[tuple[str, list[list[float]]]]]:
+    return [marks(ax) for ax in mfpde.plot_snapshots(run).axes[:5]]
+
+
+@pytest.mark.parametrize("geometry", [CIRCLE, SPHERE, ZONAL], ids=str)
+def test_snapshots_have_the_neurons_and_atoms_of_the_layer_of_their_time(geometry):
+    run = layered_run(geometry)
+    alone = [panels(single(run, layer)) for layer in (0, 1)]
+    for save, drawn in enumerate(panels(run)):
+        layer = int(save > 2)
+        assert drawn == alone[layer][save]
+        assert drawn != alone[1 - layer][save]
+        if geometry is SPHERE:
+            rings = {"found atoms", "on its way"} & {name for name, _ in drawn}
+            assert bool(rings) == (save <= 2)
+
+
+@pytest.mark.parametrize("geometry", [CIRCLE, ZONAL], ids=str)
+def test_paths_over_time_are_of_the_atoms_of_the_layer_of_their_time(geometry):
+    def alive_until(run) -> float:
+        lines = mfpde.plot_space_time(run).axes[0].lines
+        paths = [line for line in lines if str(line.get_gid()).startswith("path")]
+        return max((line.get_xdata()[-1] for line in paths), default=0.0)
+
+    run = layered_run(geometry)
+    ends = [alive_until(one) for one in (single(run, 0), run, single(run, 1))]
+    assert ends[0] == 4
+    assert 2 <= ends[1] <= 3
+    assert ends[2] == 0
+
+
+def test_the_landscape_of_snapshots_says_whose_it_is():
+    run = layered_run(CIRCLE)
+    *_, land = mfpde.plot_snapshots(run).axes
+    assert land.get_title(loc="left") == "landscape at t = 4"
+    (line,) = by_gid(land, "landscape")
+    angles, values = line.get_data()
+    (neuron,) = run.layers.equations[1].externals
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    np.testing.assert_allclose(values, neuron.value(points))
+
+
+@pytest.mark.parametrize(
+    ("geometry", "view"),
+    [(CIRCLE, "curve"), (SPHERE, "globe"), (SPHERE, "map"), (ZONAL, "curve")],
+    ids=str,
+)
+def test_frames_of_a_film_change_with_the_layer(geometry, view):
+    figure, draw = film_of(layered_run(geometry), view, [1, 2, 3, 4])
+    shown = []
+    for save in (1, 2, 3, 4):
+        draw(save)
+        shown.append([marks(ax) for ax in figure.axes])
+    assert [a == b for a, b in pairwise(shown)] == [True, False, True]
+
+
+def test_stored_layers_of_unknown_functions_are_drawn_without_marks(tmp_path):
+    run = layered_run(CIRCLE)
+    first, second = run.layers.equations
+    nothing = mfpde.Potential(lambda x: 0 * x[..., 0], lambda x: 0 * x, dimension=2)
+    unknown = mfpde.MeanFieldEquation(*first.terms, nothing, direction="ascent")
+    given = mfpde.Layers([(unknown, 2.0), (second, 2.0)])
+    mfpde.save(replace(run, layers=given), tmp_path / "run.zarr")
+    there = mfpde.load(tmp_path / "run.zarr")
+    # Layers of which one is not stored are unknown as a whole.
+    assert there.equation is None
+    assert not any(panels(there))
