@@ -83,6 +83,12 @@ def test_wrong_words_are_one_line_that_says_what_is_allowed(
     assert expected in said.err
 
 
+def test_the_module_is_the_command():
+    command = [sys.executable, "-m", "mfpde", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("mfpde ")
+
+
 def test_the_first_word_on_a_terminal_comes_at_once(tmp_path) -> None:
     """Measured in what the process has computed by then: other work may slow it down."""
     here, there = pty.openpty()
