@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from fuzzing import toml
 
 import mfpde
 from mfpde.commands.command_line import main
@@ -28,18 +29,14 @@ def source(
     folder: Path, *, t_end: float = 0.5, cells: int = 32, betas: int = 2
 ) -> dict[str, Any]:
     """A sweep of 2 * betas * 3 short runs on the circle."""
+    product = {
+        "attention.beta": [*map(float, range(1, betas + 1))],
+        "start.seed": [1, 2, 3],
+    }
+    ways = {"up": "ascent", "down": "descent"}
+    cases = [{"name": name, "equation.direction": way} for name, way in ways.items()]
     return {
-        "sweep": {
-            "folder": str(folder),
-            "product": {
-                "attention.beta": [*map(float, range(1, betas + 1))],
-                "start.seed": [1, 2, 3],
-            },
-            "cases": [
-                {"name": "up", "equation.direction": "ascent"},
-                {"name": "down", "equation.direction": "descent"},
-            ],
-        },
+        "sweep": {"folder": str(folder), "product": product, "cases": cases},
         "geometry": {"kind": "circle", "cells": cells},
         "attention": {"beta": 1.0},
         "equation": {"direction": "ascent"},
@@ -55,22 +52,6 @@ def with_softmax(table: dict[str, Any]) -> dict[str, Any]:
         more = {"name": f"{case['name']}, softmax", "attention.normalized": True}
         cases.append(case | more)
     return table
-
-
-def write_toml(table: dict[str, Any], file: Path) -> None:
-    """Write a sweep to a file; JSON's values are TOML's, but for tables."""
-    sections = {name: one for name, one in table.items() if name != "sweep"}
-    about = dict(table["sweep"])
-    product, cases = about.pop("product"), about.pop("cases", [])
-    tables = {"[sweep]": about, "[sweep.product]": product}
-    tables |= {f"[{name}]": one for name, one in sections.items()}
-    parts = [*tables.items(), *(("[[sweep.cases]]", case) for case in cases)]
-    lines = [
-        line
-        for header, one in parts
-        for line in (header, *(f"{k} = {json.dumps(v)}" for k, v in one.items()))
-    ]
-    file.write_text("\n".join(lines))
 
 
 def same_numbers(sweep: mfpde.Sweep, other: mfpde.Sweep) -> None:
@@ -124,17 +105,11 @@ def test_a_table_has_a_column_for_each_setting_that_varies(serial, tmp_path) -> 
         "attention.beta": 2,
         "start.seed": 3,
     }
-    nothing = mfpde.Sweep(source(tmp_path)).table
-    assert nothing["state"].tolist() == 12 * ["pending"]
-
-
-def test_a_run_that_has_not_ended_has_no_numbers(serial, tmp_path) -> None:
-    table = source(tmp_path)
-    product = table["sweep"]["product"]
-    product["attention.beta"] = [1.0]
-    mfpde.Sweep(table).run()
-    product["attention.beta"] = [1.0, 2.0]
-    by_beta = dict(list(mfpde.Sweep(table).table.groupby("attention.beta")))
+    # A run that has not ended has no numbers.
+    half = source(tmp_path)
+    half["sweep"]["product"]["attention.beta"] = [1.0]
+    mfpde.Sweep(half).run()
+    by_beta = dict(list(mfpde.Sweep(source(tmp_path)).table.groupby("attention.beta")))
     assert np.isfinite(by_beta[1.0]["atoms"]).all()
     assert np.isnan(by_beta[2.0]["atoms"]).all()
     assert (by_beta[2.0]["state"] == "pending").all()
@@ -143,29 +118,24 @@ def test_a_run_that_has_not_ended_has_no_numbers(serial, tmp_path) -> None:
 def test_one_count_in_table_file_and_loop(tmp_path, monkeypatch) -> None:
     """Clusters are atoms that have formed and those on their way."""
     monkeypatch.chdir(tmp_path)
-    seeds = [1, 2, 3]
     table = source(Path("counts"), t_end=40.0, cells=64)
-    table["sweep"]["product"] = {"attention.beta": [2.0, 9.0], "start.seed": seeds}
-    del table["sweep"]["cases"]
-    write_toml(table, Path("sweep.toml"))
-    command = ["sweep", "sweep.toml", "--quiet", "--csv", "t.csv"]
-    assert main(command) == 0
-    sweep = mfpde.Sweep("sweep.toml")
-    counted = {"atoms": [], "forming": [], "clusters": []}
-    for place in range(6):
-        run = sweep.load(place)
-        report = mfpde.concentration(run.final, run.equation)
-        for name, counts in counted.items():
-            counts.append(len(getattr(report, name)))
-    assert len(set(counted["clusters"])) > 1
-    rows = pd.read_csv("t.csv")
-    for name, counts in counted.items():
-        assert sweep.table[name].tolist() == counts
-        assert rows[name].tolist() == counts
-    assert sweep.table["atom_masses"].map(len).tolist() == counted["clusters"]
+    product = {"attention.beta": [2.0, 9.0], "start.seed": [1, 2, 3]}
+    table["sweep"] = {"folder": "counts", "product": product}
+    Path("sweep.toml").write_text(toml(table))
+    assert main(["sweep", "sweep.toml", "--quiet", "--csv", "t.csv"]) == 0
+    sweep, rows = mfpde.Sweep("sweep.toml"), pd.read_csv("t.csv")
+    runs = [sweep.load(place) for place in range(6)]
+    reports = [mfpde.concentration(run.final, run.equation) for run in runs]
+    for name in ("atoms", "forming", "clusters"):
+        counts = [len(getattr(report, name)) for report in reports]
+        assert sweep.table[name].tolist() == rows[name].tolist() == counts
+    assert len(set(counts)) > 1
+    assert sweep.table["atom_masses"].map(len).tolist() == counts
 
 
 def test_a_second_start_does_nothing(serial) -> None:
+    assert "12 runs over case, attention.beta" in serial._repr_html_()
+    assert "12 finished" in str(serial)
     files = sorted(serial.folder.rglob("*"))
     assert serial.folder / "runs.sqlite" in files
     before = [(path, path.stat().st_mtime_ns) for path in files]
@@ -336,7 +306,7 @@ def test_a_sweep_file_writes_nothing_outside_of_its_folder(
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     Path("link").symlink_to(tmp_path)
-    write_toml(source(Path(folder)), Path("sweep.toml"))
+    Path("sweep.toml").write_text(toml(source(Path(folder))))
     assert main(["sweep", "sweep.toml"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -353,8 +323,3 @@ def test_the_example_lists_its_runs(tmp_path, monkeypatch, capsys) -> None:
     assert len([line for line in capsys.readouterr().out.splitlines() if line]) >= 6
     assert main(["sweep", example, *options, "--csv", "betas.csv"]) == 0
     assert len(Path("betas.csv").read_text().splitlines()) == 7
-
-
-def test_a_notebook_shows_what_print_says(serial) -> None:
-    assert "12 runs over case, attention.beta" in serial._repr_html_()
-    assert "12 finished" in serial._repr_html_()
