@@ -95,7 +95,7 @@ class Page:
     def _python(self, block: Block, where: str) -> None:
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            exec(compile(block.code, where, "exec"), self.names)
+            exec(compile(block.code, where, "exec", dont_inherit=True), self.names)
         self.said = said.getvalue()
 
     def _commands(self, block: Block, where: str) -> None:
