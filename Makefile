@@ -1,11 +1,12 @@
 # make setup   a virtual environment with everything in it (FFTW's development files too)
 # make run     the paper's setting on the circle: settings file -> store, table, figure
-# make test    style, types, import contracts and tests (under 15 minutes on two cores)
-# make test-all   everything that can be checked, hours: the same with the slow tests; 1000 new
-#              examples of each property; the whole validation, and whether it notices faults
-#              that are put into the package
+# make test    style, types, import contracts and tests (five minutes on two cores)
+# make test-all   everything that can be checked, hours: the same with the slow tests (claims of
+#              the validation in short, wheel and sdist, the page of `mfpde view` in a browser,
+#              notebooks); 1000 new examples of each property; the whole validation, and whether
+#              it notices faults that are put into the package
 # make mutants whether the tests notice faults in the source: one line changed at a time, hours
-# make chromium   a browser for the tests of `mfpde view`, where apt-get can bring one; `test`
+# make chromium   a browser for the tests of `mfpde view`, where apt-get can bring one; `test-all`
 #              asks for it, and without one skips those tests with the reason
 # make bench   whole runs, first runs, the package beside what one would write instead, growth,
 #              scale, a transport suite: a table (half an hour or so)
@@ -22,6 +23,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+ALL_READY := $(VENV)/.all-ready
 RUN_READY := $(VENV)/.run-ready
 
 .PHONY: setup run test test-all mutants bench docs linkcheck dist fast check explore fftw chromium clean
@@ -43,6 +45,11 @@ $(READY): $(RUN_READY)
 	-@for run in circle_descent sphere_descent_relu; do \
 	  $(BIN)/mfpde run examples/paper_$$run.toml --quiet --set solve.t_end=1; \
 	done
+	@touch $@
+
+# What is heavy and only `test-all` needs.
+$(ALL_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all]'
 	@touch $@
 
 # shtns compiles against FFTW, whose development files pip cannot bring.
@@ -83,7 +90,7 @@ check: $(READY)
 fast: $(READY)
 	$(BIN)/python -m pytest -q -n 2
 
-# The page of `mfpde view` is tested in it; with half a minute it is not a part of `setup`.
+# The page of `mfpde view` is tested in it.
 chromium:
 	@for browser in chromium chromium-browser google-chrome; do \
 	  if command -v $$browser >/dev/null; then exit 0; fi; \
@@ -101,14 +108,14 @@ chromium:
 	  DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -qq chromium >/dev/null; } || \
 	  echo "chromium could not be installed: tests in a browser will be skipped."
 
-test: check chromium fast
+test: check fast
 
 # 1000 new examples of each property; a failure prints the line that repeats it
 # (@reproduce_failure).
 explore: $(READY)
 	$(BIN)/python -m pytest -q -n 2 -m hypothesis --hypothesis-profile=explore
 
-test-all: check
+test-all: check chromium $(ALL_READY)
 	$(BIN)/python -m pytest -q -n 2 --run-slow
 	$(MAKE) --no-print-directory explore
 	$(BIN)/python -m mfpde verify --update
@@ -131,6 +138,7 @@ linkcheck: docs
 	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/linkcheck
 
 dist: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
 	$(BIN)/python -m build
 
 # Compiled kernels are cached beside their sources, and outlive a change of a kernel that they

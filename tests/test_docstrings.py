@@ -136,7 +136,7 @@ def test_there_is_something_to_type_first(name) -> None:
     assert not needed or begins(thing) or "Good values" in text
 
 
-LONG = {"continuation", "convergence_to_atoms"}
+LONG = {"continuation", "convergence_to_atoms", "follow_minimizer"}
 
 
 @pytest.mark.parametrize(

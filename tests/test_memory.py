@@ -105,9 +105,14 @@ print(need / (1024 * (peak - before)))
     ("geometry", "beta", "saves"),
     [
         ("mfpde.Circle(2**17)", 4, 20),
-        ("mfpde.Sphere(256)", 4, 2),
-        ("mfpde.Sphere(384)", 4, 20),
-        ("mfpde.Zonal(64, 8192)", 1000, 2),
+        *(
+            pytest.param(*given, marks=pytest.mark.slow)
+            for given in (
+                ("mfpde.Sphere(256)", 4, 2),
+                ("mfpde.Sphere(384)", 4, 20),
+                ("mfpde.Zonal(64, 8192)", 1000, 2),
+            )
+        ),
     ],
 )
 def test_what_a_run_is_said_to_need_is_what_it_takes(geometry, beta, saves) -> None:

@@ -6,14 +6,10 @@ import html
 import io
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
-from nbclient import NotebookClient
 from pandas import DataFrame
 from PIL import Image
 from rich.console import Console
@@ -28,43 +24,71 @@ from mfpde.runs.stopping import StopReason
 CIRCLE = mfpde.Circle(64)
 NEURON = mfpde.Perceptron([[1.0, 0.0]], [-0.5])
 EQUATION = mfpde.MeanFieldEquation(mfpde.Attention(3.0), NEURON, direction="descent")
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
 def run() -> mfpde.Run:
-    return mfpde.solve(
-        EQUATION,
-        mfpde.uniform(CIRCLE),
-        t_end=1.0,
-        save_every=0.1,
-        track=mfpde.Concentration(),
-    )
+    times = {"t_end": 1.0, "save_every": 0.1, "track": mfpde.Concentration()}
+    return mfpde.solve(EQUATION, mfpde.uniform(CIRCLE), **times)
 
 
 @pytest.fixture(scope="module")
-def results(run):
+def results(run) -> dict[str, object]:
+    """Results of all kinds: those of a table with a picture, and the rest."""
     minimum = mfpde.minimize(EQUATION, CIRCLE)
-    return [
-        run,
-        run.track,
-        mfpde.concentration(run.final, EQUATION),
-        minimum,
-        minimum.certificate,
-        mfpde.polish(EQUATION, minimum.measure),
-    ]
+    sphere = mfpde.uniform(mfpde.Sphere(32))
+    third = mfpde.Density(sphere.geometry, sphere.values / 3)
+    scales = [1.0, 0.95]
+    return {
+        "run": run,
+        "report": mfpde.concentration(run.final, EQUATION),
+        "minimum": minimum,
+        "measure": run.final,
+        "density": run.final.density,
+        "atoms": mfpde.Atoms(np.eye(3)),
+        "on the sphere": sphere,
+        "part of a measure": mfpde.Measure(third),
+        "zonal": mfpde.uniform(mfpde.Zonal(5, 64)),
+        "particles": mfpde.quantized(sphere, 100),
+        "polished": mfpde.polish(EQUATION, minimum.measure),
+        "branch": mfpde.continuation(EQUATION, minimum.atoms, "weight_scale", scales),
+        "track": run.track,
+        "certificate": minimum.certificate,
+    }
 
 
-def test_a_prompt_shows_one_line(results, run) -> None:
-    for shown in (*results, run.final, run.final.density, mfpde.Atoms(np.eye(2))):
+def pictures(page: str) -> list[Image.Image]:
+    found = re.findall(r'src="data:image/png;base64,([^"]+)"', page)
+    return [Image.open(io.BytesIO(base64.b64decode(data))) for data in found]
+
+
+def test_a_prompt_shows_one_line(results) -> None:
+    for name, shown in results.items():
         text = repr(shown)
         assert "\n" not in text
         assert len(text) < 400, text
-        assert type(shown).__name__ in text
+        assert name == "branch" or type(shown).__name__ in text
 
 
-def test_a_notebook_shows_what_print_does(results) -> None:
-    for shown in results:
-        assert f"<pre>{html.escape(str(shown))}</pre>" in shown._repr_html_()
+def test_results_have_a_table_a_small_picture_and_what_print_says(results) -> None:
+    for name, shown in results.items():
+        page = shown._repr_html_()
+        assert len(page) < 60_000, name
+        assert name in ("track", "certificate") or len(pictures(page)) == 1
+        for picture in pictures(page):
+            assert 150 < picture.width < 800
+            assert len(np.unique(np.array(picture.convert("L")))) > 5
+        facts = shown.facts if isinstance(shown, Shown) else {}
+        for fact, value in facts.items():
+            assert f">{html.escape(fact)}</th>" in page
+            assert f">{html.escape(value)}</td>" in page
+        if name in ("run", "report", "minimum", "polished", "track", "certificate"):
+            assert f"<pre>{html.escape(str(shown))}</pre>" in page
+    run, report, minimum = (results[name] for name in ("run", "report", "minimum"))
+    assert run.facts["energy"].startswith(f"{run.energies[0]:.9g}")
+    assert report.facts["verdict"] == report.verdict
+    assert minimum.facts["energy"] == f"{minimum.energy:.12g}"
 
 
 def test_words_are_no_tags(run) -> None:
@@ -74,84 +98,9 @@ def test_words_are_no_tags(run) -> None:
     assert "a &lt; b &amp; &lt;script&gt;" in page
 
 
-# Pictures and tables ----------------------------------------------------------------------------
-
-
-def pictures(page: str) -> list[Image.Image]:
-    found = re.findall(r'src="data:image/png;base64,([^"]+)"', page)
-    return [Image.open(io.BytesIO(base64.b64decode(data))) for data in found]
-
-
-@pytest.fixture(scope="module")
-def drawn(run) -> list[object]:
-    """Results of all kinds that have a picture."""
-    minimum = mfpde.minimize(EQUATION, CIRCLE)
-    sphere = mfpde.uniform(mfpde.Sphere(32))
-    return [
-        run,
-        run.final,
-        run.final.density,
-        mfpde.Atoms(np.eye(3)),
-        sphere,
-        mfpde.Measure(mfpde.Density(sphere.geometry, sphere.values / 3)),
-        mfpde.uniform(mfpde.Zonal(5, 64)),
-        mfpde.quantized(sphere, 100),
-        mfpde.concentration(run.final, EQUATION),
-        minimum,
-        mfpde.polish(EQUATION, minimum.measure),
-        mfpde.continuation(EQUATION, minimum.atoms, "weight_scale", [1.0, 0.95]),
-    ]
-
-
-def test_results_have_a_small_picture_and_stay_small(drawn) -> None:
-    for shown in drawn:
-        page = shown._repr_html_()
-        (picture,) = pictures(page)
-        assert 150 < picture.width < 800
-        assert len(np.unique(np.array(picture.convert("L")))) > 5
-        assert len(page) < 60_000, type(shown)
-
-
-def test_tables_say_what_the_results_hold(run, drawn) -> None:
-    for shown in drawn[:-2]:
-        page = shown._repr_html_()
-        assert shown.facts
-        for name, value in shown.facts.items():
-            assert f">{html.escape(name)}</th>" in page
-            assert f">{html.escape(value)}</td>" in page
-    assert run.facts["energy"].startswith(f"{run.energies[0]:.9g}")
-    assert drawn[8].facts["verdict"] == drawn[8].verdict
-    assert drawn[9].facts["energy"] == f"{drawn[9].energy:.12g}"
-
-
-def test_a_picture_needs_no_pyplot_and_nothing_is_drawn_before() -> None:
-    code = (
-        "import sys, mfpde; d = mfpde.uniform(mfpde.Circle(32))\n"
-        "assert 'matplotlib' not in sys.modules\n"
-        "assert 'data:image/png' in d._repr_html_()\n"
-        "assert 'matplotlib.pyplot' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_what_has_no_picture_is_a_table() -> None:
     page = mfpde.Atoms(np.eye(5))._repr_html_()
     assert "5 on S^4" in page
-    assert not pictures(page)
-
-
-def test_where_a_picture_refuses_the_words_are_shown() -> None:
-    class Empty(Shown):
-        @property
-        def facts(self) -> dict[str, str]:
-            return {"states": "0"}
-
-    def refused(_: Empty) -> None:
-        raise ValueError("there is nothing to draw")
-
-    picture_of.register(Empty, refused)
-    page = Empty()._repr_html_()
-    assert "0</td>" in page
     assert not pictures(page)
 
 
@@ -161,11 +110,23 @@ def test_a_result_of_ones_own_brings_its_facts_and_its_picture() -> None:
         def facts(self) -> dict[str, str]:
             return {"runs": "12"}
 
+    def refuse(_: Study) -> None:
+        raise ValueError("there is nothing to draw")
+
     assert not pictures(Study()._repr_html_())
-    picture_of.register(Study, lambda _: mfpde.plot_density(mfpde.uniform(CIRCLE)))
-    page = Study()._repr_html_()
-    assert "12</td>" in page
-    assert len(pictures(page)) == 1
+    for draw, count in (
+        (refuse, 0),
+        (lambda _: mfpde.plot_density(mfpde.uniform(CIRCLE)), 1),
+    ):
+        picture_of.register(Study, draw)
+        page = Study()._repr_html_()
+        assert "12</td>" in page
+        assert len(pictures(page)) == count
+
+
+def test_pictures_show_themselves_whatever_the_backend(run) -> None:
+    for figure in (mfpde.plot_density(run.final), mfpde.plot_snapshots(run)):
+        assert figure._repr_png_().startswith(b"\x89PNG")
 
 
 # Arrays and tables ------------------------------------------------------------------------------
@@ -194,12 +155,7 @@ def test_a_run_is_a_dataset_with_units(run, tmp_path) -> None:
     # What netCDF takes: plain numbers and words.
     assert all(isinstance(v, str | int | float) for v in dataset.attrs.values())
     mfpde.save(run, tmp_path / "run.zarr")
-    again = mfpde.load(tmp_path / "run.zarr").to_xarray()
-    assert dataset.identical(again)
-
-
-def test_a_run_without_saves_is_no_dataset() -> None:
-    run = mfpde.solve(EQUATION, mfpde.uniform(CIRCLE), t_end=0.1, save_at=[0.1])
+    assert dataset.identical(mfpde.load(tmp_path / "run.zarr").to_xarray())
     empty = dataclasses.replace(run, times=np.empty(0), states=[], diagnostics={})
     with pytest.raises(ValueError, match="save_every"):
         empty.to_xarray()
@@ -233,28 +189,27 @@ def test_progress_is_drawn_into_the_cell(monkeypatch) -> None:
 
     monkeypatch.setattr(IPython.display, "display", display)
     monkeypatch.setattr("mfpde.runs.progress.SECONDS_BETWEEN_DRAWINGS", 0.0)
-    console = Console(file=io.StringIO(), force_jupyter=True)
-    records = [Progress(t, 1.0, 0.1, 3, 0.0, lambda _: 0.5) for t in (0.5, 1.0)]
-    with progress_line(console) as report:
-        for record in records:
-            report(record.time, record)
+    with progress_line(Console(file=io.StringIO(), force_jupyter=True)) as report:
+        for t in (0.5, 1.0):
+            report(t, Progress(t, 1.0, 0.1, 3, 0.0, lambda _: 0.5))
     assert len(seen) >= 3
     text = Console(file=io.StringIO(), width=200, record=True)
     text.print(seen[-1])
     assert "t 1/1  step 3" in text.export_text()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_the_first_notebook_runs_and_shows_pictures(monkeypatch) -> None:
+    nbformat, nbclient = map(pytest.importorskip, ("nbformat", "nbclient"))
     monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
-    root = Path(__file__).parents[1]
-    path = root / "examples" / "notebooks" / "first_run.ipynb"
-    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    path = ROOT / "examples" / "notebooks" / "first_run.ipynb"
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     assert not any(cell.get("outputs") for cell in notebook.cells), "keep it without"
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     pages = [
         output.data["text/html"]
         for cell in notebook.cells
@@ -263,12 +218,3 @@ def test_the_first_notebook_runs_and_shows_pictures(monkeypatch) -> None:
     ]
     assert sum(len(pictures(page)) for page in pages) >= 3
     assert any("t 20/20" in html.unescape(page) for page in pages), "progress"
-
-
-def test_pictures_show_themselves_whatever_the_backend(run) -> None:
-    for figure in (
-        mfpde.plot_run(run),
-        mfpde.plot_density(run.final),
-        mfpde.plot_snapshots(run),
-    ):
-        assert figure._repr_png_().startswith(b"\x89PNG")

@@ -86,6 +86,7 @@ def test_positions_are_off_by_two_cells(geometry) -> None:
     assert found == pytest.approx(turn * (masses @ there), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_idle_rows_and_false_formulas_are_named(tmp_path, monkeypatch) -> None:
     folder = tmp_path / "validation" / "cases"
     folder.mkdir(parents=True)

@@ -115,8 +115,15 @@ def finished_in(folder: Path) -> dict[object, object]:
     return ended | {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in kept}
 
 
-@pytest.mark.parametrize("betas", [2, pytest.param(13, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("way", ["--workers", "--scheduler"])
+@pytest.mark.parametrize(
+    ("way", "betas"),
+    [
+        ("--workers", 2),
+        pytest.param("--scheduler", 2, marks=pytest.mark.slow),
+        pytest.param("--workers", 13, marks=pytest.mark.slow),
+        pytest.param("--scheduler", 13, marks=pytest.mark.slow),
+    ],
+)
 def test_a_lost_worker_loses_nothing(way, betas, request, tmp_path) -> None:
     """It is killed in the middle of a run: what had ended stays as it is, the rest goes on."""
     table = with_softmax(source(tmp_path / "out", t_end=20.0, cells=256, betas=betas))
@@ -191,6 +198,7 @@ def test_workers_that_come_late_share_in_the_runs(tmp_path) -> None:
     assert len({record.process for record in sweep.records}) == 2
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_lost_ends_the_sweep_with_its_reason(
     cluster, tmp_path, monkeypatch
 ) -> None:

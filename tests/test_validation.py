@@ -61,7 +61,7 @@ BODIES = {
 }
 
 
-@pytest.mark.validation
+@pytest.mark.slow
 @pytest.mark.parametrize("script", runner.all_scripts(), ids=lambda s: s.key)
 def test_quick_form(script: Script, tmp_path: Path) -> None:
     result = runner.run_script(script, tmp_path, quick=True)
