@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tomllib
 from functools import cache, reduce
-from pathlib import Path
 
 import pytest
 from documents import ROOT, Page, blocks, pages
@@ -30,16 +29,22 @@ def elsewhere(tmp_path, monkeypatch):
     return tmp_path
 
 
-def has_code(path: Path) -> bool:
-    return any(block.language in ("python", "console") for block in blocks(path))
+CODE = {"python", "console"}
+RUN = [
+    name for name, path in PAGES.items() if CODE & {b.language for b in blocks(path)}
+]
+LONG = ("films.md", "sweeps.md")
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, path in PAGES.items() if has_code(path)]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name.endswith(LONG) else [])
+        for name in RUN
+    ],
 )
 def test_the_code_of_a_page_runs(name, elsewhere, request) -> None:
-    slow = request.config.getoption("--run-slow")
-    page = Page(PAGES[name], slow=slow)
+    page = Page(PAGES[name], slow=request.config.getoption("--run-slow"))
     page.run()
     if name.endswith("stationary.md"):
         assert page.names["polished"].converged
@@ -108,15 +113,11 @@ def test_links_between_built_pages_are_checked(tmp_path) -> None:
 
 
 def test_files_that_are_named_are_there() -> None:
-    named = set()
-    for path in PAGES.values():
-        text = path.read_text(encoding="utf-8")
-        named |= set(
-            re.findall(r"`((?:validation|tests|examples|benchmarks)/[\w./]+)`", text)
-        )
-    assert len(named) >= 6
-    missing = [file for file in named if not (ROOT / file).exists()]
-    assert missing == []
+    named = r"[`(]((?:validation|tests|examples|benchmarks)/[\w./]*)[`)]"
+    texts = [path.read_text(encoding="utf-8") for path in PAGES.values()]
+    files = {file for text in texts for file in re.findall(named, text)}
+    assert len(files) >= 6
+    assert [file for file in files if not (ROOT / file).exists()] == []
 
 
 # The reference -------------------------------------------------------------------------------
@@ -131,18 +132,14 @@ def test_the_reference_has_every_public_name() -> None:
 
 
 def test_every_page_is_in_the_contents() -> None:
-    listed = set()
+    listed = {ROOT / "docs" / "index.md"}
     for path in PAGES.values():
         for block in blocks(path):
             if block.language == "{toctree}":
                 entries = [line for line in block.code.split() if ":" not in line]
                 listed |= {(path.parent / f"{entry}.md").resolve() for entry in entries}
     docs = {path.resolve() for path in PAGES.values() if "docs" in path.parts[-3:-1]}
-    docs |= {
-        path.resolve() for path in PAGES.values() if path.parent.parent.name == "docs"
-    }
-    missing = docs - listed - {ROOT / "docs" / "index.md"}
-    assert sorted(map(str, missing)) == []
+    assert sorted(map(str, docs - listed)) == []
 
 
 # Formula to code -----------------------------------------------------------------------------
@@ -193,17 +190,13 @@ def report_claims() -> dict[str, tuple[str, set[str]]]:
 
 def names_used(module: str, test: str) -> set[str]:
     """Names in a test, and in what it calls of its own module; the test is collected."""
-    tree = ast.parse((ROOT / "tests" / module).read_text(encoding="utf-8"))
-    held = {
-        name: node
-        for node in tree.body
-        for name in (
-            [node.name]
-            if isinstance(node, ast.FunctionDef)
-            else [t.id for t in getattr(node, "targets", ()) if isinstance(t, ast.Name)]
-        )
-    }
-    assert test.startswith("test_")
+    held = {}
+    for node in ast.parse((ROOT / "tests" / module).read_text(encoding="utf-8")).body:
+        names = [getattr(node, "name", None)]
+        names += [
+            getattr(target, "id", None) for target in getattr(node, "targets", ())
+        ]
+        held |= dict.fromkeys(names, node)
     assert isinstance(held.get(test), ast.FunctionDef), f"{module} has no {test}"
     seen: set[str] = set()
     to_see = [test]
@@ -254,50 +247,41 @@ def test_each_figure_of_the_paper_has_a_command_that_is_there() -> None:
     assert len(figures) >= 11
 
 
-@pytest.mark.parametrize("place", ["README.md", "docs/paper/paper.md"])
-def test_what_is_confirmed_is_counted_as_in_the_report(place) -> None:
-    report = (ROOT / "validation" / "README.md").read_text(encoding="utf-8")
+def test_what_is_confirmed_is_counted_as_in_the_report() -> None:
+    report, readme, paper = (
+        " ".join((ROOT / place).read_text(encoding="utf-8").split())
+        for place in ("validation/README.md", "README.md", "docs/paper/paper.md")
+    )
     (counts,) = re.findall(
         r"\*\*(\d+ claims: .*?)\.\*\* (\d+ of \d+) quantities", report
     )
-    claims = re.findall(r"\d+", counts[0])
-    text = " ".join((ROOT / place).read_text(encoding="utf-8").split())
-    assert counts[1] in text
-    if place == "README.md":
-        assert f"**{counts[0]}**" in text
-    total, confirmed, condition, no_counter, no_counter_with, guessed, part = map(
-        int, claims
-    )
-    assert total == sum(map(int, claims[1:]))
-    if place != "README.md":
-        assert f"{total} claims" in text
-        assert (
-            f"{confirmed} are confirmed, {condition} with a condition, {part} in"
-            in text
-        )
-        assert f"for {no_counter + no_counter_with} no counterexample" in text
-        assert f"{guessed} figures are reproduced at guessed betas" in text
+    assert f"**{counts[0]}**" in readme
+    total, *parts = map(int, re.findall(r"\d+", counts[0]))
+    confirmed, condition, no_counter, no_counter_with, guessed, part = parts
+    assert total == sum(parts)
+    for told in (
+        f"{total} claims",
+        f"{confirmed} are confirmed, {condition} with a condition, {part} in",
+        f"for {no_counter + no_counter_with} no counterexample",
+        f"{guessed} figures are reproduced at guessed betas",
+    ):
+        assert told in paper
+    assert all(counts[1] in text for text in (readme, paper))
 
 
-def told_untested() -> dict[str, str]:
-    """What each place says that is not tested, in small letters."""
-    patterns = {
-        "validation/README.md": r"Named and not answered\.(.*?)\n\n",
-        "validation/report/report.md": r"Named and not answered\.(.*?)\n\n",
-        "README.md": r"([^.]*(?:is|are) not tested\.)",
-    }
-    found = {}
-    for place, pattern in patterns.items():
-        text = (ROOT / place).read_text(encoding="utf-8")
-        (told,) = re.findall(pattern, text, re.DOTALL)
-        found[place] = " ".join(told.lower().split())
-    return found
-
-
-@pytest.mark.parametrize("place", told_untested())
-def test_nothing_that_has_rows_is_said_to_be_untested(place) -> None:
+@pytest.mark.parametrize(
+    ("place", "pattern"),
+    [
+        ("validation/README.md", r"Named and not answered\.(.*?)\n\n"),
+        ("validation/report/report.md", r"Named and not answered\.(.*?)\n\n"),
+        ("README.md", r"([^.]*(?:is|are) not tested\.)"),
+    ],
+)
+def test_nothing_that_has_rows_is_said_to_be_untested(place, pattern) -> None:
     """By the names of its script, the start of its title, and the kernel in its title."""
-    told = told_untested()[place]
+    text = (ROOT / place).read_text(encoding="utf-8")
+    (told,) = re.findall(pattern, text, re.DOTALL)
+    told = " ".join(told.lower().split())
     assert "figure 2" in told
     for script in all_scripts():
         title = importlib.import_module(script.module).CLAIM.title.lower()

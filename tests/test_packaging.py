@@ -28,22 +28,6 @@ try:
 except ImportError as error:
     print(error)
 """
-
-
-def test_circle_and_zonal_grids_work_without_shtns_and_the_sphere_says_what_to_do():
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_SHTNS],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    circle, zonal, sphere = done.stdout.splitlines()
-    assert circle == zonal == "the end time t = 0.2 was reached"
-    assert "pip install shtns" in sphere
-    assert "fftw" in sphere.lower()
-
-
 WITHOUT_POT = """
 import sys
 sys.modules["ot"] = None
@@ -59,7 +43,6 @@ except ImportError as error:
 from mfpde.commands.command_line import main
 print(main(["run", "run.toml", "--out", "run.zarr"]), main(["show", "run.zarr"]))
 """
-
 RUN_ON_THE_SPHERE = """
 geometry = { kind = "sphere", nlat = 32 }
 attention = { beta = 1.0 }
@@ -70,19 +53,33 @@ particles = { count = 20 }
 """
 
 
+def printed(code: str, folder: Path) -> list[str]:
+    """Return the lines that a program prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    return done.stdout.splitlines()
+
+
+def test_circle_and_zonal_grids_work_without_shtns_and_the_sphere_says_what_to_do(
+    tmp_path,
+):
+    circle, zonal, sphere = printed(WITHOUT_SHTNS, tmp_path)
+    assert circle == zonal == "the end time t = 0.2 was reached"
+    assert "pip install shtns" in sphere
+    assert "fftw" in sphere.lower()
+
+
 def test_without_pot_only_distances_on_the_sphere_are_missing_and_name_the_extra(
     tmp_path,
 ):
     (tmp_path / "run.toml").write_text(RUN_ON_THE_SPHERE)
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_POT],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    circle, zonal, sphere, *shown = done.stdout.splitlines()
+    circle, zonal, sphere, *shown = printed(WITHOUT_POT, tmp_path)
     assert circle == zonal == "True"
     assert "pip install 'mfpde[wasserstein]'" in sphere
     # The run and its particles are kept, a line stands for the distances.
@@ -90,6 +87,9 @@ def test_without_pot_only_distances_on_the_sphere_are_missing_and_name_the_extra
     left_out = [line for line in shown if "mfpde[wasserstein]" in line]
     assert len(left_out) == 2
     assert all(line.startswith("W1 is left out: ") for line in left_out)
+
+
+# Wheel and sdist ------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

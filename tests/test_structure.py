@@ -8,6 +8,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,12 +29,9 @@ def place(path: Path) -> str:
     return str(path.relative_to(PACKAGE))
 
 
-def test_the_root_has_few_files() -> None:
+def test_one_contract_orders_every_folder_in_few_layers() -> None:
     files = sorted(path.name for path in PACKAGE.glob("*.py"))
     assert len(files) <= MOST_ROOT_FILES, files
-
-
-def test_one_contract_orders_every_folder_in_few_layers() -> None:
     settings = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     (layers,) = (c for c in contracts if c["type"] == "layers")
@@ -68,19 +66,12 @@ def test_no_module_is_hidden_by_a_function_of_its_name() -> None:
     assert hidden == []
 
 
-def questions(classes: str) -> list[str]:
-    """Places outside ``geometry/`` where ``isinstance`` asks for one of ``classes``."""
-    asked = []
+def nodes_of(*kinds: type[ast.AST]) -> Iterator[tuple[str, Any]]:
+    """Go through the parts of the sources that are of these kinds, with their files."""
     for path in modules():
-        if place(path).startswith("geometry/"):
-            continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-            if is_call and node.func.id in ("isinstance", "issubclass"):
-                wanted = ast.unparse(node.args[1])
-                if re.search(rf"\b({classes})\b", wanted):
-                    asked.append(f"{place(path)}:{node.lineno}")
-    return asked
+            if isinstance(node, kinds):
+                yield place(path), node
 
 
 @pytest.mark.parametrize(
@@ -89,7 +80,14 @@ def questions(classes: str) -> list[str]:
     ids=["geometry", "term"],
 )
 def test_objects_are_asked_questions_not_their_class(classes) -> None:
-    asked = questions(classes)
+    """Places outside ``geometry/`` where ``isinstance`` asks for one of them."""
+    asked = [
+        f"{file}:{node.lineno}"
+        for file, node in nodes_of(ast.Call)
+        if ast.unparse(node.func) in ("isinstance", "issubclass")
+        and not file.startswith("geometry/")
+        and re.search(rf"\b({classes})\b", ast.unparse(node.args[1]))
+    ]
     assert len(asked) <= MOST_CLASS_QUESTIONS, asked
 
 
@@ -104,18 +102,13 @@ def is_anonymous(node: ast.expr | None) -> bool:
     return len(parts) > 1 and not has_any_length
 
 
-def anonymous_parameters() -> Iterator[str]:
-    for path in modules():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.FunctionDef):
-                given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-                for argument in given:
-                    if is_anonymous(argument.annotation):
-                        yield f"{place(path)}: {node.name}({argument.arg})"
-
-
 def test_groups_of_values_have_names() -> None:
-    found = list(anonymous_parameters())
+    found = [
+        f"{file}: {node.name}({one.arg})"
+        for file, node in nodes_of(ast.FunctionDef)
+        for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        if is_anonymous(one.annotation)
+    ]
     assert len(found) <= MOST_ANONYMOUS_TUPLES, found
 
 
@@ -143,13 +136,10 @@ def is_type(value: ast.expr) -> bool:
 def test_the_exponential_kernel_is_written_in_one_module() -> None:
     """K = exp(beta (x.y - 1)) of attention: everything else asks the kernel."""
     pattern = re.compile(r"exp(onential)?\(\s*-?[\d.\s*]*(\w+\.)*beta\b")
-    found = set()
-    for path in modules():
-        tree = ast.parse(path.read_text("utf-8"))
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Call):
-                continue
-            is_exponential = ast.unparse(node.func) in ("np.exp", "exp", "exponential")
-            if is_exponential and pattern.search(ast.unparse(node)):
-                found.add(place(path))
+    found = {
+        file
+        for file, node in nodes_of(ast.Call)
+        if ast.unparse(node.func) in ("np.exp", "exp", "exponential")
+        and pattern.search(ast.unparse(node))
+    }
     assert found == {"terms/exponential_kernel.py"}

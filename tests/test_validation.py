@@ -71,7 +71,7 @@ def test_quick_form(script: Script, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Script]:
+def cases(tmp_path, monkeypatch) -> list[Script]:
     """Return scripts of a section of their own, one for each of BODIES."""
     folder = tmp_path / "sources" / "validation" / "cases"
     folder.mkdir(parents=True)
@@ -82,9 +82,7 @@ def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Script]:
     return [Script("cases", name) for name in BODIES]
 
 
-def test_scripts_that_fail_leave_the_others_alone(
-    cases: list[Script], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scripts_that_fail_leave_the_others_alone(cases, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     chosen = [cases[0], *cases[2:]]
     results = runner.run_scripts(chosen, tmp_path, jobs=2)
@@ -100,9 +98,7 @@ def test_scripts_that_fail_leave_the_others_alone(
     assert os.environ["OMP_NUM_THREADS"] == "3"
 
 
-def test_results_are_used_again_while_the_sources_are_the_same(
-    cases: list[Script], tmp_path: Path
-) -> None:
+def test_results_are_used_again_while_the_sources_are_the_same(cases, tmp_path) -> None:
     scripts = cases[:3]
     first = runner.run_scripts(scripts, tmp_path, jobs=0)
     again = runner.run_scripts(scripts, tmp_path, jobs=0)
@@ -119,30 +115,33 @@ def test_results_are_used_again_while_the_sources_are_the_same(
 
 
 @pytest.mark.parametrize(
-    ("quantity", "holds"),
+    ("value", "expected", "tolerance", "kind", "holds"),
     [
-        (Quantity("", 1.0, 1.1, 0.1001), True),
-        (Quantity("", 1.0, 1.1, 0.0999), False),
-        (Quantity("", 90.0, 100.0, 0.1001, relative=True), True),
-        (Quantity("", 90.0, 100.0, 0.0999, relative=True), False),
-        (Quantity("", -110.0, -100.0, 0.1001, relative=True), True),
-        (Quantity("", 1.0, 2.0, 0.0, "at most"), True),
-        (Quantity("", 2.0, 1.0, 0.5, "at most"), False),
-        (Quantity("", 2.0, 1.0, 0.0, "at least"), True),
-        (Quantity("", 1.0, 2.0, 0.5, "at least"), False),
-        (Quantity("", NAN, 1.0, 1.0), False),
-        (Quantity("", 1.0, NAN, 1.0), False),
-        (Quantity("", 1.0, 1.0, NAN), False),
-        (Quantity("", 1.0, 2.0, INF), False),
-        (Quantity("", 1.0, INF, 0.1, "at most"), False),
-        (Quantity("", 1.0, INF, 0.1, relative=True), False),
-        (Quantity("", -INF, 1.0, 0.1, "at most"), False),
-        (Quantity("", INF, INF, 0.1), False),
+        (1.0, 1.1, 0.1001, "", True),
+        (1.0, 1.1, 0.0999, "", False),
+        (90.0, 100.0, 0.1001, "relative", True),
+        (90.0, 100.0, 0.0999, "relative", False),
+        (-110.0, -100.0, 0.1001, "relative", True),
+        (1.0, 2.0, 0.0, "at most", True),
+        (2.0, 1.0, 0.5, "at most", False),
+        (2.0, 1.0, 0.0, "at least", True),
+        (1.0, 2.0, 0.5, "at least", False),
+        (NAN, 1.0, 1.0, "", False),
+        (1.0, NAN, 1.0, "", False),
+        (1.0, 1.0, NAN, "", False),
+        (1.0, 2.0, INF, "", False),
+        (1.0, INF, 0.1, "at most", False),
+        (1.0, INF, 0.1, "relative", False),
+        (-INF, 1.0, 0.1, "at most", False),
+        (INF, INF, 0.1, "", False),
     ],
 )
 def test_only_finite_values_within_the_tolerance_hold(
-    quantity: Quantity, holds: bool
+    value, expected, tolerance, kind, holds
 ) -> None:
+    sides = [kind] if kind.startswith("at ") else []
+    relative = {"relative": True} if kind == "relative" else {}
+    quantity = Quantity("", value, expected, tolerance, *sides, **relative)
     assert quantity.holds is holds
 
 
@@ -152,48 +151,43 @@ ON_REFUTATION = Quantity("r", 0.25, 0.5, 0.0, "at most", key="rate", shows="refu
 
 
 def test_verdicts_follow_from_the_quantities() -> None:
-    conditional = Claim("c", "s", "t", condition="beta > 1")
-    refuted = Claim("c", "s", "t", refutation="it is larger")
-    both = Claim("c", "s", "t", condition="beta > 1", refutation="it is larger")
-    universal = Claim("c", "s", "t", universal=True)
-    bounded = Claim("c", "s", "t", condition="beta > 1", universal=True)
-    guessed = Claim("c", "s", "t", condition="beta > 1", at_guessed_beta=True)
-    shown = [GOOD, ON_CONDITION, ON_REFUTATION]
-    claims = (CLAIM, conditional, refuted, both, universal, bounded, guessed)
-    assert [verdict(claim, shown) for claim in claims] == [
-        CONFIRMED,
-        CONDITIONAL,
-        REFUTED,
-        PARTLY,
-        UNCONTRADICTED,
-        UNCONTRADICTED_CONDITIONAL,
-        REPRODUCED,
+    condition, refutation = {"condition": "beta > 1"}, {"refutation": "it is larger"}
+    expected = [
+        ({}, CONFIRMED),
+        (condition, CONDITIONAL),
+        (refutation, REFUTED),
+        (condition | refutation, PARTLY),
+        ({"universal": True}, UNCONTRADICTED),
+        (condition | {"universal": True}, UNCONTRADICTED_CONDITIONAL),
+        (condition | {"at_guessed_beta": True}, REPRODUCED),
     ]
-    assert {verdict(claim, [*shown, BAD]) for claim in claims} == {FAILED}
+    shown = [GOOD, ON_CONDITION, ON_REFUTATION]
+    for given, word in expected:
+        claim = Claim("c", "s", "t", **given)
+        assert verdict(claim, shown) == word
+        assert verdict(claim, [*shown, BAD]) == FAILED
+        # A condition or refutation that no quantity shows has failed.
+        for hidden, key in (
+            (ON_CONDITION, "condition"),
+            (ON_REFUTATION, "refutation"),
+        ):
+            if key in given:
+                left = [quantity for quantity in shown if quantity is not hidden]
+                assert verdict(claim, left) == FAILED
     assert verdict(CLAIM, []) == FAILED
     assert Result(Script("a", "b"), CLAIM, (GOOD,), error="E: e").verdict == FAILED
 
 
-def test_a_condition_or_refutation_that_no_quantity_shows_has_failed() -> None:
-    conditional = Claim("c", "s", "t", condition="beta > 1")
-    refuted = Claim("c", "s", "t", refutation="it is larger")
-    both = Claim("c", "s", "t", condition="beta > 1", refutation="it is larger")
-    assert verdict(conditional, [GOOD, ON_REFUTATION]) == FAILED
-    assert verdict(refuted, [GOOD, ON_CONDITION]) == FAILED
-    assert verdict(both, [GOOD, ON_CONDITION]) == FAILED
-
-
 def test_numbers_in_texts_are_those_of_quantities() -> None:
-    claim = Claim(
-        "c", "s", "t", "{count:word} at {rate:.1f}, bound {rate.expected:g}", "{rate}"
-    )
+    text = "{count:word} at {rate:.1f}, bound {rate.expected:g}"
+    claim = Claim("c", "s", "t", text, "{rate}")
     told = claim.told([ON_CONDITION, ON_REFUTATION])
     assert told.condition == "three at 0.2, bound 0.5"
     assert told.refutation == "0.25"
     with pytest.raises(ValueError, match="'rate', which is the key of no quantity"):
         claim.told([ON_CONDITION])
-    assert claim.told([ON_CONDITION], quick=True).condition == "three at …, bound …"
-    assert claim.told([ON_CONDITION], quick=True).refutation == ""
+    quick = claim.told([ON_CONDITION], quick=True)
+    assert (quick.condition, quick.refutation) == ("three at …, bound …", "")
     with pytest.raises(ValueError, match="same key"):
         claim.told([ON_CONDITION, ON_CONDITION])
 
@@ -258,9 +252,7 @@ def test_report_shows_each_claim_with_its_verdict(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def out(
-    cases: list[Script], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> list[str]:
+def out(cases, tmp_path, monkeypatch) -> list[str]:
     """Return where the command writes; it knows two scripts, one of them wrong."""
 
     def in_this_process(scripts, out, *, quick, jobs):
@@ -271,9 +263,7 @@ def out(
     return ["--jobs", "1", "--out", str(tmp_path / "out")]
 
 
-def test_command(
-    out: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command(out, tmp_path, capsys) -> None:
     assert main(["verify", "--only", "sound", *out]) == 0
     assert (tmp_path / "out" / "selected.html").exists()
     assert main(["verify", *out]) == 3
@@ -290,10 +280,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 
 def test_the_report_of_the_checkout_is_left_alone_unless_asked(
-    out: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    out, tmp_path, monkeypatch, capsys
 ) -> None:
     folder, temporary = Path(report.__file__).parent, tmp_path / "temporary"
     temporary.mkdir()
@@ -311,10 +298,7 @@ def test_the_report_of_the_checkout_is_left_alone_unless_asked(
 
 
 def test_the_report_of_the_checkout_is_made_anew_when_asked(
-    out: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    out, tmp_path, monkeypatch, capsys
 ) -> None:
     monkeypatch.setattr("validation.verification.FOLDER", tmp_path)
     assert main(["verify", "--jobs", "1", "--update"]) == 3
@@ -331,9 +315,7 @@ def test_the_report_of_the_checkout_is_made_anew_when_asked(
         assert "--update" in capsys.readouterr().err
 
 
-def test_command_without_a_checkout(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_without_a_checkout(monkeypatch, capsys) -> None:
     monkeypatch.setitem(sys.modules, "validation.verification", None)
     assert main(["verify", "--quick"]) == 2
     assert "in the root of a checkout" in capsys.readouterr().err

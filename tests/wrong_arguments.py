@@ -234,6 +234,7 @@ run(RUN) -> = <Run of
 run(by=RUN) -> = <Run of
 run(Density(CIRCLE, 2 * uniform(CIRCLE).values)) -> total mass 2
 run(HALF, NOISY) -> dissolves atoms at once
+run(HALF, NOISY, atoms="exact") -> dissolves atoms at once
 run(by=equation(Perceptron([[1.0, 0.0, 0.0]], [1.0]))) -> directions have 3 entries | S^1
 run(uniform(SPHERE), IN_64) -> directions have 64 entries | in dimension 64 particles need no grid
 run(uniform(Zonal(64, 64)), IN_64) -> directions[0] is not parallel to the axis | solve_particles
