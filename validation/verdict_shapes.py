@@ -1,94 +1,21 @@
-"""Densities with a known answer, for validation/verdict_cases.py and verdict_tuning.py.
+"""Densities with a known answer, for validation/verdict_cases.py and tests.
 
-Lengths called ``cells`` are in cell widths h of the grid that the shape is put on: what
-is narrow for one grid is narrow for every grid.  An :class:`Expected` says what
-``mfpde.concentration`` has to answer; None means that nothing is said about it.
+Most functions give values at the cells of a grid, with lengths in radians.  Those at the end give
+functions of a grid, with lengths in its cell widths h: what is narrow for one grid is narrow for
+every grid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 import mfpde
-from mfpde.detection import ConcentrationReport
 from mfpde.geometry import Geometry
 
-MASS_TOLERANCE = 0.02
-FROZEN_TOLERANCE = 0.02
-LENGTH_TOLERANCE = 0.15
-
 Array = np.ndarray
-Situation = Callable[
-    [int], tuple[mfpde.measures.measure.AnyMeasure, mfpde.MeanFieldEquation]
-]
-
-
-@dataclass(frozen=True)
-class Expected:
-    """The right answer: verdict (or several that are right), and the numbers with it.
-
-    ``atoms`` counts the regions called atom or forming, ``masses`` are theirs, heaviest
-    first, to 0.02; ``frozen`` is the mass at rest to 0.02; ``jumps`` counts the places
-    on S^1 and on zonal grids, and is the length on S^2, to 15 % (to 0.3 if it is 0).
-    """
-
-    verdict: tuple[str, ...]
-    atoms: int | None = 0
-    masses: tuple[float, ...] | None = None
-    frozen: float | None = None
-    jumps: float | None = 0.0
-    has_curve: bool | None = None
-
-    def mistakes(self, report: ConcentrationReport) -> list[str]:
-        """Return what in ``report`` differs from what is expected."""
-        found = []
-        if report.verdict not in self.verdict:
-            found.append(f"verdict {report.verdict}")
-        if self.atoms is not None and len(report.clusters) != self.atoms:
-            found.append(f"{len(report.clusters)} atoms")
-        found += self._wrong_masses(report)
-        if self.has_curve is not None and bool(report.curves) != self.has_curve:
-            found.append(f"{len(report.curves)} curves")
-        found += self._wrong_jumps(report)
-        return found
-
-    def _wrong_masses(self, report: ConcentrationReport) -> list[str]:
-        found = []
-        if self.masses is not None:
-            masses = sorted((atom.mass for atom in report.clusters), reverse=True)
-            if len(masses) != len(self.masses) or not np.allclose(
-                masses, self.masses, rtol=0, atol=MASS_TOLERANCE
-            ):
-                found.append(f"masses {np.round(masses, 4).tolist()}")
-        if self.frozen is not None and not np.isclose(
-            report.frozen_mass, self.frozen, rtol=0, atol=FROZEN_TOLERANCE
-        ):
-            found.append(f"frozen mass {report.frozen_mass:.4f}")
-        return found
-
-    def _wrong_jumps(self, report: ConcentrationReport) -> list[str]:
-        if self.jumps is None:
-            return []
-        if report.place == "sphere":
-            allowed = max(0.3, LENGTH_TOLERANCE * self.jumps)
-            wrong = abs(report.jump_length - self.jumps) > allowed
-            return [f"jump length {report.jump_length:.2f}"] if wrong else []
-        wrong = len(report.jumps) != self.jumps
-        return [f"{len(report.jumps)} jumps"] if wrong else []
-
-
-@dataclass(frozen=True)
-class Case:
-    """A situation by grid size, and what is true of it."""
-
-    name: str
-    place: str
-    situation: Situation
-    expected: Expected
-    is_dear: bool = False
+Values = Callable[[Geometry], Array]
 
 
 def attention(
@@ -111,58 +38,6 @@ def neuron(
     row = np.reshape(direction_of_neuron, (1, -1))
     perceptron = mfpde.Perceptron(row, [weight], activation)
     return mfpde.MeanFieldEquation(perceptron, direction=direction)
-
-
-def still(
-    geometry: Callable[[int], Geometry],
-    values: Callable[[Geometry], Array],
-    equation: mfpde.MeanFieldEquation,
-) -> Situation:
-    """A density given by values at the cell centres."""
-
-    def situation(size: int):
-        grid = geometry(size)
-        return mfpde.Density(grid, values(grid)).normalized(), equation
-
-    return situation
-
-
-def solved(
-    geometry: Callable[[int], Geometry],
-    start: Callable[[Geometry], mfpde.Density],
-    equation: mfpde.MeanFieldEquation,
-    *,
-    time: float,
-) -> Situation:
-    """The density at ``time`` by the default transport."""
-
-    def situation(size: int):
-        run = mfpde.solve(equation, start(geometry(size)), t_end=time, save_at=[time])
-        return run.final, equation
-
-    return situation
-
-
-def with_atoms(
-    geometry: Callable[[int], Geometry],
-    values: Callable[[Geometry], Array] | None,
-    atoms: Callable[[Geometry], mfpde.Atoms],
-    *,
-    equation: mfpde.MeanFieldEquation,
-) -> Situation:
-    """Exact atoms over a density, which has the rest of the mass; None for no density."""
-
-    def situation(size: int):
-        grid = geometry(size)
-        held = atoms(grid)
-        if values is None:
-            density = mfpde.Density(grid, np.zeros(grid.shape))
-        else:
-            shape = mfpde.Density(grid, values(grid)).normalized()
-            density = mfpde.Density(grid, (1 - held.total_mass) * shape.values)
-        return mfpde.Measure(density, held), equation
-
-    return situation
 
 
 def unit(vectors: object) -> Array:
@@ -248,3 +123,40 @@ def ellipse(sphere: mfpde.Sphere, centre: Array, widths: tuple[float, float]) ->
         sphere.points @ second / widths[1]
     ) ** 2
     return np.where(sphere.points @ centre > 0, np.exp(-scaled / 2), 0.0)
+
+
+# Shapes by cell widths -----------------------------------------------------------------------
+
+
+def spike(centre: Array | float, cells: float, mass: float = 1.0) -> Values:
+    """Gaussian about a point of circle or sphere, or about an angle of the circle."""
+
+    def values(grid: Geometry) -> Array:
+        if not isinstance(grid, mfpde.Circle):
+            return mass * bump(grid, centre, cells * grid.spacing)
+        angle = np.arctan2(*centre[::-1]) if np.ndim(centre) else centre
+        return mass * gaussian(grid, angle, cells * grid.spacing)
+
+    return values
+
+
+def hoop(axis: Array, angle: float, cells: float, mass: float = 1.0) -> Values:
+    """Ring at ``angle`` from ``axis``."""
+    return lambda grid: mass * ring(grid, axis, angle, width=cells * grid.spacing)
+
+
+def zonal_ring(angle: float, cells: float) -> Values:
+    """Gaussian in the angle from the axis; at 0 a bump at the pole."""
+    return lambda grid: np.exp(
+        -(((grid.angles - angle) / (cells * grid.spacing)) ** 2) / 2
+    )
+
+
+def level(value: float) -> Values:
+    """A constant."""
+    return lambda grid: np.full(grid.shape, value)
+
+
+def total(*parts: Values) -> Values:
+    """The sum of shapes."""
+    return lambda grid: sum(part(grid) for part in parts)

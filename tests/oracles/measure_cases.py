@@ -10,7 +10,7 @@ import numpy as np
 import mfpde
 from oracles.quantities import Case, Quantities, nudged, words_of
 from oracles.run_cases import attention, equation, layers, neurons
-from validation import verdict_beside_kinks, verdict_cases, verdict_second
+from validation.verdict_cases import CORPORA
 
 EVENT_TIMES = (2.0, 4.0, 7.0, 10.0)
 
@@ -54,11 +54,10 @@ def track(problem: Any, grid: Any, options: dict[str, Any], nudge: float) -> Qua
 
 def _verdicts() -> list[Case]:
     cases = []
-    for module in (verdict_cases, verdict_second, verdict_beside_kinks):
-        for case in module.CASES:
-            sizes = module.SIZES[case.place]
-            for size in sizes[:1] if case.is_dear else sizes:
-                name = f"{module.__name__.split('_', 1)[1]}: {case.name} ({case.place} {size})"
+    for corpus, (those, sizes) in CORPORA.items():
+        for case in those:
+            for size in sizes[case.place][: 1 if case.is_dear else 2]:
+                name = f"{corpus}: {case.name} ({case.place} {size})"
                 cases.append(Case(name, partial(verdict, case.situation, size)))
     return cases
 
