@@ -322,25 +322,16 @@ circle equation.diffusion=-1 -> [equation] diffusion = -1 must be a finite numbe
 circle equation.diffusion=0.1 -> [particles] the equation has diffusion = 0.1, but particles move
 circle start.kind=unifrom -> [start] kind = 'unifrom' (did you mean 'uniform'?)
 circle start.kind=uniform -> has no setting 'amplitude'; kind = 'uniform' takes: nothing else
-circle start.amplitude=1.5 -> [start] amplitude = 1.5 must be below 1
-circle start.seed=-1 -> [start] seed = -1 must be a whole number of at least 0
-circle solve.t_end=0 -> [solve] t_end = 0 must be a finite number, above 0
 circle solve.t_end=nan -> [solve] t_end = nan must be a finite number, above 0
-circle solve.save_every=0 -> [solve] save_every = 0 must be a finite number, above 0
 circle solve.save_at=[0.5] -> [solve] save_every = 0.25 and save_at = [0.5] exclude
 circle solve.transport=donor_blend -> transport = 'donor_blend' (did you mean 'donor_blended'?)
-circle solve.max_step=0 -> [solve] max_step = 0 must be a finite number, at least 1e-100
-circle solve.steady_state=0 -> [solve] steady_state = 0 must be a finite number
-circle solve.max_steps=0.5 -> [solve] max_steps = 0.5 must be a whole number
 circle solve.wall_time_limit=0 -> [solve] wall_time_limit = 0 must be a finite number
-circle particles.count=0 -> [particles] count = 0 must be a whole number
 circle particles.method=mean -> [particles] method = 'mean' must be one of 'auto'
 circle particles=3 -> override 'particles=3' must have the form section.key=value
 circle solve.t_end -> override 'solve.t_end' must have the form section.key=value
 circle solve.t_end.x=3 -> override 'solve.t_end.x=3': t_end is not a table
 sphere geometry.cells=64 -> [geometry] has no setting 'cells'; kind = 'sphere' takes: nlat, nlon
 sphere geometry.nlat=33 -> [geometry] nlat = 33 must be even
-sphere geometry.nlat=8 -> [geometry] nlat = 8 must be a whole number
 sphere geometry.nlon=66 -> [geometry] nlon = 66 must be a multiple of 4
 sphere attention.beta=500 -> [geometry] Sphere(nlat=32, nlon=64) is too coarse for beta = 500
 sphere solve.transport=semi_lagrangian -> [solve] transport = 'semi_lagrangian' must be one of

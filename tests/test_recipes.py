@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from documents import ROOT, Page
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
@@ -150,41 +150,24 @@ def test_attention_as_a_kernel_of_two_functions() -> None:
     kernel = mfpde.ZonalKernel(
         lambda u: np.exp(beta * (u - 1)) / beta, lambda u: np.exp(beta * (u - 1))
     )
+    assert kernel.sharpness == pytest.approx(beta, rel=1e-6)
+    atoms = mfpde.quantized(mfpde.perturbed_uniform(mfpde.Sphere(32), 0.5), 5)
+    start = mfpde.perturbed_uniform(mfpde.Circle(96), 0.2)
+    velocities, ends = [], []
+    for term in (mfpde.Attention(beta), mfpde.Interaction(kernel)):
+        velocities.append(ascent(term, NEURONS[3]).velocity(atoms))
+        ends.append(mfpde.solve(ascent(term), start, t_end=0.5).final.density.values)
+    assert np.abs(velocities[0] - velocities[1]).max() < 1e-14
+    assert np.abs(ends[0] - ends[1]).max() < 1e-10
 
     class Asked(mfpde.Attention):
         @property
         def zonal_kernel(self):
             return mfpde.Exponential(2 * self.beta)
 
-    rng = np.random.default_rng(2)
-    points = rng.normal(size=(5, 3))
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
-    atoms = mfpde.Atoms(points, rng.dirichlet(np.ones(5)))
-    terms = (mfpde.Attention(beta), mfpde.Interaction(kernel))
-    one, other = (ascent(term, NEURONS[3]).velocity(atoms) for term in terms)
-    assert np.abs(one - other).max() < 1e-14
-    start = mfpde.perturbed_uniform(mfpde.Circle(96), 0.2)
-    runs = [mfpde.solve(ascent(term), start, t_end=0.5) for term in terms]
-    ends = [run.final.density.values for run in runs]
-    assert np.abs(ends[0] - ends[1]).max() < 1e-10
     masses = PointMasses(atoms.points, atoms.masses)
     sharp = mfpde.Attention(2 * beta).pull_between_atoms(masses)
     np.testing.assert_array_equal(Asked(beta).pull_between_atoms(masses), sharp)
-
-
-@settings(max_examples=20, deadline=None)
-@given(beta=st.floats(0.5, 30.0), dimension=st.integers(2, 8))
-def test_quadrature_finds_the_spectrum_of_attention(beta, dimension) -> None:
-    kernel = mfpde.ZonalKernel(
-        lambda u: np.exp(beta * (u - 1)), lambda u: beta * np.exp(beta * (u - 1))
-    )
-    found = kernel.spectrum(dimension, 20)
-    exact = mfpde.theory.eigenvalues(beta, dimension, range(21))
-    assert np.abs(found - exact).max() < 1e-13
-    counted = kernel.spectrum(dimension, 20, counted=True)
-    expected = beta * mfpde.Exponential(beta).spectrum(dimension, 20, counted=True)
-    assert np.abs(counted - expected).max() < 1e-11
-    assert kernel.sharpness == pytest.approx(beta, rel=1e-6)
 
 
 # An activation --------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ PACKAGE = Path(mfpde.__file__).parent
 MOST_ROOT_FILES = 11
 MOST_LAYERS = 14
 MOST_CLASS_QUESTIONS = 6
-MOST_ANONYMOUS_TUPLES = 15
 
 
 def modules() -> list[Path]:
@@ -91,46 +89,9 @@ def test_objects_are_asked_questions_not_their_class(classes) -> None:
     assert len(asked) <= MOST_CLASS_QUESTIONS, asked
 
 
-def is_anonymous(node: ast.expr | None) -> bool:
-    """Whether an annotation is a tuple of several values without names."""
-    if isinstance(node, ast.BinOp):
-        return is_anonymous(node.left) or is_anonymous(node.right)
-    if not (isinstance(node, ast.Subscript) and ast.unparse(node.value) == "tuple"):
-        return False
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    has_any_length = any(ast.unparse(part) == "..." for part in parts)
-    return len(parts) > 1 and not has_any_length
-
-
-def test_groups_of_values_have_names() -> None:
-    found = [
-        f"{file}: {node.name}({one.arg})"
-        for file, node in nodes_of(ast.FunctionDef)
-        for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-        if is_anonymous(one.annotation)
-    ]
-    assert len(found) <= MOST_ANONYMOUS_TUPLES, found
-
-
-def test_no_class_or_type_is_defined_twice() -> None:
-    defined = defaultdict(list)
-    for path in modules():
-        for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                defined[node.name].append(place(path))
-            elif isinstance(node, ast.Assign) and is_type(node.value):
-                defined[ast.unparse(node.targets[0])].append(place(path))
-    assert {name: places for name, places in defined.items() if len(places) > 1} == {}
-
-
-def is_type(value: ast.expr) -> bool:
-    """Whether an assigned value is the name of a type: ``Pair = tuple[int, int]``."""
-    if isinstance(value, ast.BinOp):
-        return is_type(value.left) or is_type(value.right)
-    if not isinstance(value, ast.Subscript):
-        return False
-    words = ("tuple", "list", "dict", "Callable", "Literal", "NDArray", "npt.NDArray")
-    return ast.unparse(value.value) in words
+def test_no_class_is_defined_twice() -> None:
+    names = [node.name for _, node in nodes_of(ast.ClassDef)]
+    assert sorted(names) == sorted(set(names))
 
 
 def test_the_exponential_kernel_is_written_in_one_module() -> None:
