@@ -16,34 +16,19 @@ from mfpde.settings.settings import FILE
 from mfpde.storage import RunWriter, load, read_description
 
 TEXT = """
-[geometry]
-kind = "circle"
-cells = 64
-
-[attention]
-beta = 2.0
-
-[perceptron]
-directions = [[1.0, 0.0]]
-weights = [0.3]
-
-[equation]
-direction = "descent"
-
-[start]
-kind = "perturbed_uniform"
-amplitude = 0.3
-
-[solve]
-t_end = 1.0
-save_every = 0.125
+geometry = {kind = "circle", cells = 64}
+attention = {beta = 2.0}
+perceptron = {directions = [[1.0, 0.0]], weights = [0.3]}
+equation = {direction = "descent"}
+start = {kind = "perturbed_uniform", amplitude = 0.3}
+solve = {t_end = 1.0, save_every = 0.125}
 """
-CIRCLE, NEURON = 'kind = "circle"\ncells = 64', "directions = [[1.0, 0.0]]"
-SPHERE = TEXT.replace(CIRCLE, 'kind = "sphere"\nnlat = 32').replace(
-    NEURON, "directions = [[0.6, 0.0, 0.8]]"
+CIRCLE, NEURON = 'kind = "circle", cells = 64', "[[1.0, 0.0]]"
+SPHERE = TEXT.replace(CIRCLE, 'kind = "sphere", nlat = 32').replace(
+    NEURON, "[[0.6, 0.0, 0.8]]"
 )
-ZONAL = TEXT.replace(CIRCLE, 'kind = "zonal"\ndimension = 5\ncells = 64').replace(
-    NEURON, "directions = [1.0]"
+ZONAL = TEXT.replace(CIRCLE, 'kind = "zonal", dimension = 5, cells = 64').replace(
+    NEURON, "[1.0]"
 )
 OTHERS = {
     name: text.replace("beta = 2.0", "beta = 1.0").replace("0.125", "0.25")
@@ -148,8 +133,8 @@ def test_run_with_particles_compares_and_stores_them(config, capsys):
 def test_particles_move_by_each_method_beside_a_run_on_the_sphere(
     config, capsys, method, count
 ):
-    text = SPHERE.replace("t_end = 1.0\nsave_every = 0.125", "t_end = 0.02")
-    particles = f'[particles]\ncount = {count}\nmethod = "{method}"\n'
+    text = SPHERE.replace("t_end = 1.0, save_every = 0.125", "t_end = 0.02")
+    particles = f'particles = {{count = {count}, method = "{method}"}}\n'
     Path(config).write_text(text + particles)
     assert main(["run", config]) == 0
     assert f"against {count} particles" in capsys.readouterr().out
@@ -292,7 +277,7 @@ def test_a_run_killed_after_its_last_save_is_finished_by_resume(config, monkeypa
 
 
 def test_a_run_without_any_save_is_resumed_from_its_last_state(config):
-    Path(config).write_text(TEXT.replace("save_every = 0.125", ""))
+    Path(config).write_text(TEXT.replace(", save_every = 0.125", ""))
     interrupted_run(0, "--set", "solve.save_at=[0.5, 1.0]")
     # The step that reaches beyond the save is taken again.
     assert 0 < load("x.zarr").final_time < 0.5
@@ -324,9 +309,9 @@ def test_a_run_that_has_not_ended_is_looked_at_as_others_are(config) -> None:
     assert main(["view", "runs"]) == 0
     assert Path("runs/view.html").exists()
     # It starts another run, which goes on where that one is gone too.
-    start = '[start]\nkind = "run"\npath = "runs/x.zarr"\n[solve]'
-    before, _, after = TEXT.partition("[start]")
-    Path(config).write_text(before + start + after.partition("[solve]")[2])
+    start = 'kind = "perturbed_uniform", amplitude = 0.3'
+    going_on = TEXT.replace(start, 'kind = "run", path = "runs/x.zarr"')
+    Path(config).write_text(going_on)
     assert run(*limited) == 0
     begun = load("x.zarr").final_time
     assert main(["resume", "x.zarr", "--quiet"]) == 0

@@ -32,23 +32,16 @@ EQUATION = mfpde.MeanFieldEquation(
 )
 START = mfpde.perturbed_uniform(mfpde.Circle(64), 0.2)
 SETTINGS = """
-[geometry]
-kind = "circle"
-cells = 64
-[attention]
-beta = 8.0
-[equation]
-direction = "ascent"
+geometry = {kind = "circle", cells = 64}
+attention = {beta = 8.0}
+equation = {direction = "ascent"}
+solve = {t_end = 2.0, save_at = [0.0, 0.5, 1.0, 1.25], max_step = 0.03}
+concentration = {}
 [start]
 kind = "bumps"
 angles = [1.0, 3.5]
 widths = [0.4, 0.4]
 masses = [0.6, 0.4]
-[solve]
-t_end = 2.0
-save_at = [0.0, 0.5, 1.0, 1.25]
-max_step = 0.03
-[concentration]
 """
 
 
@@ -72,7 +65,7 @@ def stopped(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory) -> Path:
     """Return the store of a run that a limit stopped, with tracked atoms: a journal."""
-    limited = SETTINGS.replace("max_step =", "max_steps = 42\nmax_step =")
+    limited = SETTINGS.replace("max_step =", "max_steps = 42, max_step =")
     path = store_of(limited, tmp_path_factory.mktemp("interrupted"))
     assert (path / JOURNAL).is_file()
     return path
@@ -342,7 +335,7 @@ def test_a_journal_without_its_last_pages_tells_of_earlier_saves(tmp_path) -> No
 # Settings and matrices ------------------------------------------------------------------------
 
 
-MATRIX = SETTINGS.replace("beta = 8.0", 'beta = 8.0\nbilinear = "FILE"')
+MATRIX = SETTINGS.replace("beta = 8.0", 'beta = 8.0, bilinear = "FILE"')
 
 
 class Evil:
@@ -415,15 +408,12 @@ def test_a_matrix_file_that_holds_none_is_a_line(name, here, capsys) -> None:
     assert not Path("executed").exists()
 
 
-OF_RUN = f"""{SETTINGS.partition("[start]")[0]}
-[solve]
-t_end = 1.0
-[start]
-kind = "run"
-path = "PATH"
+OF_RUN = f"""{SETTINGS.partition("solve")[0]}
+solve = {{t_end = 1.0}}
+start = {{kind = "run", path = "PATH"}}
 """
 LONG = SETTINGS.replace("2.0", "9" * 5000)
-NEURONS = "[perceptron]\ndirections = [1.0]\nweights = [1.0]\n[equation]"
+NEURONS = "perceptron = {directions = [1.0], weights = [1.0]}\nequation"
 MANY_LAYERS = "[[layers]]\nduration = 1.0\ncount = 100000000000000000000000"
 MANY_PARTICLES = "[particles]\ncount = 1000000000000000000000"
 REFUSED = {
@@ -434,7 +424,7 @@ REFUSED = {
     SETTINGS + MANY_PARTICLES: "at most 10000000",
     SETTINGS + MANY_LAYERS: "at most",
     LONG: "run.toml has a number that is too long",
-    SETTINGS.replace("[equation]", NEURONS): "must have shape (units, d)",
+    SETTINGS.replace("equation", NEURONS): "must have shape (units, d)",
 }
 
 

@@ -253,27 +253,6 @@ def test_the_page_names_the_kind_of_attention(terms, words):
     assert "κ = 0.25" in title
 
 
-@pytest.mark.parametrize("heads", [1, 8])
-@pytest.mark.parametrize("share", [1.0, 0.5])
-def test_a_title_of_many_heads_stays_on_the_page(heads, share):
-    matrix = {"bilinear": np.diag([1.0, -0.5]), "value": np.diag([1.0, -0.5])}
-    terms = [mfpde.Attention(2.12 + h, normalized=True, **matrix) for h in range(heads)]
-    equation = mfpde.MeanFieldEquation(*terms, PERCEPTRON, direction="ascent")
-    page = Figure(figsize=(10.0 / share, 7.0), layout="constrained")
-    part = page if share == 1 else page.subfigures(1, 2)[0]
-    run = kuramoto_run(equation=equation, cells=32)
-    figure = lay_out(mfpde.plot_run(run, figure=part))
-    (title,) = [t for t in part.texts if "Ascent" in t.get_text()]
-    box = title.get_window_extent()
-    assert part.bbox.x0 <= box.x0 < box.x1 <= part.bbox.x1
-    assert box.y1 <= part.bbox.y1
-    assert not any(box.overlaps(ax.get_tightbbox()) for ax in figure.axes)
-    shown = title.get_text().count("normalised attention")
-    named = shown + ("perceptron" in title.get_text())
-    more = re.search(r"(\d+) more terms", title.get_text())
-    assert named + (int(more[1]) if more else 0) == heads + 1
-
-
 # Verdicts and minima --------------------------------------------------------------------------
 
 
