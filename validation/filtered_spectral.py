@@ -77,33 +77,3 @@ def filtered_spectral(
         k4 = rate(c + dt * k3)
         c = cut * (c + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4))
     return np.fft.irfft(c, count)
-
-
-def modes(values: Array, largest: int = 8) -> NDArray[np.complex128]:
-    """Moments mu_k = int e^{-ik angle} rho, k = 0..``largest``, of equispaced values."""
-    count = len(values)
-    waves = np.exp(-1j * np.outer(np.arange(largest + 1), angles(count)))
-    return np.asarray(waves @ values * (2 * np.pi / count))
-
-
-def main(quick: bool = False) -> dict[str, float]:
-    """Both solvers on a smooth problem: modes up to 8 agree."""
-    import mfpde
-
-    count = 256 if quick else 1024
-    problem = SpectralProblem(5.0, 1)
-    start = (1 + 0.5 * np.cos(angles(count) - 1)) / (2 * np.pi)
-    spectral = filtered_spectral(problem, start, t_end=3.0, step=0.01)
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="ascent")
-    density = mfpde.Density(mfpde.Circle(count), start)
-    run = mfpde.solve(equation, density, t_end=3.0, rtol=1e-6, save_at=[3.0])
-    error = np.abs(modes(run.final.density.values) - modes(spectral)).max()
-    return {
-        "mode error": float(error),
-        "spectral minimum": float(spectral.min()),
-        "density minimum": float(run.final.density.values.min()),
-    }
-
-
-if __name__ == "__main__":
-    print(main())

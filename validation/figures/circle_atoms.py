@@ -16,8 +16,8 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 from mfpde.measures.measure import Atoms
+from validation.characteristics import Cloud
 from validation.circle_cases import angles_of, points_at
-from validation.figures.independent_particles import Cloud
 from validation.figures.paper_protocol import TURN, clusters
 from validation.independent import (
     Problem,

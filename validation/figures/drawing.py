@@ -20,7 +20,7 @@ from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.plotting.palette import ATOM, DENSITY, DENSITY_MAP, LANDSCAPE, OKABE_ITO
 from mfpde.plotting.style import largest_in_rows
 from mfpde.runs.run import Run
-from validation.figures.independent_particles import Cloud
+from validation.characteristics import Cloud
 from validation.figures.settings import TURN, angles
 from validation.independent import cells_of
 

@@ -72,30 +72,18 @@ def _energies(panel: CirclePanel) -> Iterator[Quantity]:
     """
     energies = panel.run.energies
     beside = [energy(panel.problem, *cells_of(state)) for state in panel.few.states]
-    yield Quantity(
-        f"largest difference of E from {FEW} particles, independent formulas",
-        np.abs(energies - beside).max(),
-        0.0,
-        2 / FEW,
-    )
-    yield Quantity(
-        f"fall of E to the end, beside that of {FEW} particles",
-        energies[0] - energies[-1],
-        beside[0] - beside[-1],
-        2 / FEW,
-    )
+    row = f"largest difference of E from {FEW} particles, independent formulas"
+    yield Quantity(row, np.abs(energies - beside).max(), 0.0, 2 / FEW)
+    row = f"fall of E to the end, beside that of {FEW} particles"
+    yield Quantity(row, energies[0] - energies[-1], beside[0] - beside[-1], 2 / FEW)
 
 
 def _without_perceptron(panel: CirclePanel, alone: Run) -> Iterator[Quantity]:
     """Attention alone: the uniform measure stays, and perturbations of it die out."""
     setting = panel.setting.without_perceptron()
     (eigenvalue,) = mfpde.theory.eigenvalues(setting.beta, 2, [0])
-    yield Quantity(
-        "without perceptron: E of the uniform measure, beside lambda_0 / (2 beta)",
-        alone.energies[-1],
-        eigenvalue / (2 * setting.beta),
-        1e-13,
-    )
+    row = "without perceptron: E of the uniform measure, beside lambda_0 / (2 beta)"
+    yield Quantity(row, alone.energies[-1], eigenvalue / (2 * setting.beta), 1e-13)
     rates = mfpde.theory.growth_rates(setting.beta, 2, MODES, direction="descent")
     for mode, rate in zip(MODES, rates, strict=True):
         yield Quantity(

@@ -85,25 +85,12 @@ def _unique_maximum(setting: Setting) -> Iterator[Quantity]:
     tops = circle_atoms.strict_maxima(problem)
     found = mfpde.maximize(setting.equation)
     highest = potential(problem, circle_atoms.points_at(tops)).max()
-    yield Quantity(
-        "strict local maxima of V on the circle (seed 777, ReLU)",
-        len(tops),
-        1.0,
-        0.0,
-        subject="formula",
-    )
-    yield Quantity(
-        "angle of the maximiser, beside that of the maximum of V",
-        angles(found.points)[0],
-        tops[0],
-        1e-9,
-    )
-    yield Quantity(
-        f"β = {setting.beta:g}: largest energy, beside 1/(2 beta) + max V",
-        found.energy,
-        1 / (2 * setting.beta) + highest,
-        1e-12,
-    )
+    row = "strict local maxima of V on the circle (seed 777, ReLU)"
+    yield Quantity(row, len(tops), 1.0, 0.0, subject="formula")
+    row = "angle of the maximiser, beside that of the maximum of V"
+    yield Quantity(row, angles(found.points)[0], tops[0], 1e-9)
+    row = f"β = {setting.beta:g}: largest energy, beside 1/(2 beta) + max V"
+    yield Quantity(row, found.energy, 1 / (2 * setting.beta) + highest, 1e-12)
 
 
 def _attention_alone(quick: bool) -> Iterator[Quantity]:
@@ -118,11 +105,9 @@ def _attention_alone(quick: bool) -> Iterator[Quantity]:
         equation, mfpde.quantized(start, count), t_end=end, time_step=2 * TIME_STEP
     )
     name = f"attention alone, β = {ALONE.beta:g}, t = {end:g}"
+    row = f"{name}: mass of the heaviest atom"
     yield Quantity(
-        f"{name}: mass of the heaviest atom",
-        basins(run.final, equation).masses.max(initial=0.0),
-        1.0,
-        SOLE_MASS,
+        row, basins(run.final, equation).masses.max(initial=0.0), 1.0, SOLE_MASS
     )
     yield Quantity(
         f"{name}: W1 to {count} particles, in cells",
@@ -131,9 +116,5 @@ def _attention_alone(quick: bool) -> Iterator[Quantity]:
         circle.SPIKE,
         "at most",
     )
-    yield Quantity(
-        f"{name}: E, beside 1/(2 beta)",
-        run.energies[-1],
-        1 / (2 * ALONE.beta),
-        SOLE_MASS,
-    )
+    row = f"{name}: E, beside 1/(2 beta)"
+    yield Quantity(row, run.energies[-1], 1 / (2 * ALONE.beta), SOLE_MASS)

@@ -116,13 +116,11 @@ def _against_particles(found: Sweep) -> Iterator[Quantity]:
     name = _name(found.setting)
     kind = "basins of 1 % and more" if found.setting.dimension == 2 else "clusters"
     moving = max(found.points, key=lambda p: p.early_difference / p.early_error)
-    yield Quantity(
+    row = (
         f"{name}: moments of degrees 1 and 2 at t = {EARLY:g}, largest difference to "
-        "particles at any beta",
-        moving.early_difference,
-        0.0,
-        moving.early_error,
+        "particles at any beta"
     )
+    yield Quantity(row, moving.early_difference, 0.0, moving.early_error)
     yield Quantity(
         f"{name}: numbers of {kind}, largest difference to particles at any beta",
         max(
@@ -170,14 +168,11 @@ def _growing(found: Sweep, name: str, key: str) -> Iterator[Quantity]:
 def _constant(found: Sweep, name: str, key: str) -> Iterator[Quantity]:
     """From ``ACTS`` on: slopes that their intervals do not tell from 0, and the number."""
     ours, theirs, rule = found.slopes
-    yield Quantity(
+    row = (
         f"{name}: slope of basins, beta >= {ACTS:g}, within half the interval of 95 % of "
-        "the particles'",
-        ours.value,
-        0.0,
-        theirs.half + ROUNDING,
-        shows="refutation",
+        "the particles'"
     )
+    yield Quantity(row, ours.value, 0.0, theirs.half + ROUNDING, shows="refutation")
     yield Quantity(
         f"{name}: slope of the paper's rule at its end, beta >= {ACTS:g}, within half "
         "its interval",
@@ -187,12 +182,9 @@ def _constant(found: Sweep, name: str, key: str) -> Iterator[Quantity]:
         subject="formula",
         shows="refutation",
     )
+    row = f"{name}: most basins, beta >= {ACTS:g}, against particles"
     yield Quantity(
-        f"{name}: most basins, beta >= {ACTS:g}, against particles",
-        *found.counts.max(axis=0),
-        0.0,
-        key=f"most_{key}",
-        shows="refutation",
+        row, *found.counts.max(axis=0), 0.0, key=f"most_{key}", shows="refutation"
     )
 
 
@@ -208,15 +200,11 @@ def _leaking(found: Sweep, name: str, key: str) -> Iterator[Quantity]:
         key=f"slope_{key}",
         shows="condition",
     )
-    yield Quantity(
+    row = (
         f"{name}: slope of the paper's rule at t = {GIVE_UP:g}, against half its interval "
-        "of 95 %",
-        *found.slopes[2],
-        0.0,
-        "at least",
-        key=f"rule_{key}",
-        **about,
+        "of 95 %"
     )
+    yield Quantity(row, *found.slopes[2], 0.0, "at least", key=f"rule_{key}", **about)
     stopped = sum(run.has_stopped for run in found.paper.values())
     row = f"{name}: runs of the paper's protocol that stop before t = {GIVE_UP:g}"
     yield Quantity(row, stopped, 0.0, 0.0, **about)
@@ -226,14 +214,8 @@ def _on_sphere(found: list[Sweep]) -> Iterator[Quantity]:
     """The most clusters of 1 % and more at any beta: basins, and where the protocol stops."""
     rule = max(run.heavy_count for one in found for run in one.paper.values())
     ours, theirs = np.max([one.counts.max(axis=0) for one in found], axis=0)
-    yield Quantity(
-        "S²: most basins at any beta in any setting, against clusters of particles",
-        ours,
-        theirs,
-        0.0,
-        key="most_on_sphere",
-        shows="refutation",
-    )
+    row = "S²: most basins at any beta in any setting, against clusters of particles"
+    yield Quantity(row, ours, theirs, 0.0, key="most_on_sphere", shows="refutation")
     yield Quantity(
         "S²: most clusters of 1 % and more by the paper's rule at its stop, against those "
         "of particles at the time of the density",
@@ -302,13 +284,11 @@ def _as_the_fastest_mode(found: dict[float, Array]) -> Iterator[Quantity]:
     modes = np.array([mfpde.theory.fastest_mode(b, 2) for b in betas], float)
     most = np.array([values.max() for values in found.values()])
     # Neighbours of the fastest mode grow nearly as fast, and phases are random.
-    yield Quantity(
+    row = (
         "attention alone, ascent: first clusters against the fastest mode, largest "
-        "difference at any beta",
-        np.abs(most - modes).max(),
-        0.0,
-        NEIGHBOUR,
+        "difference at any beta"
     )
+    yield Quantity(row, np.abs(most - modes).max(), 0.0, NEIGHBOUR)
     yield Quantity(
         "attention alone, ascent: slope of first clusters in sqrt(beta), as the fastest "
         "mode's",

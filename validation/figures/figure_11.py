@@ -19,6 +19,7 @@ from scipy.spatial import cKDTree
 import mfpde
 from mfpde.plotting.palette import OKABE_ITO
 from mfpde.runs.run import Run
+from validation.characteristics import Rings, moved_rings, uniform_rings
 from validation.claim import Claim, Quantity
 from validation.figures import drawing
 from validation.figures.paper_protocol import cluster_distance, uniform_points
@@ -33,7 +34,6 @@ from validation.figures.sweeps import (
     stationary_rows,
     sweep,
 )
-from validation.figures.zonal_rings import Rings, moved_rings, uniform_rings
 from validation.independent import cells_of, problem_of
 
 CLAIM = Claim(
@@ -102,13 +102,11 @@ def _basins(found: Sweep) -> Iterator[Quantity]:
     """Basins of the density beside clusters of particles, and their slope."""
     name = f"d = {found.setting.dimension}"
     ours, theirs = found.counts.T
-    yield Quantity(
+    row = (
         f"{name}: basins of the density at t = {LATE:g} against clusters of particles, "
-        "largest difference at any beta",
-        np.abs(ours - theirs).max(),
-        0.0,
-        0.0,
+        "largest difference at any beta"
     )
+    yield Quantity(row, np.abs(ours - theirs).max(), 0.0, 0.0)
     if len(found.betas) > 2:
         # The density's basins are as many, says the row above.
         what = f"{name}: slope of the particles' clusters"
@@ -133,14 +131,11 @@ def _clusters(found: list[InDimension], other: InDimension) -> Iterator[Quantity
     what = f"{name}: slope of clusters of 1 % and more at the paper's stop"
     betas = [one.setting.beta for one in found]
     yield _no_growth(what, betas, [float(one.number) for one in found])
-    yield Quantity(
+    row = (
         f"{name}, β = {last.setting.beta:g}: clusters of 1 % and more at the paper's stop, "
-        "seeds 42 and 43",
-        last.number,
-        other.number,
-        0.0,
-        subject="formula",
+        "seeds 42 and 43"
     )
+    yield Quantity(row, last.number, other.number, 0.0, subject="formula")
     going = sum(not one.paper.has_stopped for one in found)
     row = f"{name}: runs of the paper's protocol that do not stop"
     yield Quantity(row, going, 0.0, 0.0, subject="formula")

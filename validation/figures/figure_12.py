@@ -147,13 +147,9 @@ def _below_the_line(higher: list[InDimension]) -> Iterator[Quantity]:
 
 def _stopped(higher: list[InDimension]) -> Iterator[Quantity]:
     """Runs that do not stop: all is at rest, but a cluster is wider than the rule allows."""
+    row = "d > 2: largest speed of a particle at the end of any run of the paper's protocol"
     yield Quantity(
-        "d > 2: largest speed of a particle at the end of any run of the paper's protocol",
-        max(found.speed for found in higher),
-        STOP_SPEED,
-        0.0,
-        "at most",
-        **SHOWN,
+        row, max(found.speed for found in higher), STOP_SPEED, 0.0, "at most", **SHOWN
     )
     yield Quantity(
         f"d > 2: runs of the paper's protocol that do not stop before t = {GIVE_UP:g}, "

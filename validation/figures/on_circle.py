@@ -22,9 +22,9 @@ import mfpde
 from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.plotting.palette import ATOM, DENSITY
 from mfpde.runs.run import Run
+from validation.characteristics import Cloud
 from validation.claim import Quantity
 from validation.figures import circle_atoms, drawing
-from validation.figures.independent_particles import Cloud
 from validation.figures.settings import (
     TIME_STEP,
     TURN,
@@ -237,22 +237,16 @@ def witnessed(panel: CirclePanel) -> Iterator[Quantity]:
             known,
             "at most",
         )
-    yield Quantity(
-        f"{name}: saves, of {saves}, with another number of basins than {FEW} particles have",
-        (panel.counts != panel.particle_counts).sum(),
-        0.0,
-        1.0,
-    )
+    row = f"{name}: saves, of {saves}, with another number of basins than {FEW} particles have"
+    yield Quantity(row, (panel.counts != panel.particle_counts).sum(), 0.0, 1.0)
 
 
 def basins_at_the_end(panel: CirclePanel) -> Quantity:
     """Number of basins in the last state, beside that of the particles."""
-    return Quantity(
-        f"{panel.setting}: basins at t = {panel.end:g}, beside those of {FEW} particles",
-        panel.counts[-1],
-        panel.particle_counts[-1],
-        0.0,
+    row = (
+        f"{panel.setting}: basins at t = {panel.end:g}, beside those of {FEW} particles"
     )
+    return Quantity(row, panel.counts[-1], panel.particle_counts[-1], 0.0)
 
 
 def dead_mass(panel: CirclePanel, time: float, *, name: str, key: str) -> Quantity:
@@ -276,25 +270,16 @@ def at_rest(
     atoms = polished.atoms
     places, masses = angles(atoms.points), atoms.masses
     sampled = circle_atoms.gather(panel.few.final, atoms.points).masses
-    yield Quantity(
-        f"{prefix}atoms that rest, beside basins of {FEW} particles at t = {panel.end:g}",
-        len(atoms),
-        panel.particle_counts[-1],
-        0.0,
-        **about,
-    )
+    row = f"{prefix}atoms that rest, beside basins of {FEW} particles at t = {panel.end:g}"
+    yield Quantity(row, len(atoms), panel.particle_counts[-1], 0.0, **about)
     yield Quantity(
         f"{prefix}largest |grad F| at the polished atoms, independent formulas",
         np.abs(circle_atoms.velocity(problem, (places, masses), places)).max(),
         0.0,
         1e-14,
     )
-    yield Quantity(
-        f"{prefix}way to the polished atoms, in cells",
-        polished.moved / panel.width,
-        0.0,
-        SPIKE,
-    )
+    row = f"{prefix}way to the polished atoms, in cells"
+    yield Quantity(row, polished.moved / panel.width, 0.0, SPIKE)
     yield Quantity(
         f"{prefix}{order}: smallest eigenvalue of Hess E, independent formulas, beside the "
         "package's",
@@ -302,19 +287,12 @@ def at_rest(
         -polished.shift_rates.real.max(),
         1e-6,
     )
+    row = f"{prefix}split-stable: smallest F'' at the atoms, independent formulas"
     yield Quantity(
-        f"{prefix}split-stable: smallest F'' at the atoms, independent formulas",
-        circle_atoms.split_rates(problem, atoms).min(),
-        0.0,
-        0.0,
-        "at least",
+        row, circle_atoms.split_rates(problem, atoms).min(), 0.0, 0.0, "at least"
     )
-    yield Quantity(
-        f"{prefix}masses at the end, largest difference from {FEW} particles",
-        np.abs(sampled - masses).max(),
-        0.0,
-        2 / FEW,
-    )
+    row = f"{prefix}masses at the end, largest difference from {FEW} particles"
+    yield Quantity(row, np.abs(sampled - masses).max(), 0.0, 2 / FEW)
 
 
 def above_the_minimum(
@@ -326,12 +304,8 @@ def above_the_minimum(
     """
     problem, minimum = panel.problem, panel.minimum
     expected = energy(problem, *cells_of(panel.few.final))
-    yield Quantity(
-        f"{prefix}duality gap of the minimum, independent formulas",
-        circle_atoms.duality_gap(problem, minimum.measure),
-        0.0,
-        1e-12,
-    )
+    row = f"{prefix}duality gap of the minimum, independent formulas"
+    yield Quantity(row, circle_atoms.duality_gap(problem, minimum.measure), 0.0, 1e-12)
     yield Quantity(
         f"{prefix}E at the end above the minimum, beside that of {FEW} particles",
         panel.run.energies[-1] - minimum.energy,
@@ -392,13 +366,9 @@ def late_merge(panel: CirclePanel) -> Iterator[Quantity]:
         key=f"merge_{beta:g}",
         shows="condition",
     )
+    row = f"{prefix}: atoms at t = {LAST:.0e}"
     yield Quantity(
-        f"{prefix}: atoms at t = {LAST:.0e}",
-        len(late.final.atoms),
-        left,
-        0.0,
-        key=f"left_{beta:g}",
-        shows="condition",
+        row, len(late.final.atoms), left, 0.0, key=f"left_{beta:g}", shows="condition"
     )
 
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 import mfpde
 from mfpde.measures.measure import Atoms
 from mfpde.runs.run import Run
+from validation.characteristics import Cloud, equal_masses, moved
 from validation.claim import Quantity
 from validation.figures import drawing
-from validation.figures.independent_particles import Cloud, equal_masses, moved
 from validation.figures.settings import TURN, Setting, at, basins, density_run, spacing
 from validation.figures.sphere_atoms import (
     cores,
@@ -117,12 +117,9 @@ def sphere_rows(panel: SpherePanel, *, birthplace: float = 0.0) -> Iterator[Quan
         energy(problem_of(panel.setting.equation), *cells_of(panel.early)),
         1 / count,
     )
+    row = f"{name}: atoms at t = {T_END:g}, against clusters of {count} particles"
     yield Quantity(
-        f"{name}: atoms at t = {T_END:g}, against clusters of {count} particles",
-        len(panel.atoms),
-        len(panel.particle_cores),
-        0.0,
-        key=f"count_{panel.key}",
+        row, len(panel.atoms), len(panel.particle_cores), 0.0, key=f"count_{panel.key}"
     )
     theirs = panel.particle_cores
     yield Quantity(

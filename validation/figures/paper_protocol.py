@@ -18,12 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.figures.independent_particles import (
-    Cloud,
-    equal_masses,
-    euler_steps,
-    linked,
-)
+from validation.characteristics import Cloud, equal_masses, euler_steps, linked
 from validation.independent import Problem
 from validation.kept import kept
 

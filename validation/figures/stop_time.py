@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 import mfpde
 from mfpde.measures.measure import AnyMeasure
 from mfpde.plotting.palette import ATOM, OKABE_ITO
+from validation.characteristics import Cloud, equal_masses, moved
 from validation.claim import Claim, Quantity
 from validation.figures import drawing
 from validation.figures.circle_atoms import velocity
-from validation.figures.independent_particles import Cloud, equal_masses, moved
 from validation.figures.settings import (
     TURN,
     Setting,

@@ -20,8 +20,8 @@ from scipy.stats import t as student
 import mfpde
 from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.run import Run
+from validation.characteristics import Cloud, equal_masses, moved
 from validation.claim import Quantity
-from validation.figures.independent_particles import Cloud, equal_masses, moved
 from validation.figures.paper_protocol import (
     LEAST_MASS,
     PARTICLES,
@@ -294,13 +294,8 @@ def stationary_rows(found: InDimension) -> Iterator[Quantity]:
     force = gradient(problem_of(setting.equation), points, masses, at=points)
     chords = np.linalg.norm(points[:, np.newaxis] - atoms.points, axis=-1)
     lost = 1 - float(atoms.masses.sum())
-    yield Quantity(
-        f"{name}: |grad F| at polished atoms with the particles' masses, by independent "
-        "formulas",
-        np.abs(force).max(),
-        0.0,
-        1e-12,
-    )
+    row = f"{name}: |grad F| at polished atoms with the particles' masses, by independent formulas"
+    yield Quantity(row, np.abs(force).max(), 0.0, 1e-12)
     # What still moves at the stop, and strays that belong to no cluster of 1 %.
     yield Quantity(
         f"{name}: places of the particles' clusters at the stop, from polished atoms",
