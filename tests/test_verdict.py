@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import mfpde
+from mfpde.measures.measure import as_measure
 from validation import verdict_shapes as shapes
 from validation.circle_cases import density_of, poisson
-from validation.threshold import threshold_clusters, threshold_distance
+from validation.figures.paper_protocol import cluster_distance, clusters
 from validation.verdict_cases import CORPORA, mistakes
 
 
@@ -234,39 +235,20 @@ def test_the_printed_report_says_how_it_knows() -> None:
         assert words in text
 
 
+def linked_cells(measure, beta: float) -> int:
+    """Number of clusters of cells with mass by the rule of the particle experiments."""
+    density = as_measure(measure).density
+    points = density.geometry.points[density.masses > 0]
+    return len(clusters(points, cluster_distance(beta, 2)))
+
+
 @pytest.mark.parametrize("beta", [25.0, 100.0, 400.0])
 def test_the_threshold_rule_counts_clusters_in_the_uniform_density(beta) -> None:
     """4 pi sqrt(beta) of them, where basins report none."""
     uniform = mfpde.uniform(mfpde.Circle(4096))
-    clusters = threshold_clusters(uniform, threshold_distance(beta, 2))
-    assert len(clusters) == pytest.approx(4 * np.pi * np.sqrt(beta), rel=0.05)
-    assert clusters.total_mass == pytest.approx(1.0)
+    expected = 4 * np.pi * np.sqrt(beta)
+    assert linked_cells(uniform, beta) == pytest.approx(expected, rel=0.05)
     assert mfpde.concentration(uniform, attention(beta)).regions == ()
-
-
-def test_threshold_clusters_of_separate_points_are_the_points() -> None:
-    points = shapes.unit([[1, 0, 0], [1, 0.01, 0], [0, 1, 0], [0, 0, 1]])
-    clusters = threshold_clusters(mfpde.Atoms(points), 0.1)
-    np.testing.assert_allclose(np.sort(clusters.masses), [0.25, 0.25, 0.5])
-    heavy = threshold_clusters(mfpde.Atoms(points), 0.1, least_mass=0.3)
-    assert len(heavy) == 1
-    on_sphere = threshold_clusters(mfpde.uniform(mfpde.Sphere(32)), 0.2)
-    assert len(on_sphere) == 1
-
-
-@pytest.mark.parametrize(
-    ("measure", "distance", "message"),
-    [
-        (mfpde.Atoms(np.eye(4)), 0.1, "d = 2 or 3"),
-        (mfpde.uniform(mfpde.Zonal(3, 32)), 0.1, "Circle or a Sphere"),
-        (mfpde.uniform(mfpde.Circle(32)), 0.0, "distance = 0.0"),
-    ],
-)
-def test_what_the_threshold_rule_cannot_count_is_named(
-    measure, distance, message
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        threshold_clusters(measure, distance)
 
 
 @pytest.mark.parametrize(("beta", "time"), [(5.0, 60.0), (10.0, 60.0), (25.0, 150.0)])
@@ -274,20 +256,19 @@ def test_counts_from_basins_do_not_depend_on_the_grid(beta: float, time: float) 
     """On three grids and from three starts; those of the threshold rule do."""
     equation = attention(beta)
     for seed in range(3):
-        basins, masses, clusters = [], [], []
+        basins, masses, counts = [], [], []
         for num_cells in (256, 512, 1024):
             start = mfpde.perturbed_uniform(mfpde.Circle(num_cells), 0.3, seed=seed)
             run = mfpde.solve(equation, start, t_end=time, save_at=[time])
             atoms = mfpde.concentration(run.final, equation).clusters
             basins.append(len(atoms))
             masses.append([atom.mass for atom in atoms])
-            found = threshold_clusters(run.final, threshold_distance(beta, 2))
-            clusters.append(len(found))
+            counts.append(linked_cells(run.final, beta))
         assert len(set(basins)) == 1
         np.testing.assert_allclose(masses[0], masses[2], atol=2e-4)
         assert sum(masses[0]) == pytest.approx(1.0, abs=1e-9)
-        assert len(set(clusters)) > 1
-        assert min(clusters) > 5 * basins[0]
+        assert len(set(counts)) > 1
+        assert min(counts) > 5 * basins[0]
 
 
 @pytest.mark.parametrize("corpus", CORPORA)

@@ -8,8 +8,8 @@ r"""The equation written a second time, in numpy alone: a witness that shares no
 (1/beta) log Z; with matrices K = exp(beta (x.Dy - |D|)), and V y for y in the pull).
 ``mfpde`` is not imported: particles, densities and stationary states of the package share
 its kernel and its perceptrons, so that an error in these would be seen by none of them.
-``validation/characteristics.py`` moves particles by it, and ``validation/figures/paper_protocol.py``
-runs the paper's own protocol.
+``validation/characteristics.py`` moves particles by it, and
+``validation/figures/paper_protocol.py`` runs the paper's own protocol.
 """
 
 from __future__ import annotations
