@@ -10,33 +10,21 @@ what is called stable is stable on either side; with vector weights, where the s
 order, the one with the larger sigma'.  Any other term, a user's potential, is
 differentiated by five-point central differences of its drift along great arcs, step 1e-3.
 
-Interactions between atoms are summed directly.  For a kernel W of x.y, with
-W'_ij = W'(x_i.x_j) (for attention K_ij = exp(beta (x_i.x_j - 1)), times e^beta for an
-unshifted, unnormalised kernel, and W'' = beta K), g_ij = P_i x_j, and atom i
-taken out of its own sums, where its force vanishes,
+An interaction is summed directly over the atoms: with E_ij = m_j W'(u_ij), u_ij = x_i.B x_j,
+E'_ij = m_j W''(u_ij) and the frames f_i of the atoms,
 
-    G_i   = sum_j m_j W'_ij g_ij                                            grad A at x_i
-    D_ij  = m_j (W''_ij g_ij g_ji^T + W'_ij P_i P_j)                        dG_i / dx_j
-    D_ii  = sum_{j != i} m_j (W''_ij g_ij g_ij^T - W'_ij (x_i.x_j) P_i)     dG_i / dx_i
-    Hess A(x_i) = D_ii - m_i W'(1) P_i                                      own mass included
+    G_i = f_i sum_j E_ij V x_j                                                  its drift at x_i
+    dG_i / dx_i = sum_j [ E'_ij (f_i V x_j) (f_i B x_j)^T - E_ij (x_i.V x_j) 1 ]    masses fixed
+    dG_i / dx_j = E'_ij (f_i V x_j) (f_j B^T x_i)^T + E_ij f_i V f_j^T               x_j moved
 
-and for softmax, Z_i = m_i + sum_{j != i} m_j K_ij: G / Z, (D - beta G_i (dZ_i / beta)^T / Z_i)
-/ Z_i with dZ_i / dx_i = beta G_i and dZ_i / dx_j = beta m_j K_ij g_ji.
+Kernels of x.y have B = V = 1, a head with matrices D and V has B = D / |D|_2 and the kernel of
+inverse temperature beta |D|_2.  Softmax divides by Z_i = sum_j E_ij, with
 
-The self-force is exactly zero and therefore never added: forces of e^-20 between atoms keep
-all their digits beside a self-term of size 1.  For the same reason x_i.x_j - 1 is computed
-as -|x_i - x_j|^2 / 2.
+    dZ_i / dx_i = sum_j E'_ij f_i B x_j,    dZ_i / dx_j = E'_ij f_j B^T x_i.
 
-For a head with matrices D and V, with E_ij = m_j exp(beta x_i.D x_j - c), the drift is
-
-    G_i = P_i sum_j E_ij V x_j,     G_i / Z_i with softmax, Z_i = sum_j E_ij
-
-atom i itself included, whose share P_i V x_i does not vanish.  In tangent coordinates, with
-the frames f_i of the atoms,
-
-    dG_i / dx_i = sum_j E_ij [ beta (f_i V x_j) (f_i D x_j)^T - (x_i.V x_j) 1 ]     masses fixed
-    dG_i / dx_j = E_ij [ beta (f_i V x_j) (f_j D^T x_i)^T + f_i V f_j^T ]           x_j moved
-    dZ_i / dx_i = beta sum_j E_ij f_i D x_j,    dZ_i / dx_j = beta E_ij f_j D^T x_i.
+Where V = 1 the force of an atom on itself is exactly zero and is left out of the sums over j:
+forces of e^-20 between atoms keep all their digits beside a term of size 1.  For the same reason
+f_i x_j is computed as f_i (x_j - x_i), and u - 1 as -|x_i - x_j|^2 / 2.
 """
 
 from __future__ import annotations
@@ -113,82 +101,55 @@ def field_derivatives(
     _add_to_diagonal(jacobian, gradients)
     parts = [FieldDerivatives(drift, jacobian, gradients, scales)]
     for term in equation.interactions:
-        if term.is_zonal:
-            parts.append(_of_kernel(term, points, frames, masses))
-        elif isinstance(term, Attention):
-            parts.append(_of_head(term, points, frames, masses))
+        parts.append(_of_interaction(term, points, frames, masses))
     return FieldDerivatives(*(sum(part) for part in zip(*parts, strict=True)))
 
 
-def _of_kernel(
+def _of_interaction(
     term: InteractionTerm, points: FloatArray, frames: FloatArray, masses: FloatArray
 ) -> FieldDerivatives:
-    """Gradient of the potential of a kernel of x.y at atoms, with its derivatives."""
-    kernel, identity = term.zonal_kernel, np.eye(frames.shape[1])
-    chords = points[np.newaxis, :, :] - points[:, np.newaxis, :]
-    cosines = 1 - np.einsum("ijd,ijd->ij", chords, chords) / 2
-    offsets = np.einsum("iad,ijd->ija", frames, chords, optimize=True)
-    overlaps = np.einsum("iad,jbd->iajb", frames, frames, optimize=True)
-    strengths = term.amplitude * masses
-    weights = strengths * kernel.slope(cosines)
-    seconds = strengths * kernel.bend(cosines)
-    np.fill_diagonal(weights, 0.0)
-    np.fill_diagonal(seconds, 0.0)
-    gradient = np.einsum("ij,ija->ia", weights, offsets)
-    jacobian = np.einsum("ij,ija,jib->iajb", seconds, offsets, offsets)
-    jacobian += weights[:, np.newaxis, :, np.newaxis] * overlaps
-    inward = np.einsum("ij,ija,ijb->iab", seconds, offsets, offsets)
-    inward -= (weights * cosines).sum(axis=1)[:, np.newaxis, np.newaxis] * identity
-    _add_to_diagonal(jacobian, inward)
-    selves = strengths * kernel.slope(np.ones(1))
-    lengths = np.linalg.norm(offsets, axis=2)
-    sizes = 1 + lengths + term.sharpness * lengths**2
-    raw = FieldDerivatives(
-        gradient,
-        jacobian,
-        inward - selves[:, np.newaxis, np.newaxis] * identity,
-        (np.abs(weights) * sizes).sum(axis=1),
-    )
-    if not term.needs_values:
-        return raw
-    beta = term.sharpness
-    slopes = beta * weights[:, :, np.newaxis] * np.swapaxes(offsets, 0, 1)
-    return _divide(raw, masses + weights.sum(axis=1), beta * gradient, slopes)
-
-
-def _of_head(
-    head: Attention, points: FloatArray, frames: FloatArray, masses: FloatArray
-) -> FieldDerivatives:
-    """The drift of a head with matrices at atoms, with its derivatives."""
-    beta, count = head.beta, len(points)
-    logits = points @ head.keys_matrix @ points.T
-    largest = logits.max(axis=1) if head.needs_values else np.full(count, head.size)
-    cosines = 1 + (logits - largest[:, np.newaxis]) / head.size
-    weights = head.amplitude * masses * head.zonal_kernel.slope(cosines)
-    sent = points @ head.values_matrix.T
-    pulls = np.einsum("iad,jd->ija", frames, sent)
-    toward = beta * np.einsum("iad,jd->ija", frames, points @ head.keys_matrix.T)
-    away = beta * np.einsum("jbd,id->ijb", frames, points @ head.keys_matrix)
-    own = np.einsum("ij,ija,ijb->iab", weights, pulls, toward, optimize=True)
-    radial = (weights * (points @ sent.T)).sum(axis=1)
-    own -= radial[:, np.newaxis, np.newaxis] * np.eye(frames.shape[1])
-    turned = np.einsum("iad,de,jbe->iajb", frames, head.values_matrix, frames)
+    """The drift of an interaction at atoms, with its derivatives."""
+    count, d = points.shape
+    kernel, strengths = term.zonal_kernel, term.amplitude * masses
+    if isinstance(term, Attention) and not term.is_zonal:
+        keys, values = term.keys_matrix / term.size, term.values_matrix
+        others = np.broadcast_to(points, (count, count, d))
+        cosines = points @ keys @ points.T
+        if term.needs_values:
+            # The largest logit of each row is that of the kernel at 1, as any would cancel.
+            cosines += 1 - cosines.max(axis=1, keepdims=True)
+        is_other, selves = np.ones((count, count)), np.zeros(count)
+    else:
+        keys = values = np.eye(d)
+        others = points - points[:, np.newaxis]
+        cosines = 1 - np.einsum("ijd,ijd->ij", others, others) / 2
+        is_other, selves = 1 - np.eye(count), strengths * kernel.slope(np.ones(1))
+    weights = is_other * strengths * kernel.slope(cosines)
+    seconds = is_other * strengths * kernel.bend(cosines)
+    pulls = np.einsum("iad,de,ije->ija", frames, values, others, optimize=True)
+    toward = np.einsum("iad,de,ije->ija", frames, keys, others, optimize=True)
+    away = np.einsum("jbd,ed,jie->ijb", frames, keys, others, optimize=True)
+    turned = np.einsum("iad,de,jbe->iajb", frames, values, frames, optimize=True)
+    own = np.einsum("ij,ija,ijb->iab", seconds, pulls, toward, optimize=True)
+    radial = (weights * (points @ values @ points.T)).sum(axis=1)
+    own -= radial[:, np.newaxis, np.newaxis] * np.eye(d - 1)
     jacobian = weights[:, np.newaxis, :, np.newaxis] * turned
-    jacobian += np.einsum("ij,ija,ijb->iajb", weights, pulls, away, optimize=True)
+    jacobian += np.einsum("ij,ija,ijb->iajb", seconds, pulls, away, optimize=True)
     _add_to_diagonal(jacobian, own)
-    lengths = np.linalg.norm(sent, axis=1)
-    steepness = 1 + np.linalg.norm(toward, axis=2) + np.linalg.norm(away, axis=2)
+    lengths, sent = np.linalg.norm(pulls, axis=2), points @ values.T
+    sizes = np.abs(weights) * (lengths + np.linalg.norm(sent, axis=1))
+    sizes += np.abs(seconds) * lengths * np.linalg.norm(toward, axis=2)
     raw = FieldDerivatives(
         np.einsum("ij,ija->ia", weights, pulls),
         jacobian,
-        own,
-        (weights * lengths * steepness).sum(axis=1),
+        own - selves[:, np.newaxis, np.newaxis] * np.eye(d - 1),
+        sizes.sum(axis=1),
     )
-    if not head.needs_values:
+    if not term.needs_values:
         return raw
-    by_target = np.einsum("ij,ija->ia", weights, toward)
-    by_sources = weights[:, :, np.newaxis] * away
-    return _divide(raw, weights.sum(axis=1), by_target, by_sources)
+    by_target = np.einsum("ij,ija->ia", seconds, toward)
+    by_sources = seconds[:, :, np.newaxis] * away
+    return _divide(raw, weights.sum(axis=1) + selves, by_target, by_sources)
 
 
 def _divide(
