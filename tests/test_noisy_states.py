@@ -23,7 +23,6 @@ from mfpde.stationary.gibbs import (
     stability,
 )
 from mfpde.stationary.gibbs.finding import descend
-from mfpde.stationary.gibbs.stability import leading_eigenpairs
 from mfpde.theory import eigenvalues
 
 PAPER = mfpde.Perceptron.random(3, 3, seed=111)
@@ -272,25 +271,6 @@ def test_products_with_transforms_are_those_of_the_matrix():
     assert slope == pytest.approx(state.residual @ vector, abs=1e-8)
     bend = (sides[0].residual - sides[1].residual) / (2 * step)
     np.testing.assert_allclose(bend, state.product(vector), atol=1e-6)
-
-
-def test_multiple_eigenvalues_are_found_as_often_as_they_are():
-    generator = np.random.default_rng(0)
-    basis, _ = np.linalg.qr(generator.standard_normal((300, 300)))
-    values = np.zeros(300)
-    values[:14] = np.repeat([1.7, 1.2, 1.0, 0.7], [3, 5, 2, 4])
-    values[14:80] = 0.4 * 0.8 ** np.arange(66)
-    matrix = (basis * values) @ basis.T
-    found = leading_eigenpairs(
-        lambda vector: matrix @ vector,
-        np.ones(300),
-        without=basis[:, 8:10],
-    )
-    np.testing.assert_allclose(
-        found.values[:12], np.delete(values[:14], [8, 9]), atol=1e-13
-    )
-    image = matrix @ found.vectors[:, 0]
-    np.testing.assert_allclose(image, 1.7 * found.vectors[:, 0], atol=1e-9)
 
 
 def test_systems_without_a_matrix_have_the_solutions_of_those_with_one():

@@ -19,7 +19,6 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 from scipy.sparse.linalg import LinearOperator, minres
 
-from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
 from mfpde.stationary.convex_energy import check_convex, check_energy
@@ -130,59 +129,43 @@ def needed_degree(ends: list[MeanFieldEquation], density: Density) -> int:
     ValueError
         If the grid is too coarse for it.
     """
-    return max(
-        (
-            term.band_limit(density.geometry, NEGLIGIBLE)
-            for equation in ends
-            for term in equation.interactions
-        ),
-        default=1,
-    )
+    limits = [
+        term.band_limit(density.geometry, NEGLIGIBLE)
+        for equation in ends
+        for term in equation.interactions
+    ]
+    return max(limits, default=1)
 
 
 def descend(start: GibbsState) -> tuple[GibbsState, int]:
     """The state where |G| falls no further down from ``start``, and the number of iterations."""
-    last = _length(start.residual)
-
-    @lru_cache(maxsize=2)
-    def state_of(coefficients: bytes) -> GibbsState:
-        return start.problem.state(np.frombuffer(coefficients))
-
-    def at(coefficients: FloatArray) -> GibbsState:
-        return state_of(coefficients.tobytes())
+    problem, size = start.problem, len(start.coefficients)
+    state_at = lru_cache(maxsize=2)(lambda c: problem.state(np.frombuffer(c)))
+    last = start.size
 
     def stop_in_rounding(intermediate_result: OptimizeResult) -> None:
         nonlocal last
-        before, last = last, _length(at(intermediate_result.x).residual)
+        before, last = last, state_at(intermediate_result.x.tobytes()).size
         # Psi falls by |G|^2, which is soon in its rounding; on the way out of an unstable
         # state |G| grows.
         if last < min(before / 2, np.sqrt(TOLERANCE)):
             raise StopIteration
 
     found = minimize(
-        lambda c: at(c).potential,
+        lambda c: state_at(c.tobytes()).potential,
         start.coefficients,
-        jac=lambda c: at(c).residual,
-        hessp=lambda c, direction: at(c).product(direction),
+        jac=lambda c: state_at(c.tobytes()).residual,
+        hessp=lambda c, direction: state_at(c.tobytes()).product(direction),
         method="trust-ncg",
         callback=stop_in_rounding,
         options={"gtol": TOLERANCE},
     )
-    state, iterations = at(found.x), int(found.nit)
-    while _length(state.residual) > np.spacing(max(1.0, _length(state.coefficients))):
-        further = _newton_step(state)
-        if not _length(further.residual) < _length(state.residual) / 2:
+    state, iterations = problem.state(found.x), int(found.nit)
+    while state.size > np.spacing(max(1.0, float(np.linalg.norm(state.coefficients)))):
+        matrix = LinearOperator((size, size), matvec=state.product, dtype=np.float64)
+        change, _ = minres(matrix, -state.residual)
+        further = problem.state(state.coefficients + change)
+        if not further.size < state.size / 2:
             break
         state, iterations = further, iterations + 1
     return state, iterations
-
-
-def _newton_step(state: GibbsState) -> GibbsState:
-    size = len(state.coefficients)
-    matrix = LinearOperator((size, size), matvec=state.product, dtype=np.float64)
-    change, _ = minres(matrix, -state.residual)
-    return state.problem.state(state.coefficients + change)
-
-
-def _length(vector: FloatArray) -> float:
-    return float(np.linalg.norm(vector))

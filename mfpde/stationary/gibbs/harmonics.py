@@ -55,12 +55,6 @@ class Harmonics:
         """The functions at the nodes, (nodes, n)."""
         return np.stack([self.synthesis(row) for row in np.eye(len(self.degrees))], 1)
 
-    def products(self, masses: FloatArray) -> FloatArray:
-        """Integrals (n, n) of B_j B_k against the masses (nodes,) at the nodes."""
-        # A matrix times its own transpose takes half the work of two matrices.
-        weighted = self.table * np.sqrt(masses)[:, np.newaxis]
-        return np.asarray(weighted.T @ weighted)
-
 
 @lru_cache(maxsize=4)
 def harmonics_on(geometry: Geometry, degree: int) -> Harmonics:
