@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, real_number
+from mfpde.arrays import real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Atoms, Density, as_measure
 from mfpde.notebook import Printed
-from mfpde.stationary.atomic_pieces import AtomicPieces
 from mfpde.stationary.certification import (
     TOLERANCE,
     Certificate,
@@ -25,7 +24,7 @@ from mfpde.stationary.certification import (
     state_on_grid,
 )
 from mfpde.stationary.convex_energy import ConvexEnergy, check_descent, convex_energy
-from mfpde.stationary.result import format_places
+from mfpde.stationary.result import format_table
 from mfpde.stationary.ring_minimizer import (
     AxialRings,
     common_axis,
@@ -34,9 +33,6 @@ from mfpde.stationary.ring_minimizer import (
 )
 from mfpde.stationary.sliding import LARGEST_CONDITION, sliding_minimum
 from mfpde.stationary.smooth_minimizer import smooth_candidate
-
-KINDS = ("atoms", "density", "ring", "spread")
-MOST_ROWS = 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,18 +87,6 @@ class Minimum(Printed):
         is_atomic = self.kind == "atoms" and isinstance(self.measure, Atoms)
         return self.measure if is_atomic else None  # type: ignore[return-value]
 
-    @property
-    def facts(self) -> dict[str, str]:
-        """Equation, kind and certified energy, for a notebook."""
-        return {
-            "equation": str(self.equation),
-            "convention": self.equation.convention,
-            "kind": self.kind,
-            "energy": f"{self.energy:.12g}",
-            "certified gap": f"{self.gap:.1e}",
-            "measure": repr(self.measure).strip("<>"),
-        }
-
     def __str__(self) -> str:
         lines = [
             f"{self.equation}, {self.equation.convention}",
@@ -110,29 +94,15 @@ class Minimum(Printed):
         ]
         if self.condition is not None:
             lines.append(f"condition of positions and masses: {self.condition:.1e}")
-        return "\n".join([*lines, *self._table()])
-
-    def _table(self) -> list[str]:
-        if self.kind == "density":
-            assert isinstance(self.measure, Density)
+        if isinstance(self.measure, Density):
             values = self.measure.values * self.measure.geometry.areas.sum()
-            return [
-                f"density over the uniform one: {values.min():.6g} to {values.max():.6g}"
-            ]
+            extent = f"{values.min():.6g} to {values.max():.6g}"
+            return "\n".join([*lines, f"density over the uniform one: {extent}"])
         if self.rings is None:
-            assert isinstance(self.measure, Atoms)
-            return _rows("atom", self.measure.points, self.measure.masses)
+            return "\n".join(lines + format_table(self.measure))
         axis = " ".join(f"{x:.7f}" for x in self.rings.axis)
-        rows = _rows("ring", self.rings.on_half_circle, self.rings.masses)
-        return [f"axis {axis}", *rows]
-
-
-def _rows(name: str, points: FloatArray, masses: FloatArray) -> list[str]:
-    title, places = format_places(points)
-    numbered = enumerate(zip(places, masses, strict=True))
-    rows = [f"{index:4d} {place} {mass:11.8f}" for index, (place, mass) in numbered]
-    more = [f"and {len(rows) - MOST_ROWS} more"] if len(rows) > MOST_ROWS else []
-    return [f"{name:>4} {title} {'mass':>11}", *rows[:MOST_ROWS], *more]
+        across = Atoms(self.rings.on_half_circle, self.rings.masses)
+        return "\n".join([*lines, f"axis {axis}", *format_table(across, "ring")])
 
 
 def minimize(
@@ -193,18 +163,18 @@ def _candidates(
         yield Minimum(equation, density, "density", found, None)
     axis = common_axis(energy)
     if axis is not None:
-        end = sliding_minimum(AtomicPieces(energy_of_rings(energy, axis)), tolerance)
-        rings = AxialRings.of(axis, end.positions, end.masses)
+        end = sliding_minimum(energy_of_rings(energy, axis), tolerance)
+        rings = AxialRings.of(axis, end.points, end.masses)
         atoms = Atoms(*rings.atoms(ring_count(energy)))
         kind = "atoms" if len(atoms) == len(rings.angles) else "ring"
         kind = kind if end.condition < LARGEST_CONDITION else "spread"
         shown = rings if kind == "ring" else None
         yield Minimum(equation, atoms, kind, end.certificate, end.condition, shown)
-    end = sliding_minimum(AtomicPieces(energy), tolerance)
+    end = sliding_minimum(energy, tolerance)
     order = np.argsort(-end.masses, kind="stable")
     if geometry.dimension == 2:
-        turns = np.arctan2(end.positions[:, 1], end.positions[:, 0])
+        turns = np.arctan2(end.points[:, 1], end.points[:, 0])
         order = np.argsort(np.mod(turns, 2 * np.pi))
-    atoms = Atoms(end.positions[order], end.masses[order])
+    atoms = Atoms(end.points[order], end.masses[order])
     kind = "atoms" if end.condition < LARGEST_CONDITION else "spread"
     yield Minimum(equation, atoms, kind, end.certificate, end.condition)

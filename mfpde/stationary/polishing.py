@@ -3,33 +3,52 @@ r"""Polish atoms to a stationary state and say whether it is stable.
     v(x_i) = s grad F(x_i) = 0    at every atom, masses fixed (paper, eq. 2.2)
 
 by Newton's method, then the spectrum of the Wasserstein Hessian (paper, eqs. 2.3, 2.4) and
-the splitting test: see ``newton.py`` and ``rates.py``.
+the splitting test (``rates.py``).  With D the derivative of grad F by the positions,
+
+    D u = -grad F,   x_i <- Exp_{x_i}(t u_i),   t <= 1
+
+1. The equations of atom i are divided by the size of the contributions to its velocity, so
+   that weakly coupled atoms are placed as well as strongly coupled ones.
+2. u is the least-squares solution that leaves alone the rotations of the equation, and other
+   directions that change nothing at relative size 1e-12.
+3. t keeps each step within half of what an atom may move in all, and is halved until the
+   scaled residual falls.
+4. The iteration goes on until the residual falls no further, and stops early once an atom
+   has moved further than it may.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lstsq
 from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, real_number, shown
 from mfpde.detection import ConcentratedRegion
 from mfpde.detection.basins import connect
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry.arcs import tangent_frames
+from mfpde.geometry.arcs import distances, geodesic_moves, tangent_frames
 from mfpde.measures.measure import Atoms
-from mfpde.stationary.derivatives import count_on_kinks, is_differenced
-from mfpde.stationary.newton import NEGLIGIBLE, NewtonEnd, newton
+from mfpde.stationary.derivatives import (
+    DIFFERENCE_STEP,
+    FieldDerivatives,
+    count_on_kinks,
+    is_differenced,
+)
 from mfpde.stationary.rates import has_wasserstein_hessian, linear_rates
 from mfpde.stationary.result import PolishedAtoms
-from mfpde.stationary.symmetry import rotation_modes
+from mfpde.stationary.symmetry import TurningField, rotation_modes, turning_field
 
 TOLERANCE = 1e-14
 LARGEST_SYSTEM = 4000
 REACH = 0.25
 """Share of the nearest distance and of 1/sqrt(beta) that an atom may move."""
-DIFFERENCED_ROUNDING = 1e-9
+MOST_ITERATIONS = 60
+NEGLIGIBLE = 1e-12
+"""Singular values, rates and speeds below this share of the largest are rounding."""
 
 
 def polish(
@@ -88,7 +107,7 @@ def polish(
             f"unite these by a larger merge_within (now {merge_within:g})"
         )
     reach = _reach(equation, start, max_move)
-    end = newton(equation, start.points, start.masses, reach)
+    end = _find_zero(equation, start, reach)
     return _result(equation, start, end, reach, merged=len(given) - len(start))
 
 
@@ -164,10 +183,68 @@ def _reach(
     return np.asarray(np.minimum(reach, REACH * chords[:, 1]))
 
 
+class _NewtonEnd(NamedTuple):
+    """The end of an iteration of Newton's method.
+
+    ``points`` (n, d) with the field ``there``, the distance that each atom ``moves``
+    from its start, and the number of ``iterations``.
+    """
+
+    points: FloatArray
+    there: TurningField
+    moves: FloatArray
+    iterations: int
+
+
+def _find_zero(
+    equation: MeanFieldEquation, start: Atoms, reach: FloatArray
+) -> _NewtonEnd:
+    """Move atoms to a zero of the velocity, each by at most ``reach`` (n,), in radians."""
+    points, masses = start.points, start.masses
+    here = turning_field(equation, points, masses)
+    moves, iterations = np.zeros(len(masses)), 0
+    while iterations < MOST_ITERATIONS and (moves <= reach).all():
+        frames, scales = tangent_frames(points), here.field.positive_scales
+        step = _newton_step(here.field, rotation_modes(equation, points, frames))
+        before = _merit(here.field, scales)
+        lengths = np.linalg.norm(step, axis=1)
+        share = float(
+            np.min(reach / np.maximum(2 * lengths, np.finfo(float).tiny), initial=1.0)
+        )
+        while share * lengths.max() > np.finfo(float).eps:
+            candidate = geodesic_moves(points, frames, share * step)
+            there = turning_field(equation, candidate, masses)
+            if _merit(there.field, scales) < (1 - share / 4) * before:
+                break
+            share /= 2
+        else:
+            break
+        points, here = candidate, there
+        moves, iterations = distances(start.points, points), iterations + 1
+    return _NewtonEnd(points, here, moves, iterations)
+
+
+def _newton_step(field: FieldDerivatives, modes: FloatArray) -> FloatArray:
+    """Least-squares solution u (n, d - 1) of D u = -grad F and ``modes``^T u = 0."""
+    scales = np.repeat(field.positive_scales, field.gradient.shape[1])
+    matrix = field.jacobian.reshape(len(scales), -1) / scales[:, np.newaxis]
+    target = np.append(-field.gradient.ravel() / scales, np.zeros(modes.shape[1]))
+    step = lstsq(
+        np.vstack([matrix, modes.T]), target, NEGLIGIBLE, lapack_driver="gelsy"
+    )[0]
+    return np.asarray(step.reshape(field.gradient.shape))
+
+
+def _merit(field: FieldDerivatives, scales: FloatArray) -> float:
+    # Where forces are e^-700 a step can change them beyond what a ratio can hold.
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(field.gradient / scales[:, np.newaxis]))
+
+
 def _result(
     equation: MeanFieldEquation,
     start: Atoms,
-    end: NewtonEnd,
+    end: _NewtonEnd,
     reach: FloatArray,
     *,
     merged: int,
@@ -179,7 +256,7 @@ def _result(
     modes = rotation_modes(equation, end.points, tangent_frames(end.points))
     found = linear_rates(equation, field, start.masses, modes=modes)
     differenced = any(is_differenced(term) for term in equation.externals)
-    share = DIFFERENCED_ROUNDING if differenced else NEGLIGIBLE
+    share = NEGLIGIBLE / DIFFERENCE_STEP if differenced else NEGLIGIBLE
     largest = float(field.scales.max())
     return PolishedAtoms(
         equation=equation,
@@ -202,7 +279,7 @@ def _result(
     )
 
 
-def _message(end: NewtonEnd, reach: FloatArray, relative: float) -> str:
+def _message(end: _NewtonEnd, reach: FloatArray, relative: float) -> str:
     if (end.moves > reach).any():
         atom = int(np.argmax(end.moves / reach))
         return (

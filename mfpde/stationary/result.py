@@ -149,18 +149,23 @@ class PolishedAtoms(Printed):
             f"{self.iterations} steps, moved at most {self.moved:.2e}{merged}",
         ]
         if self.converged:
-            lines += self._stability()
-        return "\n".join(lines + self._table())
+            lines += self._describe_stability()
+        table = format_table(self.atoms, split_rates=self.split_rates[:, 0])
+        return "\n".join(lines + table)
 
-    def _stability(self) -> list[str]:
+    def _describe_stability(self) -> list[str]:
+        modes = (
+            f"; rotation modes {self.symmetry_dimension}, "
+            f"neutral modes {self.neutral_dimension}"
+        )
+        verdicts = [
+            ("second order", self.is_second_order, self.second_order_margin, ""),
+            ("strict", self.is_strict, self.strict_margin, modes),
+            ("split-stable", self.is_split_stable, self.split_margin, ""),
+        ]
         lines = [
-            self._stability_line("second order", self.is_second_order)
-            + f"margin {self.second_order_margin:.4e}",
-            self._stability_line("strict", self.is_strict)
-            + f"margin {self.strict_margin:.4e}; rotation modes "
-            f"{self.symmetry_dimension}, neutral modes {self.neutral_dimension}",
-            self._stability_line("split-stable", self.is_split_stable)
-            + f"margin {self.split_margin:.4e}",
+            f"{name:>12}: {'yes' if holds else 'no':<4}margin {margin:.4e}{more}"
+            for name, holds, margin, more in verdicts
         ]
         if not self.has_hessian:
             lines.append("rates are those of the velocity's Jacobian, not of a Hessian")
@@ -171,29 +176,33 @@ class PolishedAtoms(Printed):
             )
         return lines
 
-    def _stability_line(self, name: str, holds: bool) -> str:
-        return f"{name:>12}: {'yes' if holds else 'no':<4}"
 
-    def _table(self) -> list[str]:
-        title, places = format_places(self.atoms.points)
-        header = f"{'atom':>4} {title} {'mass':>11} {'split rate':>12}"
+def format_table(
+    atoms: Atoms, name: str = "atom", split_rates: FloatArray | None = None
+) -> list[str]:
+    """A heading and a row for each atom: its place, its mass and its largest split rate.
+
+    Places are angle / pi on S^1, else up to 3 coordinates.
+    """
+    if atoms.dimension == 2:
+        titles = ["angle/pi"]
+        turns = np.arctan2(atoms.points[:, 1], atoms.points[:, 0]) / np.pi
+        places = np.mod(turns, 2.0)[:, np.newaxis]
+    else:
+        # Adding zero turns a rounded -0.0 into 0.0.
+        places = np.round(atoms.points[:, :3], 7) + 0.0
+        titles = [f"x{k + 1}" for k in range(places.shape[1])]
+    titles = [f"{title:>12}" for title in [*titles, "mass"]]
+    rows = [
+        " ".join(f"{number:12.9f}" for number in [*place, mass])
+        for place, mass in zip(places, atoms.masses, strict=True)
+    ]
+    if split_rates is not None:
+        titles.append(f"{'split rate':>12}")
         rows = [
-            f"{index:4d} {place} {mass:11.8f} {rate:12.4e}"
-            for index, (place, mass, rate) in enumerate(
-                zip(places, self.atoms.masses, self.split_rates[:, 0], strict=True)
-            )
+            f"{row} {rate:12.4e}" for row, rate in zip(rows, split_rates, strict=True)
         ]
-        return [header, *rows]
-
-
-def format_places(points: FloatArray) -> tuple[str, list[str]]:
-    """Heading and position of each atom: angle / pi on S^1, else up to 3 coordinates."""
-    if points.shape[1] == 2:
-        turns = np.mod(np.arctan2(points[:, 1], points[:, 0]) / np.pi, 2.0)
-        return f"{'angle/pi':>12}", [f"{turn:12.9f}" for turn in turns]
-    shown = points[:, :3]
-    title = " ".join(f"{f'x{k + 1}':>10}" for k in range(shown.shape[1]))
-    # Adding zero turns a rounded -0.0 into 0.0.
-    return title, [
-        " ".join(f"{round(float(x), 7) + 0.0:10.7f}" for x in row) for row in shown
+    return [
+        " ".join([f"{name:>4}", *titles]),
+        *(f"{index:4d} {row}" for index, row in enumerate(rows)),
     ]
