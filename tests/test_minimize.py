@@ -13,8 +13,8 @@ from scipy.special import ive
 import mfpde
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.branch_and_bound import floor_of, largest_fall
+from mfpde.stationary.certification import flat_bounds
 from mfpde.stationary.convex_energy import convex_energy
-from mfpde.stationary.flat_fields import flat_bounds
 from mfpde.stationary.ridge_fields import NeuronRidges
 from mfpde.terms import PointMasses
 from mfpde.theory import eigenvalues

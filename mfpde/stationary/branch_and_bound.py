@@ -49,6 +49,7 @@ def floor_of(
     *,
     enough: float = np.inf,
     known: float = -np.inf,
+    bend: float = np.inf,
 ) -> Floor:
     """Bound the minimum of ``field`` from below.
 
@@ -65,14 +66,15 @@ def floor_of(
         value met by a hundredth of how far that is below ``level``.
     enough
         The search stops early once a value this far below ``level`` is met.
-    known
-        A lower bound of the field.
+    known, bend
+        A lower bound of the field, and a bound of its third derivatives.
     """
     cells = SphereCells.covering(field.dimension, field.width / 2)
     centres, radii = cells.balls()
     bends = np.empty(len(radii))
     for block in blocks_of_rows(len(radii), 1, BLOCK):
-        bends[block] = field.bends(centres[block], float(radii.max()))
+        own = field.bends(centres[block], float(radii.max()))
+        bends[block] = np.minimum(own, bend)
     smallest, point, bound, spent = np.inf, centres[0], np.inf, 0
     while True:
         values, lower = np.empty(len(radii)), np.empty(len(radii))

@@ -4,10 +4,18 @@ E is convex in mu (``convex_energy.py``), so that for every nu of the same mass 
 
     E[nu] >= E[mu] + int F d(nu - mu) >= E[mu] - gap,   gap = int F dmu - m min F,
 
-with F = A[mu] + V.  min F is bounded below over the whole sphere (``branch_and_bound.py``),
-where F is nearly constant with a smaller bound of its derivatives (``flat_fields.py``).  In exact
-arithmetic this is a proof.  What rounding may change in F and E is estimated by the sizes of the
-terms of sums, and added; rounding of derivatives is not counted.
+with F = A[mu] + V.  min F is bounded below over the whole sphere (``branch_and_bound.py``).
+Where F is nearly constant, its values on a grid bound it and its derivatives: for a trigonometric
+polynomial p of degree N and M > 2 N equispaced points,
+
+    max |p| <= max_grid |p| / cos(pi N / M)                     (Ehlich & Zeller, 1964)
+
+and its k-th derivatives are at most N^k max |p| (Bernstein).  On S^2 a polynomial of degree N is
+one along every meridian and every parallel, so that the factor comes twice, and one along every
+great circle.  Up to rounding the F of analytic kernels and activations is such a p.
+
+In exact arithmetic this is a proof.  What rounding may change in F and E is estimated by the
+sizes of the terms of sums, and added; rounding of derivatives is not counted.
 
 A density stands for the point masses of its cells.  For A[mu] these are replaced by fewer
 points of any sign, with the same moments up to the degree L that the kernel has: the rest of
@@ -16,24 +24,23 @@ the kernel, a part r of it, changes A[mu] by at most r (m + the sum of the new |
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, real_number
+from mfpde.arrays import FloatArray, blocks_of_rows, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
 from mfpde.notebook import Printed
-from mfpde.stationary.branch_and_bound import floor_of
+from mfpde.stationary.branch_and_bound import BLOCK, floor_of
 from mfpde.stationary.convex_energy import ConvexEnergy, check_descent, convex_energy
-from mfpde.stationary.flat_fields import flat_bounds
 from mfpde.stationary.ridge_fields import RidgeField
 from mfpde.terms import PointMasses
 
 TOLERANCE = 1e-12
-ALLOWED_SHARE = 0.9
-"""Share of the tolerance that the search and rounding may leave together."""
+OVERSAMPLING = 4
+"""M / N."""
 LARGEST_DIMENSION = 4
 
 
@@ -186,10 +193,11 @@ def certify(
     """
     field, mean, mass = state.field, state.mean, state.mass
     rounding = 2 * field.rounding
-    allowed = max(ALLOWED_SHARE * tolerance - rounding, tolerance / 2)
     distance, bend = flat_bounds(field, mean)
-    flat = replace(field, known_bend=bend)
-    floor = floor_of(flat, mean, allowed, enough=enough, known=mean - distance)
+    allowed = max(tolerance - 2 * rounding, tolerance / 2)
+    floor = floor_of(
+        field, mean, allowed, enough=enough, known=mean - distance, bend=bend
+    )
     found = Certificate(
         energy=state.energy,
         gap=float(mass * (mean - floor.bound + rounding)),
@@ -202,3 +210,34 @@ def certify(
         is_tight=floor.is_tight,
     )
     return found, floor.low
+
+
+def flat_bounds(field: RidgeField, level: float) -> tuple[float, float]:
+    """Bounds of the distance of F from ``level`` and, from it, of third derivatives.
+
+    Infinite if V has kinks, for d above 3, and where the ridges' own bound is smaller.
+    """
+    degree = max(field.degree, 2)
+    if field.dimension > 3 or not np.isfinite(degree):
+        return np.inf, np.inf
+    points = _equispaced_points(field.dimension, OVERSAMPLING * int(degree))
+    usual = float(field.bends(np.eye(1, field.dimension), np.pi)[0])
+    distance = 0.0
+    for block in blocks_of_rows(len(points), 1, BLOCK):
+        apart = float(np.abs(field.values(points[block]) - level).max())
+        distance = max(distance, apart + field.rounding)
+        if degree**3 * distance > usual:
+            return np.inf, np.inf
+    largest = distance * np.cos(np.pi / OVERSAMPLING) ** -(field.dimension - 1)
+    return largest, degree**3 * largest
+
+
+def _equispaced_points(dimension: int, count: int) -> FloatArray:
+    """Points with ``count`` on each circle of latitude and on each great circle of meridians."""
+    around = np.arange(count) * 2 * np.pi / count
+    if dimension == 2:
+        return np.stack([np.cos(around), np.sin(around)], axis=1)
+    polar = (np.arange(count // 2) + 0.5) * 2 * np.pi / count
+    theta, phi = np.meshgrid(polar, around, indexing="ij")
+    parts = [np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)]
+    return np.stack(parts, axis=-1).reshape(-1, 3)

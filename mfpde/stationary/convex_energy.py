@@ -28,6 +28,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.ridge_fields import (
+    ROUNDING,
     KernelRidges,
     NeuronRidges,
     RidgeField,
@@ -137,6 +138,11 @@ class ConvexEnergy:
             reach = np.linalg.norm(layer.directions, axis=1) + np.abs(layer.biases)
             strength += float(np.abs(layer.weights) @ reach**2)
         return max(1.0, pull, strength / 100)
+
+    @property
+    def rounding(self) -> float:
+        """Rounding of energies and of their gradients."""
+        return ROUNDING * self.scale * max(1.0, self.curvature)
 
     def matrix(self, points: FloatArray, others: FloatArray) -> FloatArray:
         """The kernel K (n, m) between ``points`` (n, d) and ``others`` (m, d)."""

@@ -10,8 +10,10 @@ from mfpde.stationary.branch_and_bound import axes_of
 from mfpde.stationary.ridge_fields import EPS, RidgeField
 from mfpde.stationary.sphere_cells import SphereCells
 
-SPACING, APART, DISTINCT = 0.4, 0.25, 1e-3
-"""Distances of points of a scan, of starts and of minima, in widths of the field."""
+SPACING = 1 / 2
+"""Distance of points of a scan, twice that of starts, in widths of the field."""
+DISTINCT = 1e-3
+"""Distance of minima, in widths of the field, from which on they are two."""
 MOST_CHOSEN = 100
 STEPS = 6
 
@@ -45,7 +47,7 @@ def descend(field: RidgeField, points: FloatArray) -> FloatArray:
     Where a step does not lower the field (across a kink, say) the next one is shorter.
     """
     values = field.values(points)
-    lowest = lowest_apart(points, values, apart=APART * field.width)
+    lowest = lowest_apart(points, values, apart=SPACING / 2 * field.width)
     points, values = points[lowest], values[lowest]
     shares = np.ones((len(points), 1))
     for _ in range(STEPS):

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from mfpde.arrays import FloatArray
+from mfpde.stationary.ridge_fields import ROUNDING
 
-RIDGE = 1e-14
-"""Share of the trace of K that is added to its diagonal, above the rounding of a factor."""
-LEVEL_ERROR = 1e-15
-"""Depth below the level, in units of K and V, that is rounding."""
+NEGLIGIBLE = 1e-14
+"""Masses, and eigenvalues as shares of their sum, below this are rounding."""
 
 
 def best_masses(
@@ -49,7 +48,7 @@ def best_masses(
         field = kernel @ masses + potential
         below = np.where(is_free, 0.0, masses @ field - field)
         entering = int(np.argmax(below))
-        if below[entering] <= LEVEL_ERROR * scale:
+        if below[entering] <= ROUNDING * scale:
             break
         is_free[entering] = True
     return np.asarray(masses / masses.sum())
@@ -61,7 +60,7 @@ def _solve_free(
     """Masses (n,) of any sign on the free points, 0 elsewhere, at which E is least."""
     inside, outside = kernel[np.ix_(is_free, is_free)], potential[is_free]
     count = len(outside)
-    factor = cho_factor(inside + RIDGE * np.trace(kernel) * np.eye(count))
+    factor = cho_factor(inside + NEGLIGIBLE * np.trace(kernel) * np.eye(count))
     flat = cho_solve(factor, np.ones(count))
     masses, level = np.zeros(count), 0.0
     for _ in range(2):

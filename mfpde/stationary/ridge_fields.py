@@ -39,9 +39,11 @@ from mfpde.terms import Perceptron
 from mfpde.terms.activations import ACTIVATIONS, ON_KINK, ActivationBounds
 from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.funk_hecke import LARGEST_DEGREE, chebyshev_coefficients
-from mfpde.terms.kernels import COSINES, Kernel, KernelBounds
+from mfpde.terms.kernels import COSINES, Kernel
 
 EPS = float(np.finfo(np.float64).eps)
+ROUNDING = 2e-15
+"""Rounding of energies, of fields and of their harmonics, in units of the largest term."""
 
 
 class RidgeDerivatives(NamedTuple):
@@ -77,18 +79,15 @@ class KernelRidges:
     weights: FloatArray
     mass: float
 
-    @property
-    def _bounds(self) -> KernelBounds:
-        assert self.kernel.bounds is not None
-        return self.kernel.bounds
-
     def bends(self, points: FloatArray, reach: float) -> FloatArray:
         """Constants T (n,) within the distance ``reach`` of ``points`` (n, d).
 
         An angle arccos(b.x) changes by no more than x moves.
         """
-        own = self._bounds.third_within(points @ self.vectors.T, reach)
-        return np.minimum(self.mass * self._bounds.third, own @ np.abs(self.weights))
+        bounds = self.kernel.bounds
+        assert bounds is not None
+        own = bounds.third_within(points @ self.vectors.T, reach)
+        return np.minimum(self.mass * bounds.third, own @ np.abs(self.weights))
 
     @property
     def width(self) -> float:
@@ -187,15 +186,13 @@ class NeuronRidges:
 
         Neurons of parallel directions are one function of the cosine with their axis.
         """
-        units = self.vectors / self._lengths[:, np.newaxis]
-        left, degree = np.flatnonzero(self.perceptron.weights), 0.0
-        while len(left):
-            cosines = units[left] @ units[left[0]]
-            apart = units[left] - cosines[:, np.newaxis] * units[left[0]]
-            is_parallel = np.abs(apart).max(axis=1) <= 2 * EPS
-            slopes = np.sign(cosines[is_parallel]) * self._lengths[left[is_parallel]]
-            degree = max(degree, self._degree_along(left[is_parallel], slopes))
-            left = left[~is_parallel]
+        units, degree = self.vectors / self._lengths[:, np.newaxis], 0.0
+        for unit in units[self.perceptron.weights != 0]:
+            cosines = units @ unit
+            apart = np.abs(units - np.outer(cosines, unit)).max(axis=1)
+            along = np.flatnonzero(apart <= 2 * EPS)
+            slopes = np.sign(cosines[along]) * self._lengths[along]
+            degree = max(degree, self._degree_along(along, slopes))
         return degree
 
     def _degree_along(self, which: IntArray, slopes: FloatArray) -> float:
@@ -245,25 +242,19 @@ class NeuronRidges:
 
 @dataclass(frozen=True, eq=False)
 class RidgeField:
-    """The sum of ``parts`` on S^(d-1), d = ``dimension``, up to an error of at most ``rest``.
-
-    ``known_bend`` is a bound of its third derivatives besides that of the parts.
-    """
+    """The sum of ``parts`` on S^(d-1), d = ``dimension``, up to an error of at most ``rest``."""
 
     parts: tuple[KernelRidges | NeuronRidges, ...]
     dimension: int
     rest: float = 0.0
-    known_bend: float = np.inf
 
     def bends(self, points: FloatArray, reach: float) -> FloatArray:
         """Constants T (n,): third derivatives along great arcs, between kinks, are within +-T.
 
         They hold within the distance ``reach`` of ``points`` (n, d).
         """
-        total = np.zeros(len(points))
-        for part in self.parts:
-            total += part.bends(points, reach)
-        return np.minimum(self.known_bend, total)
+        bends = [part.bends(points, reach) for part in self.parts]
+        return np.asarray(np.sum(bends, axis=0))
 
     @cached_property
     def width(self) -> float:

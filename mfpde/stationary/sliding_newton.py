@@ -1,159 +1,162 @@
-r"""Newton's method on the positions of weighted pieces, which always have their best masses.
+r"""Newton's method on the positions of atoms, which always have their best masses.
 
 phi(x) = min_m E(x, m) over masses m >= 0 of total 1 (``mass_program.py``).  In the variables
 y = sqrt(m) u (displacement) and q = dm / sqrt(m), on the plane of constant mass,
 
     grad phi = E_y,   Hess phi = E_yy - E_yq E_qq^{-1} E_qy.
 
-A step minimises the quadratic model, shifted until no piece moves further than a radius, which is
+A step minimises the quadratic model, shifted until no atom moves further than a radius, which is
 halved until the energy falls by half as much as in the model (Moré & Sorensen, 1983).  Where the
-energy is at its rounding the gradient has to fall instead.  A piece whose best mass is zero is
+energy is at its rounding the gradient has to fall instead.  An atom whose best mass is zero is
 removed, so that the method ends where Newton's method on positions and masses together creeps
 along the boundary of m >= 0.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.stationary.atomic_pieces import Arrangement, AtomicPieces, Derivatives
-from mfpde.stationary.mass_program import best_masses
+from mfpde.geometry.arcs import geodesic_moves, tangent_frames
+from mfpde.stationary.convex_energy import ConvexEnergy
+from mfpde.stationary.mass_program import NEGLIGIBLE, best_masses
+from mfpde.terms import PointMasses
 
-ROUNDING = 2e-15
-"""Rounding of energies and gradients, in units of the energy's scale."""
-NEGLIGIBLE = 1e-14
-"""Masses, and eigenvalues as shares of the largest, below this are rounding."""
 MOST_STEPS = 20
 
 
 class Balanced(NamedTuple):
-    """An arrangement whose masses are the best ones, and its energy."""
+    """Atoms at ``points`` (n, d) with the best ``masses`` (n,) there, and their ``energy``."""
 
-    state: Arrangement
+    points: FloatArray
+    masses: FloatArray
     energy: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Model:
-    """Quadratic model of phi around a state, in the axes of its Hessian.
+class Derivatives(NamedTuple):
+    """Derivatives of E in (y, q): ``gradient`` E_y (n k,), ``moves`` E_yy, ``cross`` E_yq.
 
-    ``along`` are the gradient's components, ``sizes`` the eigenvalues, ``roots`` (n,) the square
-    roots of the masses.
+    ``masses`` is E_qq (n, n).
     """
+
+    gradient: FloatArray
+    moves: FloatArray
+    cross: FloatArray
+    masses: FloatArray
+
+
+class _Model(NamedTuple):
+    """Quadratic model of phi: ``sizes`` and ``axes`` of its Hessian, and the gradient in them."""
 
     along: FloatArray
     sizes: FloatArray
     axes: FloatArray
-    roots: FloatArray
 
-    def step_within(self, radius: float) -> tuple[FloatArray, FloatArray]:
-        """The minimiser y, shifted until no displacement (n, k) is above ``radius``."""
-        least = NEGLIGIBLE * max(float(np.abs(self.sizes).max()), NEGLIGIBLE)
-        shift = max(0.0, -2 * float(self.sizes[0])) + least
-        while True:
-            y = -self.axes @ (self.along / (self.sizes + shift))
-            moves = y.reshape(len(self.roots), -1) / self.roots[:, np.newaxis]
-            if np.linalg.norm(moves, axis=1).max() <= radius:
-                return y, moves
-            shift *= 2
-
-    def lowest(self) -> float:
-        """Smallest change of phi in the model; -inf unless the model is convex."""
-        if self.sizes[0] <= 0:
-            return -np.inf
-        return float(-(self.along**2 / self.sizes).sum() / 2)
-
-    def change(self, y: FloatArray) -> float:
-        """Change of phi in the model at ``y``."""
-        parts = self.axes.T @ y
+    def change(self, parts: FloatArray) -> float:
+        """Change of phi at a step with ``parts`` along the axes."""
         return float(self.along @ parts + self.sizes @ parts**2 / 2)
 
 
-def balance(
-    pieces: AtomicPieces, state: Arrangement, new: FloatArray | None = None
-) -> Balanced:
-    """State with the best masses on its positions and on ``new`` ones, and its energy.
-
-    Pieces without mass are removed.
-    """
-    positions, start = state
-    if new is not None:
-        positions = np.concatenate([positions, new])
-        start = np.concatenate([start, np.zeros(len(new))])
-    matrix = pieces.energy.matrix(positions, positions)
-    potential = pieces.energy.external.values(positions)
+def balance(energy: ConvexEnergy, points: FloatArray, start: FloatArray) -> Balanced:
+    """Give atoms at ``points`` their best masses, by way of ``start``; those without go out."""
+    matrix = energy.matrix(points, points)
+    potential = energy.external.values(points)
     masses = best_masses(matrix, potential, start)
     kept = masses > NEGLIGIBLE
     masses = np.where(kept, masses, 0.0)
     masses /= masses.sum()
-    energy = float(masses @ (matrix @ masses / 2 + potential))
-    return Balanced(Arrangement(positions[kept], masses[kept]), energy)
+    least = float(masses @ (matrix @ masses / 2 + potential))
+    return Balanced(points[kept], masses[kept], least)
 
 
-def slide(pieces: AtomicPieces, start: Balanced, *, limit: float = np.inf) -> Balanced:
-    """Pieces and their energy at the end of Newton's method, masses balanced throughout.
+def slide(energy: ConvexEnergy, start: Balanced, *, limit: float = np.inf) -> Balanced:
+    """Atoms at the end of Newton's method, their masses balanced throughout.
 
     The iteration ends early where, by twice the model, the energy will not come down to ``limit``.
     """
     here = start
     for _ in range(MOST_STEPS):
-        model = _model(pieces.derivatives(here.state), here.state.masses)
-        if here.energy + 2 * model.lowest() > limit:
+        model = _expand(_differentiate(energy, here), here.masses)
+        is_convex = model.sizes[0] > 0
+        if is_convex and here.energy - (model.along**2 / model.sizes).sum() > limit:
             break
-        lower = _step(pieces, here, model)
+        lower = _step(energy, here, model)
         if lower is None:
             break
         here = lower
     return here
 
 
-def _step(pieces: AtomicPieces, start: Balanced, model: _Model) -> Balanced | None:
+def _step(energy: ConvexEnergy, start: Balanced, model: _Model) -> Balanced | None:
     """The state after a step within the first radius where E falls as in the model, or None."""
-    radius, rounding = pieces.width, ROUNDING * pieces.scale
+    radius, frames = energy.kernel_width, tangent_frames(start.points)
+    least = NEGLIGIBLE * max(float(np.abs(model.sizes).max()), NEGLIGIBLE)
+    shift = max(0.0, -2 * float(model.sizes[0])) + least
     while True:
-        y, moves = model.step_within(radius)
-        expected = model.change(y)
-        positions = pieces.displace(start.state.positions, moves)
-        there = balance(pieces, Arrangement(positions, start.state.masses))
-        if -expected < rounding:
+        parts = -model.along / (model.sizes + shift)
+        roots = np.sqrt(start.masses)[:, np.newaxis]
+        moves = (model.axes @ parts).reshape(len(roots), -1) / roots
+        longest = float(np.linalg.norm(moves, axis=1).max())
+        if longest > radius:
+            shift *= 2
+            continue
+        expected = model.change(parts)
+        ends = energy.represent(geodesic_moves(start.points, frames, moves))
+        there = balance(energy, ends, start.masses)
+        if -expected < energy.rounding:
             break
         if there.energy < start.energy + expected / 2:
             return there
-        radius = float(np.linalg.norm(moves, axis=1).max()) / 2
+        radius, shift = longest / 2, 2 * shift
     # The energy no longer shows the fall, the gradient does.
-    gradient = pieces.derivatives(there.state).gradient
+    gradient = _differentiate(energy, there).gradient
     falls = np.linalg.norm(gradient) < np.linalg.norm(model.along) / 2
-    return there if falls and there.energy <= start.energy + rounding else None
+    return there if falls and there.energy <= start.energy + energy.rounding else None
 
 
-def find_condition(pieces: AtomicPieces, state: Arrangement) -> float:
+def find_condition(energy: ConvexEnergy, state: Balanced) -> float:
     """Condition number of positions and masses together; inf unless E is convex there."""
-    here = pieces.derivatives(state)
-    count = len(state.masses)
+    here = _differentiate(energy, state)
     whole = np.block([[here.moves, here.cross], [here.cross.T, here.masses]])
-    normal = np.concatenate([np.zeros(len(whole) - count), np.sqrt(state.masses)])
-    plane = _without(normal, _without(normal, whole).T)
-    values = np.linalg.eigvalsh((plane + plane.T) / 2)
+    normal = np.append(np.zeros(len(here.moves)), np.sqrt(state.masses))
+    values = np.linalg.eigvalsh(_restrict(normal, _restrict(normal, whole).T))
     return float(values[-1] / values[0]) if values[0] > 0 else np.inf
 
 
-def _model(here: Derivatives, masses: FloatArray) -> _Model:
+def _differentiate(energy: ConvexEnergy, state: Balanced) -> Derivatives:
+    """Derivatives of the energy by positions, in ``tangent_frames``, and by masses."""
+    points, masses, _ = state
+    frames, roots = tangent_frames(points), np.sqrt(masses)
+    count, size, _ = frames.shape
+    field = energy.first_variation(PointMasses(points, masses))
+    found = field.expansion(points, np.zeros(count))
+    parts = [kernel.slopes(points, frames) for kernel in energy.kernels]
+    by_x, by_both = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
+    moves = np.einsum("n,m,namb->namb", roots, roots, by_both)
+    np.einsum("nanb->nab", moves)[:] += found.hessian
+    return Derivatives(
+        (roots[:, np.newaxis] * found.gradient).ravel(),
+        moves.reshape(count * size, -1),
+        np.einsum("n,m,nam->nam", roots, roots, by_x).reshape(count * size, -1),
+        energy.matrix(points, points) * np.outer(roots, roots),
+    )
+
+
+def _expand(here: Derivatives, masses: FloatArray) -> _Model:
     """The model with E_qq inverted on the plane of constant mass, up to its rounding."""
     roots = np.sqrt(masses)
-    cross = _without(roots, here.cross)
-    values, vectors = np.linalg.eigh(_without(roots, _without(roots, here.masses).T))
+    cross = _restrict(roots, here.cross)
+    values, vectors = np.linalg.eigh(_restrict(roots, _restrict(roots, here.masses).T))
     least = NEGLIGIBLE * values.max(initial=0.0)
     half = (cross @ vectors) / np.sqrt(np.maximum(values, least))
     moves = here.moves - half @ half.T
     sizes, axes = np.linalg.eigh((moves + moves.T) / 2)
-    return _Model(axes.T @ here.gradient, sizes, axes, roots)
+    return _Model(axes.T @ here.gradient, sizes, axes)
 
 
-def _without(normal: FloatArray, rows: FloatArray) -> FloatArray:
+def _restrict(normal: FloatArray, rows: FloatArray) -> FloatArray:
     """Coordinates of ``rows`` (r, n) on the plane orthogonal to ``normal`` (n,), (r, n - 1).
 
     The basis of the plane is the image of the other axes under the reflection that takes the

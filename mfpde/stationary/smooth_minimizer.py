@@ -20,9 +20,7 @@ from mfpde.geometry.base import RealHarmonics
 from mfpde.measures.measure import Density
 from mfpde.stationary.convex_energy import ConvexEnergy
 from mfpde.stationary.kernel_matrix import kernel_matrix
-
-ROUNDING = 2e-15
-"""Rounding of harmonics of V and of eigenvalues, in units of the largest."""
+from mfpde.stationary.ridge_fields import ROUNDING
 
 
 def smooth_candidate(
