@@ -188,6 +188,10 @@ def test_energy_and_dissipation_are_those_of_the_run():
     assert energy.axes.get_xscale() == "linear"
     late = kuramoto_run(times=np.append(0.0, np.geomspace(1e-3, 10.0, 30)), cells=32)
     assert lay_out(mfpde.plot_energy(late)).axes[0].get_xscale() == "log"
+    # Rounding of a constant energy is not blown up.
+    rest = kuramoto_run(cells=32)
+    rest.diagnostics["energy"] = 0.1 + 1e-16 * np.arange(21)
+    assert np.ptp(mfpde.plot_energy(rest).axes[0].get_ylim()) == pytest.approx(0.02)
     ax = mfpde.plot_energy(particle_run(4)).axes[0]
     assert ax.get_title() == "no energy: drift is not a gradient"
     del run.diagnostics["energy"]

@@ -142,6 +142,9 @@ def test_what_a_kernel_does_not_say_is_refused(made) -> None:
     steep = mfpde.Interaction(made.Polynomial((0.0,) * 30 + (1.0,)))
     with pytest.raises(ValueError, match="degrees up to 30"):
         ascent(steep).on(mfpde.Circle(32))
+    jump = mfpde.Interaction(mfpde.ZonalKernel(np.sign, np.zeros_like))
+    with pytest.raises(ValueError, match="not smooth enough"):
+        ascent(jump).on(mfpde.Circle(64))
 
 
 def test_attention_as_a_kernel_of_two_functions() -> None:
