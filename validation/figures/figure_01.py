@@ -16,7 +16,7 @@ import mfpde
 from mfpde.plotting.palette import ATOM, DENSITY, OKABE_ITO
 from mfpde.runs.run import Run
 from validation.claim import Claim, Quantity
-from validation.figures import circle_atoms, drawing
+from validation.figures import circle_atoms, circle_rows, drawing
 from validation.figures import on_circle as circle
 from validation.figures.on_circle import FEW, CirclePanel
 from validation.figures.settings import PANELS, at, density_run
@@ -53,13 +53,15 @@ def main(quick: bool = False) -> dict[str, Any]:
         setting.without_perceptron(), circle.CELLS, (late,), atoms="grid"
     )
     quantities = [
-        *circle.witnessed(panel),
+        *circle_rows.witnessed(panel),
         *_energies(panel),
         *_without_perceptron(panel, alone),
-        *circle.above_the_minimum(panel, key="excess"),
+        *circle_rows.above_the_minimum(panel, key="excess"),
         *_levels(panel),
         *_leaking(panel),
-        *circle.at_rest(panel, order="of second order", key="rest", shows="condition"),
+        *circle_rows.at_rest(
+            panel, order="of second order", key="rest", shows="condition"
+        ),
     ]
     return {"quantities": quantities, "figures": {"figure_01": _figure(panel, alone)}}
 
@@ -88,7 +90,7 @@ def _without_perceptron(panel: CirclePanel, alone: Run) -> Iterator[Quantity]:
     for mode, rate in zip(MODES, rates, strict=True):
         yield Quantity(
             f"without perceptron: rate of mode {mode} about the uniform measure",
-            circle.measured_rate(setting, circle.CELLS, mode, after=20.0),
+            circle_rows.measured_rate(setting, circle.CELLS, mode, after=20.0),
             rate,
             1e-3,
             relative=True,
@@ -134,7 +136,7 @@ def _leaking(panel: CirclePanel) -> Iterator[Quantity]:
         shows="condition",
     )
     name = f"mass inside of the dead zone at t = {CUT:g}, beside {FEW} particles"
-    yield circle.dead_mass(panel, CUT, name=name, key="dead")
+    yield circle_rows.dead_mass(panel, CUT, name=name, key="dead")
     density, particles = (
         mfpde.wasserstein(at(run, CUT), run.final) / panel.width
         for run in (panel.run, panel.few)
@@ -143,7 +145,7 @@ def _leaking(panel: CirclePanel) -> Iterator[Quantity]:
         f"W1 from t = {CUT:g} to the end, in cells, beside {FEW} particles",
         density,
         particles,
-        2 * (circle.SPIKE + circle.quantisation_error(FEW) / panel.width),
+        2 * (circle_rows.SPIKE + circle_rows.quantisation_error(FEW) / panel.width),
     )
 
 

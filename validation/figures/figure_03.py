@@ -9,7 +9,7 @@ import numpy as np
 
 import mfpde
 from validation.claim import Claim, Quantity
-from validation.figures import circle_atoms
+from validation.figures import circle_atoms, circle_rows
 from validation.figures import on_circle as circle
 from validation.figures.on_circle import CirclePanel
 from validation.figures.settings import (
@@ -60,11 +60,11 @@ def main(quick: bool = False) -> dict[str, Any]:
 
 def ascent_rows(panel: CirclePanel) -> Iterator[Quantity]:
     """Agreement with particles, locking to the maximum of V, and the end of the plateau."""
-    yield from circle.witnessed(panel)
-    yield circle.basins_at_the_end(panel)
-    yield circle.locked(panel)
+    yield from circle_rows.witnessed(panel)
+    yield circle_rows.basins_at_the_end(panel)
+    yield circle_rows.locked(panel)
     if panel.setting.beta in RESTING:
-        yield from circle.late_merge(panel)
+        yield from circle_rows.late_merge(panel)
 
 
 def _more_at_large_beta(first: CirclePanel, last: CirclePanel) -> Quantity:
@@ -112,8 +112,8 @@ def _attention_alone(quick: bool) -> Iterator[Quantity]:
     yield Quantity(
         f"{name}: W1 to {count} particles, in cells",
         mfpde.wasserstein(run.final, particles.final) / spacing(run),
-        circle.quantisation_error(count) / spacing(run),
-        circle.SPIKE,
+        circle_rows.quantisation_error(count) / spacing(run),
+        circle_rows.SPIKE,
         "at most",
     )
     row = f"{name}: E, beside 1/(2 beta)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from validation.claim import Claim
+from validation.figures import circle_rows
 from validation.figures import on_circle as circle
 from validation.figures.settings import PANELS
 
@@ -30,14 +31,17 @@ def main(quick: bool = False) -> dict[str, Any]:
     panels = circle.trajectories(settings, t_end=t_end, quick=quick)
     quantities = []
     for panel in panels:
-        quantities += [*circle.witnessed(panel), circle.basins_at_the_end(panel)]
+        quantities += [
+            *circle_rows.witnessed(panel),
+            circle_rows.basins_at_the_end(panel),
+        ]
         if panel.setting.beta == 5.0:
             for time, key in ((circle.MIDDLE[quick], "middle"), (t_end, "end")):
                 name = (
                     f"{panel.setting}: mass inside of the dead zone at t = {time:g}, beside "
                     f"that of {circle.FEW} particles"
                 )
-                row = circle.dead_mass(panel, time, name=name, key=f"dead_{key}")
+                row = circle_rows.dead_mass(panel, time, name=name, key=f"dead_{key}")
                 quantities.append(row)
     figure = circle.trajectories_figure(panels, "S¹, descent, ReLU, shifted kernel")
     return {"quantities": quantities, "figures": {"figure_05": figure}}

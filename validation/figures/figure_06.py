@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from mfpde.plotting.palette import DENSITY
 from validation.claim import Claim
-from validation.figures import drawing
+from validation.figures import circle_rows, drawing
 from validation.figures import on_circle as circle
 from validation.figures.settings import PANELS, angles, at
 
@@ -44,9 +44,9 @@ def main(quick: bool = False) -> dict[str, Any]:
     for panel in panels:
         beta = f"{panel.setting.beta:g}"
         prefix = f"β = {beta}: "
-        quantities += circle.witnessed(panel)
-        quantities += circle.at_rest(panel, prefix, key=f"rest_{beta}")
-        quantities += circle.above_the_minimum(panel, prefix, key=f"excess_{beta}")
+        quantities += circle_rows.witnessed(panel)
+        quantities += circle_rows.at_rest(panel, prefix, key=f"rest_{beta}")
+        quantities += circle_rows.above_the_minimum(panel, prefix, key=f"excess_{beta}")
     return {"quantities": quantities, "figures": {"figure_06": _figure(panels)}}
 
 

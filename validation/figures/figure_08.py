@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from mfpde.plotting.palette import ATOM, DENSITY
 from mfpde.runs.run import Run
 from validation.claim import Claim, Quantity
-from validation.figures import drawing
+from validation.figures import circle_rows, drawing
 from validation.figures import on_circle as circle
 from validation.figures.figure_03 import ascent_rows
 from validation.figures.settings import (
@@ -66,7 +66,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     descents = circle.trajectories(
         PANELS["8, descent"].settings(quick), t_end=DESCENT_END[quick], quick=quick
     )
-    quantities += [row for panel in descents for row in circle.witnessed(panel)]
+    quantities += [row for panel in descents for row in circle_rows.witnessed(panel)]
     rings, count, step = (32, 300, 0.5) if quick else (64, 1500, 0.25)
     on_sphere = [
         OnSphere(

@@ -19,7 +19,7 @@ from mfpde.plotting.palette import OKABE_ITO
 from mfpde.runs.run import Run
 from validation.claim import Claim, Quantity
 from validation.figures import drawing
-from validation.figures.on_circle import measured_rate
+from validation.figures.circle_rows import measured_rate
 from validation.figures.settings import Setting, at, density_run, particle_run
 from validation.independent import cells_of
 
