@@ -45,7 +45,11 @@ def limited(megabytes: float, folder, *arguments: str) -> subprocess.CompletedPr
 
 @pytest.mark.parametrize(
     ("nlat", "megabytes", "what"),
-    [(4096, 1000, "start"), (2048, 1000, "run"), (512, 150, "run")],
+    [
+        (4096, 1000, "start"),
+        pytest.param(2048, 1000, "run", marks=pytest.mark.slow),
+        (512, 150, "run"),
+    ],
 )
 def test_a_run_that_does_not_fit_is_refused_before_its_store(
     tmp_path, nlat, megabytes, what

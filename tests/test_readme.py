@@ -147,6 +147,7 @@ def test_defaults_and_limits_are_those_of_the_code() -> None:
     assert totals[1] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_the_error_of_a_long_run_behind_a_kink_is_of_first_order() -> None:
     """The paper's run on the circle at t = 50, where trajectories have parted."""
     equation = read_settings(ROOT / PAPER).single_equation()

@@ -177,6 +177,7 @@ def test_a_run_of_a_lost_worker_goes_on_from_its_checkpoint(tmp_path) -> None:
     same_numbers(sweep, mfpde.Sweep(table, folder=tmp_path / "one").run())
 
 
+@pytest.mark.slow
 def test_workers_that_come_late_share_in_the_runs(tmp_path) -> None:
     """A sweep that begins on a cluster without workers waits for them."""
     distributed = pytest.importorskip("distributed")
