@@ -187,16 +187,12 @@ def _moved(
     weights: FloatArray,
     periodic: bool,
 ) -> FloatArray:
-    """Masses with densities ``edges`` moved along flows; their sum is kept.
+    """Masses with densities ``edges`` moved along flows; their sum is kept, to rounding.
 
     The flows are those of :func:`mfpde.transport.departure_points.find_departure_points`.
     """
     positions = find_departure_points(velocities, weights, periodic)
-    result = sum_between_feet(masses, edges, positions)
-    scale = masses.sum() / result.sum()
-    for i in range(len(result)):
-        result[i] *= scale
-    return result
+    return sum_between_feet(masses, edges, positions)
 
 
 @compiled
