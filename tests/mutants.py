@@ -238,7 +238,9 @@ def tests_of(file: str) -> tuple[str, ...]:
     for path in TESTS.glob("test_*.py"):
         text = path.read_text("utf-8")
         named = sum(bool(re.search(rf"\b{name}\b", text)) for name in public)
-        score = 3 * (module in text) + named + 2 * (folder in path.name)
+        words = {folder, file.rpartition("/")[2].removesuffix(".py")}
+        score = 3 * (module in text) + named
+        score += 2 * any(word in path.name for word in words)
         scores[path.name] = score / len(text) ** 0.2
     best = sorted(scores, key=lambda name: -scores[name])
     found = [name for name in best[:MOST_FILES] if scores[name]]

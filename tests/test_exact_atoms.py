@@ -118,7 +118,58 @@ def test_light_and_heavy_atoms_keep_their_mean():
     )
 
 
+@pytest.mark.parametrize("geometry", [Circle(256), Sphere(64)], ids=["S1", "S2"])
+def test_the_dissipation_is_that_of_the_atoms_too(geometry):
+    """V = .7 x_1 alone: |v| = .7 sin(theta), of the mass .4; the density is uniform."""
+    axis = 0.7 * np.eye(1, geometry.dimension)[0]
+    slope = Potential(
+        lambda x: x @ axis,
+        lambda x: np.broadcast_to(axis, x.shape),
+        dimension=len(axis),
+    )
+    place = np.eye(2, geometry.dimension) * [[0.6], [0.8]]
+    start = Measure(
+        Density(geometry, 0.6 * uniform(geometry).values),
+        Atoms([place.sum(axis=0)], [0.4]),
+    )
+    run = solve(
+        MeanFieldEquation(slope, direction="ascent"), start, t_end=0.01, atoms="exact"
+    )
+    mean_square = 0.5 if geometry.dimension == 2 else 2 / 3
+    expected = 0.49 * (0.4 * 0.8**2 + 0.6 * mean_square)
+    assert run.diagnostics["dissipation"][0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_atoms_that_meet_are_at_their_mean_when_they_meet_whenever_that_is():
+    """Three atoms alone, from the time 0 and from 7; they meet at an angle of .05."""
+    masses = np.array([0.6, 0.3, 0.1])
+    places = at_angles(np.array([0.0, 0.5, 1.3]), masses).points
+    motion = AtomMotion(
+        MeanFieldEquation(Attention(4.0), direction="ascent"), meeting_distance=0.05
+    )
+    moves = [
+        motion.move(places, masses, start=start, end=start + 50.0)
+        for start in (0.0, 7.0)
+    ]
+    times = np.array([[event.time for event in events] for *_, events in moves])
+    np.testing.assert_allclose(times[1] - times[0], 7.0, rtol=1e-8)
+    assert 0.0 < times[0, 0] < times[0, 1]
+    for points, total, _ in moves:
+        assert total == pytest.approx([1.0])
+        # sum m theta is kept, of which two meetings at .05 leave third powers.
+        mean = np.arctan2(points[0, 1], points[0, 0])
+        assert mean == pytest.approx(0.3 * 0.5 + 0.1 * 1.3, abs=1e-5)
+
+
 # --- From density to atoms ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mass", [1e-3, 0.5])
+def test_a_light_cluster_becomes_an_atom_as_a_heavy_one_does(mass):
+    start = bumps(Circle(512), centres=(0.3, 2.5), masses=(mass, 1 - mass), width=0.02)
+    equation = MeanFieldEquation(Attention(25.0, normalized=True), direction="ascent")
+    run = solve(equation, start, t_end=5.0, save_at=[5.0], atoms="exact")
+    assert np.sort(run.final.atoms.masses)[0] == pytest.approx(mass, rel=1e-3)
 
 
 @pytest.mark.parametrize("softmax", [False, True])

@@ -41,6 +41,27 @@ def test_steps_do_not_shrink_where_the_face_of_a_kink_comes_to_rest(
     assert run.final_time == 30.0
 
 
+@pytest.mark.parametrize("weights", [(0.6, -0.5), (0.8, -0.3), (-0.4, 0.7)])
+def test_what_a_half_stable_kink_holds_is_held_on_coarse_grids(weights):
+    """In descent: a grid that lets it slip through the kink's cell is twice as far off."""
+    axis = np.array([np.cos(0.7), np.sin(0.7)])
+    equation = MeanFieldEquation(
+        Attention(5.0), opposite_neurons(axis, weights), direction="descent"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        coarse, fine = (
+            mfpde.solve(
+                equation,
+                mfpde.perturbed_uniform(Circle(cells), 0.3, seed=1),
+                t_end=10.0,
+                save_at=[10.0],
+            ).final
+            for cells in (256, 2048)
+        )
+    assert mfpde.wasserstein(coarse, fine) <= 7.6e-3
+
+
 class TestMassThatTheGridHolds:
     """V' = .6 z and .5 |z|: 44 % of the mass comes to the equator from below, and passes it."""
 
