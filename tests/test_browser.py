@@ -206,6 +206,17 @@ def pointed(driven: Driven, selector: str, x: float, y: float) -> str:
     return shown[0].inner_text() if shown else ""
 
 
+def drag(
+    page: Any, box: Any, start: tuple[float, float], by: tuple[float, float]
+) -> None:
+    """Drag by so many pixels, from a place given as shares of a box."""
+    x, y = box["x"] + start[0] * box["width"], box["y"] + start[1] * box["height"]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + by[0], y + by[1], steps=4)
+    page.mouse.up()
+
+
 def number_after(name: str, words: str) -> float:
     found = re.search(rf"{name} = ([−\d.]+)(?:·10(\S+))?", words)
     value = float(found.group(1).replace("−", "-"))
@@ -252,10 +263,7 @@ def test_charts_zoom_together_and_a_click_goes_to_its_time(drive, runs) -> None:
     box = chart.bounding_box()
     chart.click(position={"x": 0.5 * box["width"], "y": 40})
     assert shown_time(driven) == "t = 3 (7 of 13)"
-    page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 30)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 30, steps=4)
-    page.mouse.up()
+    drag(page, box, (0.25, 0.3), (0.5 * box["width"], 0))
     driven.until(f"{ranges}.every(([low, high]) => low > 1.4 && high < 4.6)")
     # To drag is not to click.
     assert shown_time(driven) == "t = 3 (7 of 13)"
@@ -286,27 +294,22 @@ def test_words_and_colours_are_those_of_the_pictures(drive, runs) -> None:
 
 
 def test_the_globe_turns_by_mouse_and_keys_and_tells_the_density(drive, runs) -> None:
-    run = runs["sphere"]
-    driven = drive(run)
+    density = as_measure(runs["sphere"].states[0]).density
+    driven = drive(runs["sphere"])
     page = until_drawn(driven)
     first = driven.picture(".globe")
-    density = as_measure(run.states[0]).density
     words = pointed(driven, ".over", 0.4, 0.5)
     theta, phi = (number_after(name, words) * np.pi for name in "θφ")
     x = [np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)]
-    nearest = (density.geometry.points.reshape(-1, 3) @ x).argmax()
-    assert number_after("ρ", words) == pytest.approx(
-        density.values.ravel()[nearest], rel=0.2
-    )
+    nearest = density.values.ravel()[
+        (density.geometry.points.reshape(-1, 3) @ x).argmax()
+    ]
+    assert number_after("ρ", words) == pytest.approx(nearest, rel=0.2)
     assert pointed(driven, ".over", 0.01, 0.99) == ""
-    box = page.locator(".globe .over").bounding_box()
-    x, y = box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"]
-    before = page.evaluate("[mfpde.camera.longitude, mfpde.camera.latitude]")
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 80, y + 40, steps=4)
-    page.mouse.up()
-    after = page.evaluate("[mfpde.camera.longitude, mfpde.camera.latitude]")
+    camera = "[mfpde.camera.longitude, mfpde.camera.latitude]"
+    before = page.evaluate(camera)
+    drag(page, page.locator(".globe .over").bounding_box(), (0.4, 0.5), (80, 40))
+    after = page.evaluate(camera)
     # What is dragged follows the pointer: to the right is to the west.
     assert after[0] < before[0] - 0.1
     assert after[1] > before[1] + 0.05

@@ -119,7 +119,17 @@ def test_settings_build_what_they_say(path):
         mfpde.WallTimeLimit(60.0),
     ]
     assert settings.particles.count == 100
-    assert settings_from_dict(json.loads(settings.to_json())).data == settings.data
+
+
+@pytest.mark.parametrize("number", ["5e-324", "-1e50", "0.1"])
+def test_numbers_come_back_to_the_bit(path, number):
+    weights, biases = f"weights=[{number}, 0.5]", f"biases=[{number}, 0.1]"
+    settings = read_settings(path, [f"perceptron.{weights}", f"perceptron.{biases}"])
+    again = settings_from_dict(json.loads(settings.to_json()))
+    assert again.data == settings.data
+    for read in (settings, again):
+        (neurons,) = read.single_equation().externals
+        assert neurons.weights[0] == neurons.biases[0] == float(number)
 
 
 SPHERE, WIDE = mfpde.Sphere(32), mfpde.Sphere(32, 40)

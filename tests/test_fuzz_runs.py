@@ -1,22 +1,19 @@
 """Random equations, starts, grids and schemes: what holds for all of them.
 
-Mass, sign, finiteness, symmetries, and that nothing is lost on disk or in a settings file.
+Mass, sign, finiteness, symmetries, and that nothing is lost on disk.
 Weights may be denormal or huge: then a run ends early and says so.
 """
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from fuzzing import Case, cases, equations, few, matrices, toml, usual
+from fuzzing import Case, cases, equations, few, usual
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import mfpde
 from mfpde.measures.measure import atoms_of
-from mfpde.settings.settings import read_settings, settings_from_dict
 from mfpde.storage.records import to_json
 
 pytestmark = pytest.mark.filterwarnings("ignore:the grid is coarse")
@@ -190,47 +187,3 @@ def test_a_stored_run_is_read_to_the_bit(kind: str, tmp_path) -> None:
                 np.testing.assert_array_equal(there, here)
 
     check()
-
-
-@st.composite
-def settings_tables(draw: st.DrawFn) -> dict:
-    units = draw(st.integers(1, 3))
-    numbers = st.lists(st.floats(-1e50, 1e50), min_size=units, max_size=units)
-    beta = st.floats(0.0, 2.0)
-    head = {"beta": draw(beta), "bilinear": draw(matrices(2))}
-    head["normalized"] = draw(st.booleans())
-    plain = {"beta": draw(beta), "kernel": "unshifted"}
-    angles = draw(st.lists(st.floats(0, 6), min_size=units, max_size=units))
-    return {
-        "geometry": {"kind": "circle", "cells": draw(st.integers(48, 99))},
-        "attention": draw(st.sampled_from([[head], [head, plain], plain])),
-        "perceptron": {
-            "directions": np.stack([np.cos(angles), np.sin(angles)], axis=1).tolist(),
-            "weights": draw(numbers),
-            "biases": draw(numbers),
-            "activation": draw(st.sampled_from(["relu", "gelu", "tanh"])),
-        },
-        "equation": {
-            "direction": draw(st.sampled_from(["ascent", "descent"])),
-            "diffusion": draw(st.floats(0.0, 1e6)),
-        },
-        "start": {"kind": "perturbed_uniform", "amplitude": draw(st.floats(0, 0.9))},
-        "solve": {"t_end": draw(st.floats(1e-3, 1e300))},
-    }
-
-
-@given(table=settings_tables())
-@few(20)
-def test_settings_are_read_as_they_were_written(table, tmp_path_factory) -> None:
-    path = tmp_path_factory.getbasetemp() / "round.toml"
-    path.write_text(toml(table), encoding="utf-8")
-    read = read_settings(path)
-    equation, neurons = read.single_equation(), table["perceptron"]
-    (external,) = equation.externals
-    assert external.weights.tolist() == neurons["weights"]
-    assert external.biases.tolist() == neurons["biases"]
-    assert equation.diffusion == table["equation"]["diffusion"]
-    again = settings_from_dict(json.loads(read.to_json()))
-    assert again.to_json() == read.to_json()
-    assert to_json(again.single_equation()) == to_json(equation)
-    assert again.solve_arguments()["t_end"] == table["solve"]["t_end"]
