@@ -1,6 +1,6 @@
 r"""A second witness on the circle: filtered pseudo-spectral RK4, the code one writes first.
 
-    d rho_k / dt = -i k (rho v)_k + ...,   v = s (A[rho]' + V'),   A_k = 2 pi lambda_k rho_k / beta
+    d rho_k / dt = -i k (rho v)_k,   v = s (A[rho]' + V'),   A_k = 2 pi lambda_k rho_k / beta
 
 with products at n equispaced points and, after each step, the exponential filter
 exp(-36 (2 |k| / n)^8) instead of a 2/3 rule.  Plain numpy and scipy, nothing of mfpde.  It
@@ -26,9 +26,8 @@ class SpectralProblem:
 
     beta: float
     sign: int
-    slope: Callable[[Array], Array] | None = None
+    slope: Callable[[Array], Array]
     normalized: bool = False
-    diffusion: float = 0.0
 
 
 def angles(count: int) -> Array:
@@ -44,10 +43,7 @@ def rate_of_change(
     symbol = 2 * np.pi * ive(k, problem.beta) / problem.beta
     slope_symbol = problem.sign * 1j * k * symbol
     slope_symbol[-1] *= count % 2
-    external = np.zeros(count)
-    if problem.slope is not None:
-        external = problem.sign * problem.slope(angles(count))
-    heat = problem.diffusion * k**2
+    external = problem.sign * problem.slope(angles(count))
     divergence = 1j * k
 
     def rate(c: NDArray[np.complex128]) -> NDArray[np.complex128]:
@@ -55,7 +51,7 @@ def rate_of_change(
         if problem.normalized:
             velocity /= problem.beta * np.fft.irfft(symbol * c, count)
         flux = np.fft.irfft(c, count) * (velocity + external)
-        return np.asarray(-divergence * np.fft.rfft(flux) - heat * c)
+        return np.asarray(-divergence * np.fft.rfft(flux))
 
     return rate
 

@@ -3,7 +3,7 @@ r"""Labels of a zonal density on S^(d-1): a witness without a grid and without p
 Labels theta_i with masses m_i, the midpoints of equal angles at the start, move with
 
     theta' = -s sin(theta) (A'(z) + V'(z)),   z = cos(theta),
-    A(z) = (1/beta) sum_l g_l M_l P_l(z)  or  (1/beta) log of the sum,   M_l = sum_i m_i P_l(z_i),
+    A(z) = (1/beta) sum_l g_l M_l P_l(z),   M_l = sum_i m_i P_l(z_i),
 
 P_l the Gegenbauer polynomials with P_l(1) = 1, and g_l the coefficients of
 exp(beta (x.y - 1)) in them: positive, of sum 1, ratios of Bessel functions by backward
@@ -63,7 +63,6 @@ class ZonalProblem:
     beta: float
     sign: int
     neurons: tuple[tuple[float, float, float], ...]
-    normalized: bool = False
 
     def drift(self, z: Array) -> Array:
         """V'(z)."""
@@ -89,10 +88,7 @@ class ZonalProblem:
         def velocity(_time: float, angles: Array) -> Array:
             z = np.cos(angles)
             values, slopes = gegenbauer(self.dimension, len(shares), z)
-            weights = shares * (values @ masses)
-            attention = weights @ slopes / self.beta
-            if self.normalized:
-                attention /= weights @ values
+            attention = (shares * (values @ masses)) @ slopes / self.beta
             return -self.sign * np.sin(angles) * (attention + self.drift(z))
 
         def energy(angles: Array) -> float:
