@@ -177,9 +177,9 @@ def test_every_statement_of_the_paper_has_its_place() -> None:
 @cache
 def report_claims() -> dict[str, tuple[str, set[str]]]:
     """Verdict and names of rows of each script, as in ``theorems/theorem_3_1``."""
-    report = (ROOT / "validation" / "report" / "report.md").read_text(encoding="utf-8")
     claims = {}
-    for text in re.split(r"^### ", report, flags=re.MULTILINE)[1:]:
+    for page in (ROOT / "validation" / "report" / "claims").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
         (script,) = re.findall(r"^Script: \[([^\]]+)\]", text, re.MULTILINE)
         (verdict,) = re.findall(r"^\*\*(.*?)\*\*", text, re.MULTILINE)
         cells = re.findall(r"^\| (.*?)(?<!\\) \| ", text, re.MULTILINE)

@@ -30,7 +30,7 @@ from validation.results import (
     Script,
     figure_path,
     read_result,
-    remove_stale_figures,
+    remove_stale_files,
 )
 from validation.source_digest import whole_digest
 
@@ -108,7 +108,7 @@ def test_results_are_used_again_while_the_sources_are_the_same(cases, tmp_path) 
     assert [result.holds for result in again] == [True, False, False]
     assert [bool(result.error) for result in again] == [False, False, True]
     assert runner.run_scripts(scripts[:1], tmp_path, jobs=0, fresh=True) != first[:1]
-    remove_stale_figures(first[:1], tmp_path)
+    remove_stale_files(first[:1], tmp_path)
     assert figure_path(tmp_path, *first[0].figures).exists()
     assert read_result(scripts[1], tmp_path, quick=False) is None
     assert read_result(scripts[0], tmp_path, quick=True) is None
@@ -233,22 +233,58 @@ def test_report_shows_each_claim_with_its_verdict(tmp_path: Path) -> None:
     out, readme = tmp_path / "report", tmp_path / "README.md"
     written = report.write_report(results, out, readme=readme)
     assert written == [out / "report.md", out / "report.html", readme]
-    text, page, table = (path.read_text() for path in written)
-    assert "![theorems.one.map](figures/theorems.one.map.png)" in text
+    _, page, table = (path.read_text() for path in written)
+    claim = (out / "claims" / "theorems.one.md").read_text()
+    assert "![theorems.one.map](../figures/theorems.one.map.png)" in claim
     assert '<img src="figures/theorems.one.map.png"' in page
     assert page.count("<table>") == 2 + 3
+    assert '<a href="#theorems.one">' in page
+    assert '<a id="theorems.one">' in page
     assert "Two &lt; three." in page
-    # One row each, at its quantity nearest to the tolerance; bars are not columns.
+    assert (
+        "2 of 2 checks hold. Nearest to its tolerance is *near*: 1.05, expected 1, "
+        "tolerance 0.1." in claim
+    )
+    # One row each; bars are not columns.
     rows = [line for line in table.splitlines() if line.startswith("| [")]
     cells = [row.replace("\\|", "").count("|") for row in rows]
-    assert cells == [9, 9, 9, 9]
-    assert "| near | 1.05 | 1 | 0.1 | **confirmed** |" in rows[0]
-    assert "](report/report.md#theorems-one)" in rows[0]
+    assert cells == [5, 5, 5, 5]
+    assert (
+        "](report/claims/theorems.one.md) | Theorem 3.5 | 2 | **confirmed** |"
+        in (rows[0])
+    )
     assert "**not confirmed**: there are more" in rows[1]
     assert "**failed**: bad \\| q |" in rows[2]
     assert "**failed**: ValueError: x" in rows[3]
     assert "5 of 6 quantities" in table
     assert "**4 claims: 1 confirmed, 1 not confirmed, 2 failed.**" in table
+
+
+@pytest.mark.parametrize(
+    ("quantity", "numbers"),
+    [
+        (
+            Quantity("q", -0.0546193563, -0.0547006639, 8.2e-5),
+            ["-0.054619", "-0.054701", "8.2e-05"],
+        ),
+        (
+            Quantity("q", 1.23, 1.0, 0.5, "at most"),
+            ["1.23", "≤ 1.5", "0.5, in the bound"],
+        ),
+        (Quantity("q", 2.82208213, 1.9, 0.0, "at least"), ["2.822", "≥ 1.9", "exact"]),
+        (
+            Quantity("q", 1.60e6, 2e6, 0.25, relative=True),
+            ["1.6e+06", "2e+06", "0.25 relative"],
+        ),
+        (Quantity("q", NAN, 1.0, 0.1), ["nan", "1", "0.1"]),
+    ],
+)
+def test_numbers_have_the_digits_of_their_tolerance(
+    tmp_path, quantity, numbers
+) -> None:
+    result = Result(Script("theorems", "one"), CLAIM, (quantity,))
+    row = f"| q | {' | '.join(numbers)} |"
+    assert row in report.claim_page(result, tmp_path)
 
 
 @pytest.fixture

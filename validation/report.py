@@ -1,8 +1,9 @@
-"""The report: a table of all claims, and below it each claim with its numbers and figures."""
+"""The report: a table of all claims, and of each claim a page with its pictures and numbers."""
 
 from __future__ import annotations
 
 import html
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import Final
 
 from validation.claim import FAILED, Quantity
 from validation.provenance import provenance_line
-from validation.results import Result, figure_path
+from validation.results import CLAIMS, Result, claim_path, figure_path
 
 SECTION_TITLES: Final = {
     "exact_facts": "Exact facts",
@@ -22,10 +23,7 @@ SECTION_TITLES: Final = {
     "next_checks": "Next checks",
 }
 SIGNS: Final = {"equal": "", "at most": "≤ ", "at least": "≥ "}
-HEADER: Final = (
-    "| Claim | Source | Script | Nearest to its tolerance | Measured | Expected "
-    "| Tolerance | Verdict |\n|---|---|---|---|---|---|---|---|"
-)
+HEADER: Final = "| Claim | Source | Checks | Verdict |\n|---|---|---|---|"
 QUANTITY_HEADER: Final = (
     "| Quantity | Measured | Expected | Tolerance | Holds |\n|---|---|---|---|---|"
 )
@@ -56,8 +54,8 @@ singular one on S^2 (`theorems/form_b`).
 Named and not answered. Figure 2; what happens as beta grows without bound once the measure has
 lost its full support; laws of weights other than the one above.
 
-A row of the first tables shows the one of its quantities that comes nearest to its tolerance;
-below they are all given.
+Each claim has a page: what it says, the verdict, the check that comes nearest to its tolerance,
+pictures, and behind them all numbers, each to the digits that its tolerance has.
 
 - **confirmed**: all quantities are within their tolerances.
 - **no counterexample found**: they are, and the claim is about all measures or all weights, of
@@ -119,37 +117,47 @@ def write_report(
     -------
     The files that were written.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    report = out / f"{name}.md"
-    texts = {report: report_text(results, report)}
-    texts[report.with_suffix(".html")] = report_page(texts[report])
+    (out / CLAIMS).mkdir(parents=True, exist_ok=True)
+    report, page = out / f"{name}.md", out / f"{name}.html"
+    texts = {report: report_text(results, out), page: whole_page(results, out)}
+    for result in results:
+        place = claim_path(out, result.script)
+        texts[place] = claim_page(result, place.parent)
     if readme is not None:
-        texts[readme] = readme_text(results, readme.parent, report=report)
+        texts[readme] = readme_text(results, readme.parent, out=out)
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
-    return list(texts)
+    return [report, page, *([] if readme is None else [readme])]
 
 
-def readme_text(results: Sequence[Result], root: Path, *, report: Path) -> str:
+def readme_text(results: Sequence[Result], root: Path, *, out: Path) -> str:
     """Return how to run and to read, and one row per claim."""
-    rows = claim_tables(results, root, report=report)
-    table = _relative(report.parent / "saboteurs.md", root)
+    table = _relative(out / "saboteurs.md", root)
     reading = READING.format(saboteurs=table)
     origin = provenance_line(quick=any(result.quick for result in results))
-    return f"{README_HEAD}{reading}\n{summary(results)} {origin}\n\n{rows}"
+    tables = claim_tables(results, root, out=out)
+    return f"{README_HEAD}{reading}\n{summary(results)} {origin}\n\n{tables}"
 
 
-def report_text(results: Sequence[Result], report: Path) -> str:
-    """Return the report as Markdown; links are relative to the file ``report``."""
+def report_text(results: Sequence[Result], out: Path) -> str:
+    """Return the first page of the report in ``out``, as Markdown."""
     reading = READING.format(saboteurs="saboteurs.md")
     origin = provenance_line(quick=any(result.quick for result in results))
     head = f"# Validation of mfpde\n\n{reading}\n{summary(results)}\n\n{origin}\n\n"
-    tables = claim_tables(results, report.parent, report=report)
-    details = "\n".join(claim_details(result, report.parent) for result in results)
-    return f"{head}{tables}\n{details}"
+    return head + claim_tables(results, out, out=out)
 
 
-def report_page(text: str) -> str:
+def whole_page(results: Sequence[Result], out: Path) -> str:
+    """Return the report with the pages of all claims as one page of HTML."""
+    text = report_text(results, out)
+    for result in results:
+        place = claim_path(out, result.script)
+        text = text.replace(f"]({_relative(place, out)})", f"](#{place.stem})")
+        text += f'\n<a id="{place.stem}"></a>\n\n{claim_page(result, out, level=2)}'
+    return html_page(text)
+
+
+def html_page(text: str) -> str:
     """Return Markdown as a page of HTML."""
     from markdown_it import MarkdownIt
 
@@ -178,12 +186,12 @@ def summary(results: Sequence[Result]) -> str:
     )
 
 
-def claim_tables(results: Sequence[Result], root: Path, *, report: Path) -> str:
-    """Return one table per section; links are relative to ``root``."""
+def claim_tables(results: Sequence[Result], root: Path, *, out: Path) -> str:
+    """Return one table per section of the report in ``out``; links are relative to ``root``."""
     parts = []
     for section in dict.fromkeys(result.script.section for result in results):
         rows = [
-            claim_row(result, root, report=report)
+            claim_row(result, root, out=out)
             for result in results
             if result.script.section == section
         ]
@@ -192,19 +200,12 @@ def claim_tables(results: Sequence[Result], root: Path, *, report: Path) -> str:
     return "\n".join(parts)
 
 
-def claim_row(result: Result, root: Path, *, report: Path) -> str:
-    """Return the row of a claim: its quantity nearest to the tolerance, and the verdict."""
-    file = "" if report.parent == root else _relative(report, root)
-    link = f"{file}#{_anchor(result)}"
-    numbers = ["", "", "", ""]
-    if result.quantities:
-        worst = max(result.quantities, key=nearness)
-        numbers = [worst.name, *_numbers(worst)]
+def claim_row(result: Result, root: Path, *, out: Path) -> str:
+    """Return the row of a claim: its source, how many checks it has, and the verdict."""
     cells = [
-        f"[{_cell(result.claim.title)}]({link})",
+        f"[{_cell(result.claim.title)}]({_relative(claim_path(out, result.script), root)})",
         _cell(result.claim.source),
-        _script_link(result, root),
-        *(_cell(text) for text in numbers),
+        str(len(result.quantities)),
         verdict_text(result),
     ]
     return f"| {' | '.join(cells)} |"
@@ -235,13 +236,14 @@ def nearness(quantity: Quantity) -> float:
     return 1.0 + quantity.excess / abs(quantity.expected)
 
 
-def claim_details(result: Result, out: Path) -> str:
-    """Return a claim with all its quantities and figures."""
-    claim = result.claim
+def claim_page(result: Result, folder: Path, *, level: int = 1) -> str:
+    """Return the page of a claim; links are relative to ``folder``, which is in the report's.
+
+    Its headline has so many signs as ``level`` says.
+    """
+    claim, out = result.claim, folder.parent if folder.name == CLAIMS else folder
     lines = [
-        f'<a id="{_anchor(result)}"></a>',
-        "",
-        f"### {_cell(claim.title)}",
+        f"{'#' * level} {_cell(claim.title)}",
         "",
         f"*{_cell(claim.source)}*. {_cell(claim.statement)}",
         "",
@@ -249,13 +251,26 @@ def claim_details(result: Result, out: Path) -> str:
         "",
     ]
     if result.quantities:
-        rows = [_quantity_row(quantity) for quantity in result.quantities]
-        lines += [QUANTITY_HEADER, *rows, ""]
+        lines += [worst_case(result.quantities), ""]
     for name in result.figures:
-        path = _relative(figure_path(out, name), out)
-        lines += [f"![{name}]({path})", ""]
-    lines += [f"Script: {_script_link(result, out)}, {result.seconds:.1f} s.", ""]
+        lines += [f"![{name}]({_relative(figure_path(out, name), folder)})", ""]
+    if result.quantities:
+        rows = [_quantity_row(quantity) for quantity in result.quantities]
+        lines += [f"{'#' * (level + 1)} Numbers", "", QUANTITY_HEADER, *rows, ""]
+    lines += [f"Script: {_script_link(result, folder)}, {result.seconds:.1f} s.", ""]
     return "\n".join(lines)
+
+
+def worst_case(quantities: Sequence[Quantity]) -> str:
+    """Return a sentence on how many quantities hold, and on the one nearest to its tolerance."""
+    kept = sum(quantity.holds for quantity in quantities)
+    worst = max(quantities, key=nearness)
+    measured, expected, tolerance = _numbers(worst)
+    allowed = "" if tolerance == "exact" else f", tolerance {tolerance}"
+    return (
+        f"{kept} of {len(quantities)} checks hold. Nearest to its tolerance is "
+        f"*{_cell(worst.name)}*: {measured}, expected {expected}{allowed}."
+    )
 
 
 def _quantity_row(quantity: Quantity) -> str:
@@ -263,17 +278,27 @@ def _quantity_row(quantity: Quantity) -> str:
     return f"| {' | '.join(_cell(text) for text in texts)} |"
 
 
-def _numbers(quantity: Quantity) -> list[str]:
+def _numbers(quantity: Quantity) -> tuple[str, str, str]:
+    """Measured and expected value, to the second digit of the tolerance, and the tolerance.
+
+    A bound contains its tolerance, so that what is within it is below it.
+    """
+    expected, allowed = quantity.expected, quantity.allowed
+    if quantity.rule != "equal":
+        expected += allowed if quantity.rule == "at most" else -allowed
+    numbers = [_to_digits(value, allowed) for value in (quantity.measured, expected)]
     kind = " relative" if quantity.relative else ""
-    return [
-        f"{quantity.measured:.9g}",
-        f"{SIGNS[quantity.rule]}{quantity.expected:.9g}",
-        f"{quantity.tolerance:.2g}{kind}" if quantity.tolerance else "exact",
-    ]
+    tolerance = f"{quantity.tolerance:.2g}{kind}" if quantity.tolerance else "exact"
+    if quantity.tolerance and quantity.rule != "equal":
+        tolerance = f"{tolerance}, in the bound"
+    return numbers[0], SIGNS[quantity.rule] + numbers[1], tolerance
 
 
-def _anchor(result: Result) -> str:
-    return result.script.key.replace("/", "-").replace("_", "-")
+def _to_digits(value: float, allowed: float) -> str:
+    digits = 4
+    if value and allowed and math.isfinite(value) and math.isfinite(allowed):
+        digits = math.ceil(math.log10(abs(value) / allowed)) + 2
+    return f"{value:.{min(max(digits, 3), 12)}g}"
 
 
 def _script_link(result: Result, root: Path) -> str:

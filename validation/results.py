@@ -12,6 +12,8 @@ from typing import Any
 from validation.claim import FAILED, Claim, Quantity, verdict
 
 FIGURES = "figures"
+CLAIMS = "claims"
+"""Folder of the pages of claims, beside the report's first page."""
 RESULTS = "results"
 FIGURE_BYTES = 100_000
 RESOLUTIONS = (150, 120, 100, 80, 60)
@@ -130,11 +132,17 @@ def write_figures(figures: Mapping[str, Any], out: Path, *, prefix: str) -> list
     return names
 
 
-def remove_stale_figures(results: Sequence[Result], out: Path) -> None:
-    """Remove figures below ``out`` that no result has, of scripts that are gone."""
-    kept = {name for result in results for name in result.figures}
-    for path in (out / FIGURES).glob("*.png"):
-        if path.stem not in kept:
+def claim_path(out: Path, script: Script) -> Path:
+    """Return the page of the claim of ``script`` below ``out``."""
+    return out / CLAIMS / f"{script.section}.{script.name}.md"
+
+
+def remove_stale_files(results: Sequence[Result], out: Path) -> None:
+    """Remove pages and figures below ``out`` that no result has, of scripts that are gone."""
+    kept = {claim_path(out, result.script) for result in results}
+    kept |= {figure_path(out, name) for result in results for name in result.figures}
+    for path in [*(out / FIGURES).glob("*.png"), *(out / CLAIMS).glob("*.md")]:
+        if path not in kept:
             path.unlink()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from validation.progress_bar import progress_bar
 from validation.report import summary, write_report
-from validation.results import remove_stale_figures
+from validation.results import remove_stale_files
 from validation.runner import run_scripts, selected_scripts
 
 FOLDER = Path(__file__).parent
@@ -66,7 +66,7 @@ def verify_claims(
         )
     is_whole = update and not only
     if is_whole:
-        remove_stale_figures(results, place)
+        remove_stale_files(results, place)
     written = write_report(
         results,
         place,
