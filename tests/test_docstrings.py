@@ -40,15 +40,6 @@ KNOWN = {
         mfpde.Attention(5.0), NEURONS, direction="descent"
     ),
 }
-RESULTS = {
-    *("Run", "WassersteinReport", "PolishedAtoms", "Minimum", "Certificate", "Maximum"),
-    *("Continuation", "BranchEvent", "StationaryDensity", "PhaseDiagram", "Ensemble"),
-    *("KernelCurvature", "AntiConcentrationBound", "StrictStability", "NonDegeneracy"),
-    *("InverseOfInteraction", "detection.ConcentrationReport", "tracking.Track"),
-    *("detection.ConcentratedRegion", "tracking.Path", "AtomConvergence"),
-    "Clustering",
-}
-"""What functions return: nobody makes one by hand."""
 
 
 def described(thing: object) -> set[str]:
@@ -104,17 +95,6 @@ def begins(thing: object) -> list[str]:
     text = " ".join((inspect.getdoc(thing) or "").split())
     said = re.search(r"Begin with (``.*?``(?:, ``.*?``)*)\.", text)
     return re.findall(r"``(.*?)``", said[1]) if said else []
-
-
-@pytest.mark.parametrize("name", [name for name in REFERENCE if name not in RESULTS])
-def test_there_is_something_to_type_first(name) -> None:
-    """Where an argument is a number or an array without a default."""
-    thing = REFERENCE[name]
-    needs_numbers = any(
-        one.default is one.empty and re.search("float|int|Array", str(one.annotation))
-        for one in inspect.signature(thing).parameters.values()
-    )
-    assert not needs_numbers or begins(thing) or "Good values" in inspect.getdoc(thing)
 
 
 LONG = {"continuation", "convergence_to_atoms", "follow_minimizer"}
