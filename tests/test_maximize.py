@@ -7,7 +7,7 @@ import pytest
 from random_points import random_points
 
 import mfpde
-from mfpde.stationary.arrangement import cells_of
+from mfpde.stationary.cell_maximum import cells_of
 
 
 def ascent(*terms, beta=3.0):

@@ -6,9 +6,8 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
-from mfpde.stationary.branch_and_bound import axes_of
+from mfpde.stationary.branch_and_bound import SphereCells, axes_of
 from mfpde.stationary.ridge_fields import EPS, RidgeField
-from mfpde.stationary.sphere_cells import SphereCells
 
 SPACING = 1 / 2
 """Distance of points of a scan, twice that of starts, in widths of the field."""

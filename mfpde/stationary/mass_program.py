@@ -16,10 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from mfpde.arrays import FloatArray
-from mfpde.stationary.ridge_fields import ROUNDING
-
-NEGLIGIBLE = 1e-14
-"""Masses, and eigenvalues as shares of their sum, below this are rounding."""
+from mfpde.stationary.ridge_fields import NEGLIGIBLE, ROUNDING
 
 
 def best_masses(

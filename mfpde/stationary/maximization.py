@@ -20,17 +20,13 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.notebook import Printed
-from mfpde.stationary.arrangement import SAME
 from mfpde.stationary.branch_and_bound import floor_of
-from mfpde.stationary.cell_maximum import maximize_in_cells
+from mfpde.stationary.cell_maximum import NEAR, SAME, maximize_in_cells
 from mfpde.stationary.certification import LARGEST_DIMENSION, TOLERANCE
 from mfpde.stationary.convex_energy import check_bounded
 from mfpde.stationary.local_minima import find_minima, lowest_apart, scanning_points
 from mfpde.stationary.ridge_fields import NeuronRidges, neuron_field
 from mfpde.terms import Perceptron
-
-FLAT = 1e-6
-"""Share of the largest second derivative that is none."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,12 +153,12 @@ def _search(
     found = field.expansion(points, np.zeros(len(points)))
     bends = np.abs(np.linalg.eigvalsh(found.hessian))
     largest = sum(NeuronRidges(term).curvature for term in terms)
-    dimensions = (bends <= FLAT * largest).sum(axis=1)
+    dimensions = (bends <= NEAR * largest).sum(axis=1)
     spare = len(frame) - frame.shape[1]
     if spare:
-        dimensions = dimensions + spare * (np.abs(points[:, -1]) > FLAT)
+        dimensions = dimensions + spare * (np.abs(points[:, -1]) > NEAR)
         points[:, -1] = np.abs(points[:, -1])
-        distinct = lowest_apart(points, field.values(points), apart=FLAT)
+        distinct = lowest_apart(points, field.values(points), apart=NEAR)
         points, dimensions = points[distinct], dimensions[distinct]
     gap = smallest - floor.bound + 2 * field.rounding
     return points @ frame.T, dimensions, -smallest, float(gap)

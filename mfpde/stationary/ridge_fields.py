@@ -44,6 +44,8 @@ from mfpde.terms.kernels import COSINES, Kernel
 EPS = float(np.finfo(np.float64).eps)
 ROUNDING = 2e-15
 """Rounding of energies, of fields and of their harmonics, in units of the largest term."""
+NEGLIGIBLE = 1e-14
+"""Masses, and eigenvalues as shares of their sum, below this are rounding."""
 
 
 class RidgeDerivatives(NamedTuple):

@@ -15,10 +15,9 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import normalize, tangent_frames
+from mfpde.stationary.cell_maximum import SAME
 from mfpde.stationary.convex_energy import ConvexEnergy, PairKernel
 from mfpde.terms import Perceptron, PointMasses
-
-AT_POLE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +32,8 @@ class AxialRings:
     def of(cls, axis: FloatArray, points: FloatArray, masses: FloatArray) -> AxialRings:
         """The rings of ``points`` (n, 2) of the half circle, by angle; next to a pole, on it."""
         angles = np.arctan2(points[:, 1], points[:, 0])
-        angles = np.where(angles < AT_POLE, 0.0, angles)
-        angles = np.where(angles > np.pi - AT_POLE, np.pi, angles)
+        angles = np.where(angles < SAME, 0.0, angles)
+        angles = np.where(angles > np.pi - SAME, np.pi, angles)
         order = np.argsort(angles)
         return cls(axis, angles[order], masses[order])
 

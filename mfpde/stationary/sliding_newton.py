@@ -21,7 +21,8 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.convex_energy import ConvexEnergy
-from mfpde.stationary.mass_program import NEGLIGIBLE, best_masses
+from mfpde.stationary.mass_program import best_masses
+from mfpde.stationary.ridge_fields import NEGLIGIBLE
 from mfpde.terms import PointMasses
 
 MOST_STEPS = 20

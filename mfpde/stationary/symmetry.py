@@ -41,7 +41,7 @@ from mfpde.stationary.derivatives import (
 from mfpde.terms import Attention, ExternalTerm, Perceptron
 
 LARGEST_SEARCHED_DIMENSION = 16
-INDEPENDENT = 1e-8
+INDEPENDENT = float(np.sqrt(np.finfo(np.float64).eps))
 """Size of a direction, in units of the largest, or change of a drift, that is none."""
 
 

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import FloatArray, unit_vectors
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import tangent_frames
-from mfpde.stationary.arrangement import cells_of
+from mfpde.stationary.cell_maximum import cells_of
 from mfpde.stationary.derivatives import external_field
 from mfpde.terms import Attention, Perceptron
 

@@ -28,8 +28,7 @@ from mfpde.stationary.gibbs.result import (
     polished_density,
 )
 from mfpde.stationary.gibbs.state import GibbsProblem, GibbsState
-
-NEGLIGIBLE = 1e-14
+from mfpde.stationary.ridge_fields import NEGLIGIBLE
 
 
 def stationary_density(

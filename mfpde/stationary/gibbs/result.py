@@ -14,7 +14,7 @@ from mfpde.stationary.gibbs.stability import leading_modes
 from mfpde.stationary.gibbs.state import GibbsState
 
 TOLERANCE = 1e-12
-ROUNDING = 1e-11
+"""Of residuals and of eigenvalues."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +65,7 @@ class StationaryDensity(Printed):
     @property
     def unstable_dimension(self) -> int:
         """Number of unstable directions."""
-        return int((self.leading > 1 + ROUNDING).sum())
+        return int((self.leading > 1 + TOLERANCE).sum())
 
     @property
     def strict_margin(self) -> float:
