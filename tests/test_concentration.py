@@ -77,7 +77,7 @@ def test_one_relu_neuron_makes_half_an_atom() -> None:
     assert atom.core_mass == pytest.approx(0.5, abs=2 * circle.spacing)
     assert atom.angle == pytest.approx(1.0, abs=circle.spacing)
     assert atom.contraction_rate == pytest.approx(1.0, rel=0.01)
-    assert atom.radius_in_cells < 1.2
+    assert atom.widths_in_cells[0] < 1.2
 
 
 def test_uniform_state_is_at_rest() -> None:

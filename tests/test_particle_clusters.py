@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 
 import mfpde
-from mfpde.detection.clusters import particle_clusters
 from mfpde.geometry.arcs import exponential_map
 
 
@@ -92,37 +91,30 @@ def test_kinks_of_biased_neurons_lie_where_the_slope_jumps() -> None:
     assert len(mfpde.Perceptron([[1.0, 0.0]], [1.0], biases=[2.0]).kink_angles()) == 0
 
 
+def to_one_end(dimension):
+    """A drift to one end, without attention: one basin."""
+    neuron = mfpde.Perceptron(np.eye(dimension)[:1], [1.0], "linear", biases=[5.0])
+    return mfpde.MeanFieldEquation(neuron, direction="ascent")
+
+
 @settings(max_examples=25, deadline=None)
-@given(
-    count=st.integers(1, 5000),
-    dimension=st.integers(2, 3),
-    seed=st.integers(0, 2**32 - 1),
-)
+@given(count=st.integers(1, 5000), dimension=st.integers(2, 3), seed=st.integers(0))
 def test_particles_of_a_density_are_no_clusters(count, dimension, seed) -> None:
     geometry = mfpde.Circle(64) if dimension == 2 else mfpde.Sphere(32)
     density = mfpde.uniform(geometry)
-    assert len(particle_clusters(mfpde.sampled(density, count, seed))) == 0
-    assert len(particle_clusters(mfpde.quantized(density, count))) == 0
-
-
-def test_five_of_400_may_come_together_by_chance() -> None:
-    """Within 2e-3 on the circle, once in some hundred draws; a ten times narrower group hardly."""
-    drawn = mfpde.sampled(mfpde.uniform(mfpde.Circle(64)), 400, 493)
-    angles = np.sort(np.arctan2(*drawn.points.T[::-1]))
-    assert (angles[4:] - angles[:-4]).min() < 3e-3
-    assert len(particle_clusters(drawn)) == 0
-    narrow = clusters_at(on_circle(np.array([1.0])), [5], radius=5e-5).points
-    spread = on_circle(np.linspace(1.1, 1.0 + 2 * np.pi - 0.1, 395))
-    both = mfpde.Atoms(np.concatenate([narrow, spread]))
-    np.testing.assert_allclose(
-        particle_clusters(both), on_circle([1.0]), rtol=0, atol=1e-4
-    )
+    for particles in (
+        mfpde.sampled(density, count, seed),
+        mfpde.quantized(density, count),
+    ):
+        report = mfpde.concentration(particles, to_one_end(dimension))
+        assert len(report.regions) == 1
 
 
 def test_a_large_cluster_is_found_at_once() -> None:
     """The work does not grow with the number of pairs."""
-    centres = np.eye(3)[:2]
-    found = particle_clusters(clusters_at(centres, [150_000, 50_000], radius=1e-4))
-    np.testing.assert_allclose(
-        np.sort(found, axis=0), np.sort(centres, axis=0), atol=1e-5
-    )
+    centres = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0]])
+    particles = clusters_at(centres, [150_000, 50_000], radius=1e-4)
+    report = mfpde.concentration(particles, to_one_end(3))
+    for region, centre, mass in zip(report.regions, centres, (0.75, 0.25), strict=True):
+        np.testing.assert_allclose(region.position, centre, atol=1e-5)
+        assert region.mass == pytest.approx(mass)

@@ -72,7 +72,7 @@ def test_exact_atoms_are_found_in_any_orientation(seed, bare) -> None:
     for atom, point in zip(report.atoms, points, strict=True):
         np.testing.assert_allclose(atom.position, point, atol=1e-6)
         assert atom.radius <= 1e-12
-        assert np.isnan(atom.radius_in_cells) == bare
+        assert np.isnan(atom.spacing) == bare
 
 
 @pytest.mark.parametrize("tilt", [0.0, 0.01, 0.03, 0.3, 1.5])

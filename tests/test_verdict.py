@@ -149,7 +149,7 @@ def test_a_ring_is_a_curve_of_its_length(angle: float) -> None:
     report = mfpde.concentration(ring, attention(10.0, "descent"))
     assert report.verdict == "curve"
     assert report.atoms == ()
-    total = sum(curve.length for curve in report.curves)
+    total = sum(region.curve.length for region in report.curves)
     assert total == pytest.approx(2 * np.pi * np.sin(angle), rel=0.1)
     assert report.exponents[1] == pytest.approx(1.0, abs=0.15)
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
-from mfpde.detection.graph import unknown_grid
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.distributions import (
@@ -68,7 +67,9 @@ def largest_ball_mass(measure: Measure, radius: float) -> float:
 @singledispatch
 def _largest_ball(geometry: Geometry, measure: Measure, radius: float) -> float:
     del measure, radius
-    raise unknown_grid(geometry)
+    raise ValueError(
+        f"measure on {geometry!r} must lie on a Circle, a Sphere or a Zonal grid"
+    )
 
 
 @_largest_ball.register(Circle)
@@ -83,20 +84,16 @@ def _(circle: Circle, measure: Measure, radius: float) -> float:
     count, width = len(once), 2 * (radius + ANGLE_ROUNDING) / finer.spacing
     if width >= count:
         return float(levels[count])
-    # The mass is linear in the arc's place between those at which an end meets a face.
+    # Arcs that begin at a face.
     cells, share = int(width), width % 1.0
-    after, before = levels[cells:], levels[count - cells - 1 : -1]
-    ahead = (1 - share) * after[:count] + share * after[1:][:count] - levels[:count]
-    behind = (
-        levels[count:-1] - share * before[:count] - (1 - share) * before[1:][:count]
-    )
-    return float(max(ahead.max(), behind.max()))
+    ends = (1 - share) * levels[cells:-1] + share * levels[cells + 1 :]
+    return float((ends[:count] - levels[:count]).max())
 
 
 @lru_cache(maxsize=8)
 def _divide_cells(count: int) -> Circle:
     """Return one circle of finer cells for each number of cells, with what it has computed."""
-    return Circle(PARTS_OF_CELL * count)
+    return Circle(4 * count)
 
 
 @_largest_ball.register(Zonal)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from mfpde.detection.flow import ROUNDING
 from mfpde.geometry.arcs import coordinates_about
 
 MOST_SHIFTS = 20
+TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +35,6 @@ class Cloud:
     ----------
     points, masses
         Places (n, d), and masses (n,) as shares of the whole.
-    densities
-        Mass (n,) of the cell by its area; an atom's is above all of them; of a particle the
-        mass of all that its cell holds.
     widths
         Width (n,) of the cell that a point stands for, in radians; 1e-12 of an atom.
     cells, owners
@@ -46,13 +45,12 @@ class Cloud:
 
     points: FloatArray
     masses: FloatArray
-    densities: FloatArray
     widths: FloatArray
     cells: IntArray
     owners: IntArray
     numbers: IntArray
 
-    def take(self, chosen: IntArray | BoolArray) -> Cloud:
+    def take(self, chosen: IntArray | BoolArray | slice) -> Cloud:
         """Those of the points that are ``chosen``."""
         return Cloud(*(getattr(self, f.name)[chosen] for f in fields(self)))
 
@@ -76,14 +74,12 @@ class Cloud:
         """Core of the mass within ``radius`` of a point, which need not be its mean."""
         near, away = self._find_near(centre, radius)
         masses = cover(away, radius, self.widths[near]) * self.masses[near]
-        size = len(centre) - 1
-        mass = float(masses.sum())
-        if not mass > 0:
-            none = np.zeros((len(near), size))
-            return Core(centre, 0.0, np.zeros((size, size)), near, masses, none)
-        offsets = coordinates_about(centre, self.points[near])
-        covariance = (masses[:, np.newaxis] * offsets).T @ offsets / mass
-        return Core(centre, mass, covariance, near, masses, offsets)
+        mass, offsets = (
+            float(masses.sum()),
+            coordinates_about(centre, self.points[near]),
+        )
+        covariance = (masses[:, np.newaxis] * offsets).T @ offsets / max(mass, TINY)
+        return Core(centre, mass, covariance, int(np.count_nonzero(masses)))
 
     @cached_property
     def _widest(self) -> float:
@@ -149,8 +145,7 @@ def cover(
     return np.asarray(np.clip((radius - away) / widths + 0.5, 0.0, 1.0))
 
 
-@dataclass(frozen=True, eq=False)
-class Core:
+class Core(NamedTuple):
     """The mass within a radius of a point.
 
     Attributes
@@ -158,17 +153,14 @@ class Core:
     centre, mass, covariance
         The point (d,), the mass as a share of the whole, and the covariance about the point
         (d - 1, d - 1) in the tangent frame there.
-    near, masses, offsets
-        Numbers (m,) of the points in it, their masses (m,) there, and their coordinates
-        (m, d - 1) in the frame at the centre.
+    members
+        Number of the points in it.
     """
 
     centre: FloatArray
     mass: float
     covariance: FloatArray
-    near: IntArray
-    masses: FloatArray
-    offsets: FloatArray
+    members: int
 
     @property
     def radius(self) -> float:

@@ -4,11 +4,11 @@ Points that are typical of the *mass* of a basin (not of its peak) are looked at
 about the mean of the mass near it, a ball of 4 cells holds a piece of a curve if its principal
 rms radii s1 >= s2 (in cells) and its ball masses satisfy
 
-    s2 < 1.6 < s1,   s1 > 1.5 s2,   0.6 < log2 mu(B(4h)) / mu(B(2h)) < 1.45
+    s2 < 1.6 < s1,   s1^2 > 2 s2^2,   1/2 < log2 mu(B(4h)) / mu(B(2h)) < 3/2
 
 (a line has s1 = 4/sqrt(3) and exponent 1, an evenly filled disc s1 = s2 = 2 and exponent 2,
 an atom s1 < 1.2 and exponent 0).  A region is a curve if that is so for most of its
-concentrated mass: where a ball of 2h holds 4 times its uniform share.
+concentrated mass: where a ball of 2h holds twice its uniform share.
 """
 
 from __future__ import annotations
@@ -17,19 +17,11 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.detection.balls import CORE_CELLS
-from mfpde.detection.cores import Cloud, chord_angles
-from mfpde.detection.region import NARROW_RING, CurveShape
-from mfpde.geometry.arcs import coordinates_about
+from mfpde.detection.cores import Cloud
+from mfpde.detection.region import ATOM_EXPONENT, LEAST_EXCESS, NARROW_RING, CurveShape
 
 SAMPLES = 48
 """Points that are looked at: the majority of so many is off by a tenth."""
-SLENDER = 1.5
-LEAST_DIMENSION, LARGEST_DIMENSION = 0.6, 1.45
-"""Between an atom or a disc and a line: half-way, as in the formulas above."""
-CONCENTRATED = 4.0
-"""A ball with so many times its uniform share is concentrated."""
-LEAST_CONCENTRATED = 0.1
-"""Share of the mass that is concentrated, at least, on a curve."""
 
 
 def find_curve(part: Cloud, whole: Cloud, spacing: float) -> CurveShape | None:
@@ -40,7 +32,7 @@ def find_curve(part: Cloud, whole: Cloud, spacing: float) -> CurveShape | None:
     seen = [_length_per_mass(part.points[k], whole, spacing) for k in typical]
     dense = [length for length in seen if length is not None]
     lengths = [length for length in dense if length > 0]
-    if len(dense) < LEAST_CONCENTRATED * SAMPLES or len(lengths) <= len(dense) / 2:
+    if len(lengths) <= len(dense) / 2:
         return None
     length = cumulated[-1] * len(dense) / SAMPLES * np.mean(lengths)
     return CurveShape(float(length), *_fit_circle(part.points, part.masses))
@@ -48,32 +40,20 @@ def find_curve(part: Cloud, whole: Cloud, spacing: float) -> CurveShape | None:
 
 def _length_per_mass(start: FloatArray, whole: Cloud, spacing: float) -> float | None:
     """Length per mass of the curve at ``start``; 0 without one, None where mass is thin."""
-    near = np.nonzero(whole.points @ start >= np.cos(2 * CORE_CELLS * spacing))[0]
-    points, masses = whole.points[near], whole.masses[near]
-    centre = start
-    for _ in range(2):
-        inside = chord_angles(points, centre) <= CORE_CELLS / 2 * spacing
-        total = masses[inside] @ points[inside]
-        centre = total / np.linalg.norm(total)
-    away = chord_angles(points, centre) / spacing
-    inside = away <= CORE_CELLS
-    weights, small = masses[inside], masses[away <= CORE_CELLS / 2].sum()
-    if small < CONCENTRATED * (CORE_CELLS / 2 * spacing) ** 2 / 4:
+    radius = CORE_CELLS * spacing
+    near = whole.take(whole.points @ start >= np.cos(2 * radius))
+    small = near.core_about(start, radius / 2)
+    # The area of a ball of radius r is r^2 / 4 of the sphere's.
+    if small.mass < LEAST_EXCESS * (radius / 2) ** 2 / 4:
         return None
-    large = weights.sum()
-    offsets = coordinates_about(centre, points[inside]) / spacing
-    offsets -= weights @ offsets / large
-    covariance = (weights[:, np.newaxis] * offsets).T @ offsets / large
-    second, first = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance), 0.0))
-    is_piece = (
-        second < NARROW_RING < first
-        and first > SLENDER * second
-        and LEAST_DIMENSION < np.log2(large / small) < LARGEST_DIMENSION
-    )
-    if not is_piece:
+    large = near.core_at(small.centre, radius)
+    first, second = large.principal_radii / spacing
+    dimension = np.log2(large.mass / small.mass)
+    is_slender = second < NARROW_RING < first and first**2 > 2 * second**2
+    if not (is_slender and ATOM_EXPONENT < dimension < 1 + ATOM_EXPONENT):
         return 0.0
     # The mean chord of the ball at distances from its middle of rms s2.
-    return float(2 * spacing * np.sqrt(CORE_CELLS**2 - second**2) / large)
+    return float(2 * np.sqrt(radius**2 - (second * spacing) ** 2) / large.mass)
 
 
 def _fit_circle(points: FloatArray, masses: FloatArray) -> tuple[FloatArray, float]:

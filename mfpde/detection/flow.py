@@ -1,4 +1,4 @@
-"""The velocity of a measure on a graph of cells, and between them."""
+"""The velocity of a measure on a graph of cells, and its gradient between them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mfpde.detection.region import NARROW
 from mfpde.equation import MeanFieldEquation
 from mfpde.field import GridField, MeasureField
 from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.geometry.arcs import tangent_frames, velocity_gradients
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
 from mfpde.measures.distributions import polar_angles
 from mfpde.measures.measure import Atoms, Measure
@@ -111,10 +112,10 @@ class CellFlow:
 
     def is_ring(self, place: FloatArray) -> bool:
         """Whether a place among the cells is a ring of a Zonal grid, not a pole."""
-        nearest = np.sin(DIFFERENCE * self.spacing)
-        return self.place == "zonal" and bool(abs(place[1]) >= nearest)
+        nearest = DIFFERENCE * self.spacing
+        return self.place == "zonal" and bool(abs(place[1]) >= np.sin(nearest))
 
-    def at(self, points: FloatArray) -> FloatArray:
+    def velocity_at(self, points: FloatArray) -> FloatArray:
         """Velocity (n, d) at ``points`` (n, d); of rings, as points of the circle, (n, 2)."""
         zonal = self.zonal
         if zonal is None:
@@ -124,24 +125,27 @@ class CellFlow:
         along = (vectors * zonal.tangents_at(angles)).sum(axis=-1, keepdims=True)
         return np.asarray(along * tangents_at(angles))
 
-    def step_at(self, point: FloatArray) -> float:
-        """Half the distance over which the velocity is differenced at a point (d,).
+    def rates_at(self, place: FloatArray) -> FloatArray:
+        """Eigenvalues (d - 1,) of the velocity's gradient at a place, the largest last.
 
-        Without a grid it ends at the nearest kink of a neuron on the circle.
+        Those of s Hess F for a gradient drift, else their real parts.  At the angle t of a
+        Zonal grid the last one is the slope across the ring; those along it are cot(t) v.
         """
-        if self.has_grid:
-            return DIFFERENCE * self.spacing
-        if self.place == "sphere":
-            return NARROW_WITHOUT_GRID
-        kinks = _kinks(self.equation) - angles_of(point)
-        away = np.abs(np.mod(kinks + np.pi, 2 * np.pi) - np.pi)
-        # At a kink itself the slope is the mean of both sides'.
-        return float(min([NARROW_WITHOUT_GRID, *away[away > np.sqrt(ROUNDING)]]))
-
-
-def _kinks(equation: MeanFieldEquation) -> FloatArray:
-    kinks = [layer.kink_angles() for layer in equation.perceptrons]
-    return np.concatenate([np.empty(0), *kinks])
+        points = place[np.newaxis]
+        frames = tangent_frames(points)
+        # Atoms alone have a field without cells, which may have kinks close to them.
+        step = DIFFERENCE * self.spacing if self.has_grid else np.sqrt(ROUNDING)
+        velocity, gradient = velocity_gradients(
+            self.velocity_at, points, frames=frames, step=step
+        )
+        rates = np.sort(np.linalg.eigvals(gradient[0]).real)
+        if self.place != "zonal":
+            return np.asarray(rates)
+        along = rates[0]
+        if self.is_ring(place):
+            # v_t cot t, with the velocity v_t (-sin t, cos t) at (cos t, sin t).
+            along = velocity[0] @ frames[0, :, 1] / place[1]
+        return np.append(np.full(self.measure.dimension - 2, along), rates)
 
 
 def flow_of(measure: Atoms | Measure, equation: MeanFieldEquation) -> CellFlow:
@@ -160,8 +164,9 @@ def flow_of(measure: Atoms | Measure, equation: MeanFieldEquation) -> CellFlow:
 
 
 def _cells_for_atoms(equation: MeanFieldEquation, dimension: int) -> CellGraph:
-    """Cells on which atoms alone are looked at."""
+    """Fine arcs with the kinks of neurons among them, or rings that resolve the kernel."""
     if dimension == 2:
-        return graph_of_arcs(np.union1d(Circle(ARCS).angles, _kinks(equation)))
+        kinks = [layer.kink_angles() for layer in equation.perceptrons]
+        return graph_of_arcs(np.unique(np.concatenate([Circle(ARCS).angles, *kinks])))
     doublings = np.ceil(np.log2(2 * np.pi / ball_radius(equation)))
     return graph_of(Sphere(int(np.clip(2**doublings, LEAST_RINGS, MOST_RINGS))))

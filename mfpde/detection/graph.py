@@ -2,8 +2,7 @@ r"""Cells of a grid as one graph, whatever the geometry.
 
 On the circle each cell has two neighbours, on S^2 eight (around the ring, and over the poles).
 Cells of a Zonal grid are one half of a circle: the ring at the polar angle t is its point
-(cos t, sin t), and rings move on it as points do.  Atoms alone are looked at on cells of their
-own: fine arcs with the kinks of the neurons among them, or rings that resolve the kernel.
+(cos t, sin t), and rings move on it as points do.
 """
 
 from __future__ import annotations
@@ -67,15 +66,9 @@ class CellGraph:
 
 
 @singledispatch
-@lru_cache(maxsize=8)
 def graph_of(geometry: Geometry) -> CellGraph:
     """Return the graph of a grid's cells; ``ValueError`` for an unknown geometry."""
-    raise unknown_grid(geometry)
-
-
-def unknown_grid(geometry: Geometry) -> ValueError:
-    """The error for a grid on which concentrations cannot be searched."""
-    return ValueError(
+    raise ValueError(
         f"measure on {geometry!r} must lie on a Circle, a Sphere or a Zonal grid"
     )
 
@@ -101,18 +94,15 @@ def _(sphere: Sphere) -> CellGraph:
     nlat, nlon = sphere.shape
     rows, columns = np.indices(sphere.shape)
     beside = []
-    for down, right in np.argwhere(np.arange(9).reshape(3, 3) != 4) - 1:
+    for down in (-1, 0, 1):
         row = rows + down
-        over_pole = (row < 0) | (row >= nlat)
-        column = columns + right + np.where(over_pole, nlon // 2, 0)
-        beside.append((np.clip(row, 0, nlat - 1) * nlon + column % nlon).ravel())
-    return CellGraph(
-        sphere.points.reshape(-1, 3),
-        sphere.areas.ravel(),
-        read_only(np.stack(beside)),
-        sphere.spacing,
-        "sphere",
-    )
+        over_pole = np.where((row < 0) | (row >= nlat), nlon // 2, 0)
+        for right in (-1, 0, 1) if down else (-1, 1):
+            column = (columns + right + over_pole) % nlon
+            beside.append((np.clip(row, 0, nlat - 1) * nlon + column).ravel())
+    points, areas = sphere.points.reshape(-1, 3), sphere.areas.ravel()
+    neighbours = read_only(np.stack(beside))
+    return CellGraph(points, areas, neighbours, sphere.spacing, "sphere")
 
 
 def graph_of_arcs(angles: FloatArray) -> CellGraph:

@@ -24,7 +24,6 @@ from scipy.ndimage import map_coordinates
 
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.flow import CellFlow
-from mfpde.detection.graph import CellGraph
 from mfpde.detection.region import LEAST_SHARE
 from mfpde.geometry.arcs import exponential_map, tangent_frames
 from mfpde.geometry.circle import angles_of, points_at
@@ -49,22 +48,16 @@ class Jumps(NamedTuple):
     length: float = 0.0
 
 
-def no_jumps(flow: CellFlow) -> Jumps:
-    """No jump on the cells of a flow."""
-    points = np.empty((0, flow.measure.dimension))
-    return Jumps(points, np.zeros(len(flow.cells), dtype=bool))
-
-
 def find_jumps(flow: CellFlow) -> Jumps:
     """Return the jumps of the density on whose cells a flow is; none without a grid."""
     if not isinstance(flow.measure, Measure):
-        return no_jumps(flow)
+        nowhere = np.empty((0, flow.measure.dimension))
+        return Jumps(nowhere, np.zeros(len(flow.cells), dtype=bool))
     density = flow.measure.density
     # A step below a hundredth of the mean density is none.
     floor = LEAST_SHARE * density.total_mass / float(density.geometry.areas.sum())
-    if flow.cells.on_line:
-        return _jumps_on_line(flow, density.values, floor)
-    return _jumps_on_sphere(flow.cells, density.values, floor)
+    find = _jumps_on_line if flow.cells.on_line else _jumps_on_sphere
+    return find(flow, density.values, floor)
 
 
 def _jumps_on_line(flow: CellFlow, values: FloatArray, floor: float) -> Jumps:
@@ -79,61 +72,55 @@ def _jumps_on_line(flow: CellFlow, values: FloatArray, floor: float) -> Jumps:
         # Beyond the poles there is nothing.
         farthest = round(FAR[-1])
         is_jump[:farthest] = is_jump[-farthest - 1 :] = False
-    if not is_jump.any():
-        return no_jumps(flow)
     rises = np.where(is_jump, np.abs(np.roll(values, -1) - values), 0.0)
     for steps in (1, 2):
         is_jump &= (rises > np.roll(rises, steps)) & (rises >= np.roll(rises, -steps))
     angles = angles_of(flow.cells.points[is_jump]) + flow.spacing / 2
     points = [flow.point_of(place) for place in points_at(angles)]
-    return Jumps(np.stack(points), is_jump | np.roll(is_jump, 1))
+    places = np.reshape(points, (-1, flow.measure.dimension))
+    return Jumps(places, is_jump | np.roll(is_jump, 1))
 
 
-def _jumps_on_sphere(cells: CellGraph, values: FloatArray, floor: float) -> Jumps:
+def _jumps_on_sphere(flow: CellFlow, values: FloatArray, floor: float) -> Jumps:
     """Cells of S^2 across which the density jumps, along its gradient."""
-    points, flat, h = cells.points, values.ravel(), cells.width
-    density_at, frames = _interpolate(cells, values), tangent_frames(points)
-    slopes = np.stack(
+    cells, points, flat = flow.cells, flow.cells.points, values.ravel()
+    h, frames = flow.spacing, tangent_frames(points)
+    density_at = _interpolate(points, values)
+    ahead, behind = (
         [
-            density_at(exponential_map(points, NEAR * h * frames[:, a]))
-            - density_at(exponential_map(points, -NEAR * h * frames[:, a]))
+            density_at(exponential_map(points, side * NEAR * h * frames[:, a]))
             for a in (0, 1)
-        ],
-        axis=1,
+        ]
+        for side in (1, -1)
     )
-    least = PLATEAU * (1 - 2 * PLATEAU) * np.maximum(flat, floor) / 2
-    tried = np.nonzero(np.linalg.norm(slopes, axis=1) > least)[0]
+    slopes = np.stack(ahead, axis=1) - np.stack(behind, axis=1)
+    rises = np.linalg.norm(slopes, axis=1)
+    tried = np.nonzero(rises > PLATEAU * np.maximum(flat, floor) / 2)[0]
+    normals = np.einsum("na,nai->ni", slopes[tried], frames[tried])
+    normals *= h / rises[tried, np.newaxis]
+
+    def sample(distance: float) -> FloatArray:
+        return density_at(exponential_map(points[tried], distance * normals))
+
     steps = np.zeros(len(points))
-    if len(tried):
-        normals = np.einsum("na,nai->ni", slopes[tried], frames[tried])
-        normals *= h / np.linalg.norm(normals, axis=1, keepdims=True)
-
-        def sample(distance: float) -> FloatArray:
-            return density_at(exponential_map(points[tried], distance * normals))
-
-        beside = flat[cells.neighbours[:, tried]]
-        steps[tried] = _find_steps(sample, floor, beside)
+    steps[tried] = _find_steps(sample, floor, flat[cells.neighbours[:, tried]])
     around = steps
     for _ in range(2):
         around = np.maximum(around, around[cells.neighbours].max(axis=0))
     inside = np.nonzero(around)[0]
-    steepness = np.linalg.norm(slopes[inside], axis=1) / (2 * NEAR * h)
+    steepness = rises[inside] / (2 * NEAR * h)
     length = (cells.areas[inside] * steepness / around[inside]).sum()
     return Jumps(points[steps > 0], steps > 0, float(length))
 
 
 def _interpolate(
-    cells: CellGraph, values: FloatArray
+    centres: FloatArray, values: FloatArray
 ) -> Callable[[FloatArray], FloatArray]:
     """Return the density at points (n, 3), linear between the centres, over the poles too."""
     nlon = values.shape[1]
-    polar = polar_angles(cells.points[::nlon])
-    rows = [
-        np.roll(values[:1], nlon // 2, 1),
-        values,
-        np.roll(values[-1:], nlon // 2, 1),
-    ]
-    padded = np.concatenate(rows)
+    polar = polar_angles(centres[::nlon])
+    beyond = np.roll(values[[0, -1]], nlon // 2, axis=1)
+    padded = np.concatenate([beyond[:1], values, beyond[1:]])
     colatitudes = np.concatenate([-polar[:1], polar, 2 * np.pi - polar[-1:]])
 
     def density_at(points: FloatArray) -> FloatArray:
@@ -162,8 +149,7 @@ def _find_steps(
         np.minimum(low, high) - between.min(axis=0),
     )
     is_jump = (
-        (varies <= PLATEAU * step)
-        & (sticks_out <= PLATEAU * step)
+        (np.maximum(varies, sticks_out) <= PLATEAU * step)
         & (step > np.maximum(PLATEAU * (high + low), floor))
         & (within >= (1 - 2 * PLATEAU) * step)
     )

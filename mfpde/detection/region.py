@@ -4,9 +4,8 @@ The kind is decided from several indicators, never from one, in this order:
 
 1. an exact atom of the measure is an atom by construction;
 2. mass on a line (locally anisotropic and of dimension 1) is a curve;
-3. mass that contracts in every direction, flows inwards and stands out of its basin is an
-   atom if it is at most 1.2 cells wide and its masses in balls no longer grow, and forming
-   otherwise;
+3. mass that contracts in every direction and stands out of its basin is an atom if it is at
+   most 1.2 cells wide and its masses in balls no longer grow, and forming otherwise;
 4. without velocity it is frozen;
 5. a density that differs from the mean of its neighbours by too much is unresolved;
 6. a resolved density with a jump in it is called so; everything else is resolved.
@@ -43,11 +42,8 @@ frozen: nothing comes of it in a thousand units of time."""
 ROUGH = 0.15
 """Largest L1 difference from the mean of the neighbours, as a share: a bump narrower than two
 cells has it."""
-LEAST_MASS, LEAST_SHARE = 1e-4, 1e-2
-"""Least mass of a core that may be an atom, as a share of the whole; least share of its basin,
-of the whole or of an atom for what is looked for beside an atom."""
-RIVAL = 0.25
-"""A second densest window of the basin with so much of the core's mass has yet to arrive."""
+LEAST_SHARE = 1e-2
+"""Least share of its basin, of the whole or of an atom for what is looked for beside an atom."""
 
 
 class CurveShape(NamedTuple):
@@ -65,6 +61,18 @@ class CurveShape(NamedTuple):
     length: float
     axis: FloatArray
     polar_angle: float
+
+    @property
+    def latitude(self) -> float:
+        """Latitude pi/2 - polar angle about the axis."""
+        return np.pi / 2 - self.polar_angle
+
+    def __str__(self) -> str:
+        coordinates = ", ".join(f"{x:.4f}" for x in self.axis)
+        axis = coordinates if len(self.axis) <= 3 else "the last"
+        angle = f"{self.polar_angle / np.pi:.5f} pi from the axis ({axis})"
+        long = "" if np.isnan(self.length) else f", {self.length:.4f} long"
+        return f"{angle}, latitude {self.latitude:.5f}{long}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +92,7 @@ class ConcentratedRegion:
         Root mean square extents of the core along its principal directions, in radians,
         largest first, (d - 1,); those of its covariance for an exact atom.
     widths_in_cells
-        The principal rms radii of what lies within 6 cells of the mean, in cells: as the grid
+        The principal rms radii of what lies within 4 cells of the mean, in cells: as the grid
         sees it, without tails, (1,) or (2,); without a grid in units of 8e-4 radians.
     spacing
         Width of the grid's cells in radians; NaN for atoms without a grid.
@@ -94,8 +102,6 @@ class ConcentratedRegion:
         real parts.  Negative: lengths shrink at this rate.
     contraction_rate
         Minus the largest eigenvalue; of a ring on a zonal grid, minus the one across it.
-    inflow
-        tr cov(v, x) / tr cov(x, x) over the core: negative if it shrinks.
     excess
         Mean density of the core over its extent (that of a uniform density with its rms
         radius, at most the ball), in units of that of its basin; 0 of a negligible core.
@@ -103,13 +109,13 @@ class ConcentratedRegion:
         mu(B(x, r)) about the core for the report's radii (n,), and d log mu(B) / d log r
         between them (n - 1,): d - 1 for a density, 0 for an atom, 1 on a curve in S^2.  On a
         zonal grid about a pole, or of bands about a ring.
-    rival, second_peak
-        Mass of the densest window of the basin apart from the core, as a share of the core;
-        that mass, if it is at most 1.2 cells wide, has yet to arrive, else 0.
+    second_peak
+        Mass of the heaviest other cluster in the basin, as narrow as an atom, that flows to
+        the core and has yet to arrive.
     largest_speed
         Largest speed in the basin, in cells per unit time.
     roughness
-        Half the L1 difference between the density within 6 cells and the mean of each
+        Half the L1 difference between the density within 4 cells and the mean of each
         cell's neighbours, as a share; NaN without a grid.
     has_jump
         Whether the density jumps in the basin.
@@ -129,11 +135,9 @@ class ConcentratedRegion:
     spacing: float
     eigenvalues: FloatArray
     contraction_rate: float
-    inflow: float
     excess: float
     ball_masses: FloatArray
     exponents: FloatArray
-    rival: float
     second_peak: float
     largest_speed: float
     roughness: float
@@ -158,35 +162,20 @@ class ConcentratedRegion:
 
     @cached_property
     def _decision(self) -> tuple[Kind, str]:
-        shrinks = self.contraction_rate > LEAST_RATE and self.inflow < 0
-        contracts = shrinks and self.excess > LEAST_EXCESS
+        contracts = self.contraction_rate > LEAST_RATE and self.excess > LEAST_EXCESS
         grows = len(self.exponents) > 0 and self.exponents[1] > ATOM_EXPONENT
         is_wide = grows or self.widths_in_cells[0] > NARROW
-        is_late = self.rival > RIVAL or self.second_peak > LEAST_SHARE * self.core_mass
+        is_late = self.second_peak > LEAST_SHARE * self.core_mass
+        is_curve, is_frozen = self.curve is not None, self.largest_speed < FROZEN_SPEED
+        late = "a second peak flows to the same attractor"
         decisions: tuple[tuple[bool, Kind, str], ...] = (
             (self.is_exact, "atom", "an exact atom of the measure"),
-            (
-                self.curve is not None,
-                "curve",
-                "narrow across, long along, a line in balls",
-            ),
+            (is_curve, "curve", "narrow across, long along, a line in balls"),
             (contracts and is_wide, "forming", "contracts, and is wider than a cell"),
-            (
-                contracts and is_late,
-                "forming",
-                "a second peak flows to the same attractor",
-            ),
+            (contracts and is_late, "forming", late),
             (contracts, "atom", "contracts, a cell wide, mass in balls constant"),
-            (
-                self.largest_speed < FROZEN_SPEED,
-                "frozen",
-                "no speed above 1e-3 cells per time",
-            ),
-            (
-                self.roughness > ROUGH,
-                "unresolved",
-                "changes too much from cell to cell",
-            ),
+            (is_frozen, "frozen", "no speed above 1e-3 cells per time"),
+            (self.roughness > ROUGH, "unresolved", "changes too much between cells"),
             (self.has_jump, "jump", "resolved but for a jump, nothing contracts there"),
             (True, "resolved", "resolved, nothing contracts there"),
         )
@@ -196,11 +185,6 @@ class ConcentratedRegion:
     def radius(self) -> float:
         """Root mean square distance of the core from its mean, in radians; of a ring across."""
         return float(np.linalg.norm(self.principal_radii))
-
-    @property
-    def radius_in_cells(self) -> float:
-        """The radius in cells; NaN without a grid."""
-        return self.radius / self.spacing
 
     @property
     def growth_rate(self) -> float:
@@ -220,16 +204,6 @@ class ConcentratedRegion:
         if self.kind != "atom" or self.is_exact or not np.isfinite(self.spacing):
             return None
         return self.core_mass * self.spacing / 2
-
-    @property
-    def length(self) -> float | None:
-        """Length of a curve on S^2, in radians; else None."""
-        return None if self.curve is None else self.curve.length
-
-    @property
-    def latitude(self) -> float | None:
-        """Latitude pi/2 - polar angle of a ring or curve about its axis; else None."""
-        return None if self.curve is None else np.pi / 2 - self.curve.polar_angle
 
     @property
     def arrived_mass(self) -> float:

@@ -173,36 +173,27 @@ class ConcentrationReport(Printed):
         parts = [_count("atom", counts["atom"]), f"{counts['forming']} forming"]
         parts += [_count("curve", counts["curve"])] if counts["curve"] else []
         parts += [f"{counts[kind]} {kind}" for kind in KINDS[3:] if counts[kind]]
+        text = f"{', '.join(parts)} (basins of the velocity field)"
+        if self.clusters:
+            text += f"; mass {self.arrived_mass:.6f} in atoms, "
+            text += f"{self.arriving_mass:.6f} on its way"
         second = sum(region.second_peak for region in self.clusters)
-        frozen = f"; {self.frozen_mass:.6f} frozen"
-        if self.frozen_mass >= (1 - LEAST_SHARE) * total:
-            frozen += " (nothing moves a cell in 1000 units of time)"
-        jumps = f"at {_count('place', len(self.jumps))}"
-        if self.place == "sphere":
-            jumps = f"along {self.jump_length:.3f} radians"
-        arrived = f"; mass {self.arrived_mass:.6f} in atoms"
-        clauses = (
-            (len(self.clusters), f"{arrived}, {self.arriving_mass:.6f} on its way"),
-            (second > LIGHT * total, f", {second:.6f} of it at second peaks"),
-            (len(self.curves), f"; {sum(r.mass for r in self.curves):.6f} on curves"),
-            (self.frozen_mass > ROUNDING * total, frozen),
-            (len(self.jumps), f"; the density jumps {jumps}"),
-        )
-        text = "".join(clause for holds, clause in clauses if holds)
-        return f"{', '.join(parts)} (basins of the velocity field){text}"
+        if second > LIGHT * total:
+            text += f", {second:.6f} of it at second peaks"
+        if self.curves:
+            text += f"; {sum(region.mass for region in self.curves):.6f} on curves"
+        if self.frozen_mass > ROUNDING * total:
+            text += f"; {self.frozen_mass:.6f} frozen"
+        if len(self.jumps):
+            places = f"at {_count('place', len(self.jumps))}"
+            along = f"along {self.jump_length:.3f} radians"
+            text += f"; the density jumps {along if self.jump_length else places}"
+        return text
 
     @property
     def facts(self) -> dict[str, str]:
-        """Verdict, atoms and masses, for a notebook."""
-        found = {"verdict": self.verdict, "finding": self.summary}
-        title = POSITIONS[self.place].strip()
-        return found | {
-            f"{region.kind} {number}": (
-                f"mass {region.arrived_mass:.6f}, {region.arriving_mass:.6f} on its way, "
-                f"at {title} = {self._write_position(region).strip()}"
-            )
-            for number, region in enumerate(self.clusters[: MOST_ROWS // 2], start=1)
-        }
+        """Verdict and finding, for a notebook."""
+        return {"verdict": self.verdict, "finding": self.summary}
 
     def __str__(self) -> str:
         lines = [f"verdict: {self.verdict}; {self.summary}"]
@@ -213,13 +204,15 @@ class ConcentrationReport(Printed):
             if len(listed) > MOST_ROWS:
                 lines.append(f"{'':>10} and {len(listed) - MOST_ROWS} more")
             lines += LEGEND.splitlines()
-        lines += [_write_curve(region) for region in self.curves[:MOST_ROWS]]
+        for region in self.curves[:MOST_ROWS]:
+            assert region.curve is not None
+            lines.append(f"curve of mass {region.mass:.6f}: {region.curve}")
         if abs(self.total_mass - 1) > np.sqrt(ROUNDING):
             lines.append(f"all masses are parts of {self.total_mass:.9g}, not of 1")
         if len(self.radii):
             numbers = zip(self.largest_ball_masses, self.radii, strict=True)
             balls = ", ".join(f"{q:.4f} ({r / self.spacing:.0f}h)" for q, r in numbers)
-            exponents = ", ".join(f"{max(e, 0.0):.2f}" for e in self.exponents)
+            exponents = _write_exponents(self.exponents, ", ")
             lines.append(f"largest mass in a ball: {balls}; exponents {exponents}")
         if 0 < len(self.jumps) <= MOST_ROWS and self.place != "sphere":
             places = ", ".join(f"{angle_of(point) / np.pi:.5f}" for point in self.jumps)
@@ -227,34 +220,25 @@ class ConcentrationReport(Printed):
         return "\n".join(lines)
 
     def _write_row(self, region: ConcentratedRegion) -> str:
+        places = np.array([region.angle / np.pi])
+        if self.place == "sphere":
+            places = region.position
+        # Adding zero turns a rounded -0.0 into 0.0.
+        position = " ".join(f"{x:9.5f}" for x in np.round(places, 5) + 0.0)
         widths = " ".join(f"{width:.2f}" for width in region.widths_in_cells)
-        exponents = " ".join(f"{max(e, 0.0):.2f}" for e in region.exponents[:3])
+        exponents = _write_exponents(region.exponents[:3], " ")
         holds = "exact" if region.is_exact else "-"
         if region.pinning_force is not None:
             holds = f"{region.pinning_force:.2e}"
         return (
-            f"{region.kind:>10} {self._write_position(region)} {region.mass:9.6f} "
-            f"{region.core_mass:9.6f} {widths:>11} {exponents:>14} "
-            f"{region.contraction_rate:10.3e} {region.growth_rate:10.3e} "
-            f"{region.roughness:7.3f} {holds:>9}"
+            f"{region.kind:>10} {position} {region.mass:9.6f} {region.core_mass:9.6f} "
+            f"{widths:>11} {exponents:>14} {region.contraction_rate:10.3e} "
+            f"{region.growth_rate:10.3e} {region.roughness:7.3f} {holds:>9}"
         )
 
-    def _write_position(self, region: ConcentratedRegion) -> str:
-        if self.place != "sphere":
-            return f"{region.angle / np.pi:9.5f}"
-        # Adding zero turns a rounded -0.0 into 0.0.
-        return " ".join(f"{round(float(x), 5) + 0.0:9.5f}" for x in region.position)
 
-
-def _write_curve(region: ConcentratedRegion) -> str:
-    """Mass, axis, polar angle, latitude and length of a curve or ring."""
-    curve = region.curve
-    assert curve is not None
-    coordinates = ", ".join(f"{x:.4f}" for x in curve.axis)
-    axis = coordinates if len(curve.axis) <= 3 else "the last"
-    angles = f"{curve.polar_angle / np.pi:.5f} pi from the axis ({axis})"
-    text = f"curve of mass {region.mass:.6f}: {angles}, latitude {region.latitude:.5f}"
-    return text if np.isnan(curve.length) else f"{text}, {curve.length:.4f} long"
+def _write_exponents(exponents: FloatArray, between: str) -> str:
+    return between.join(f"{max(exponent, 0.0):.2f}" for exponent in exponents)
 
 
 def _count(noun: str, count: int) -> str:

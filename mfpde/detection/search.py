@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mfpde.detection.balls import CORE_CELLS, largest_ball_mass, profile_radii
-from mfpde.detection.basins import Basins, find_basins
-from mfpde.detection.clusters import particle_clusters, resting_clusters, split_basins
+from mfpde.arrays import IntArray
+from mfpde.detection.balls import largest_ball_mass, profile_radii
+from mfpde.detection.basins import Edges, find_edges, label_basins
+from mfpde.detection.clusters import split_basins
 from mfpde.detection.cores import Cloud
-from mfpde.detection.edges import Edges, find_edges, find_owners, move_edges
 from mfpde.detection.flow import ROUNDING, CellFlow, flow_of
 from mfpde.detection.jumps import find_jumps
 from mfpde.detection.region import FROZEN_SPEED, ConcentratedRegion
@@ -64,28 +64,16 @@ def concentration(
             "measure has total mass 0: there is nothing that could concentrate"
         )
     flow = flow_of(whole, equation)
-    mass = _gather_mass(flow)
-    basins = find_basins(flow)
-    edges = find_edges(flow, basins) if flow.cells.on_line else None
-    if flow.has_grid and flow.place == "sphere":
-        basins = move_edges(flow, basins, mass.masses[: len(flow.cells)])
-    moving = _take_moving(flow, basins, edges, mass)
+    mass, labels = _gather_mass(flow), label_basins(flow)
+    edges = find_edges(flow, labels) if flow.cells.on_line else None
+    moving = _take_moving(flow, labels, edges, mass)
     radii, jumps = profile_radii(flow.spacing), find_jumps(flow)
+    exact, balls = Atoms.none(whole.dimension), []
     if isinstance(whole, Measure):
         exact = whole.atoms
         balls = [largest_ball_mass(whole, radius) for radius in radii]
-        clusters = resting_clusters(flow, basins, moving)
-    else:
-        exact, balls = Atoms.none(whole.dimension), []
-        clusters = particle_clusters(Atoms(moving.points, moving.masses))
-    parts = split_basins(
-        basins,
-        moving,
-        flow.places_of(exact.points),
-        clusters,
-        apart=CORE_CELLS * flow.cell,
-    )
-    search = RegionSearch(flow, edges, mass, tuple(parts), exact, jumps.cells)
+    parts = tuple(split_basins(flow, labels, moving, flow.places_of(exact.points)))
+    search = RegionSearch(flow, edges, mass, parts, exact, jumps.cells)
     regions = search.regions()
     resting = max(1 - float(moving.masses.sum()), 0.0) * whole.total_mass
     return ConcentrationReport(
@@ -112,41 +100,29 @@ def _gather_mass(flow: CellFlow) -> Cloud:
     assert isinstance(atoms, Atoms)
     count, places = len(masses), flow.places_of(atoms.points)
     shares = np.concatenate([masses, atoms.masses]) / measure.total_mass
-    held_by = np.concatenate([np.arange(count), cells.cells_of(places)])
-    densities, numbers = shares.copy(), np.full(len(shares), -1)
+    numbers = np.full(len(shares), -1)
     if count:
-        densities[:count] /= cells.areas
-        densities[count:] += densities[:count].max()
         numbers[count:] = np.arange(len(atoms))
-    else:
-        densities = np.bincount(held_by, weights=shares)[held_by]
     return Cloud(
         points=np.concatenate([cells.points[:count], places]),
         masses=shares,
-        densities=densities,
         widths=np.repeat([cells.width, ROUNDING], [count, len(atoms)]),
-        cells=held_by,
+        cells=np.concatenate([np.arange(count), cells.cells_of(places)]),
         owners=np.full(len(shares), -1),
         numbers=numbers,
     )
 
 
 def _take_moving(
-    flow: CellFlow, basins: Basins, edges: Edges | None, whole: Cloud
+    flow: CellFlow, labels: IntArray, edges: Edges | None, whole: Cloud
 ) -> Cloud:
     """The mass that is not at rest, in its basins, and all exact atoms."""
-    labels, cells = basins.labels, whole.cells.copy()
-    count = len(labels) if flow.has_grid else 0
-    moving = whole
+    cells, count = whole.cells.copy(), len(labels) if flow.has_grid else 0
     if edges is not None:
         cells[count:] = edges.cells_of(angles_of(whole.points[count:]))
-        moving = replace(whole, cells=cells, owners=labels[cells])
-        if count:
-            moving = edges.split_cells(labels, moving)
-    elif flow.has_grid:
-        moving = replace(whole, owners=labels[cells])
-    else:
-        moving = replace(whole, owners=find_owners(flow, basins, whole.points))
+    moving = replace(whole, cells=cells, owners=labels[cells])
+    if edges is not None and count:
+        moving = edges.split_cells(labels, moving)
     # An atom of the measure is one also where it rests: there it is a basin of its own.
     alone = (moving.owners < 0) & (moving.numbers >= 0)
     moving.owners[alone] = labels.max(initial=-1) + 1 + moving.cells[alone]
