@@ -121,7 +121,8 @@ def find_clusters(flow: CellFlow, cloud: Cloud) -> list[Core]:
         return []
     window = CORE_CELLS * flow.cell
     heights, least = _find_heights(flow, cloud)
-    is_open, found = heights >= least, []
+    is_open = heights >= least
+    found: list[Core] = []
     while is_open.any():
         start = cloud.points[np.argmax(np.where(is_open, heights, -np.inf))]
         near = cloud.take(cloud.points @ start >= np.cos(min(3 * window, np.pi)))
@@ -152,7 +153,8 @@ def _find_heights(flow: CellFlow, cloud: Cloud) -> tuple[FloatArray, float]:
         return heights, LEAST_SHARE / size
     boxes = np.floor(cloud.points / width)
     box_of = np.ravel(np.unique(boxes, axis=0, return_inverse=True)[1])
-    return np.bincount(box_of, cloud.masses)[box_of], LEAST_SHARE / 2 ** boxes.shape[1]
+    held = np.asarray(np.bincount(box_of, cloud.masses), dtype=float)[box_of]
+    return held, LEAST_SHARE / float(2 ** boxes.shape[1])
 
 
 def _rests(flow: CellFlow, cluster: Core) -> bool:
