@@ -135,8 +135,6 @@ def theory(
 
     Example: mfpde theory beta=5 dimension=3 'degrees=[1,2,3]'
     """
-    import numpy as np
-
     from mfpde.arrays import choice
     from mfpde.settings.base import NEEDED, Section
     from mfpde.settings.files import change_by_text
@@ -161,6 +159,6 @@ def theory(
             if "equation" not in form.keys:
                 raise
             found = f"does not apply: {error}"
-        name, value = form.construct.__name__, indent(str(np.asarray(found)), "    ")
+        name, value = form.construct.__name__, indent(str(found), "    ")
         say(f"{name}: {form.meaning}\n{value}")
     return DONE

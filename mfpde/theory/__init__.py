@@ -3,15 +3,6 @@ r"""Closed-form facts about the equation, to plan runs with and to test them aga
 Published results carry their source (the paper: arXiv 2601.21366); results derived for this
 package are marked so.  All are in the shifted convention, K = exp(beta (x.y - 1)), unless
 ``kernel="unshifted"`` is chosen.
-
-* Uniform state: :func:`eigenvalues`, :func:`growth_rates`, :func:`fastest_mode`,
-  :func:`early_clusters`, :func:`critical_diffusion`, :func:`has_continuous_transition`,
-  :func:`largest_continuous_beta`.
-* Noise: :func:`phase_diagram`, the threshold, coexistence and fold of ordered states.
-* Stable states of descent: :func:`concavity_angle`, :func:`anti_concentration_bound`,
-  :func:`cluster_count_bound`, :func:`strict_stability`; softmax: :func:`non_degeneracy`.
-* Atoms: :func:`merge_time`, :func:`equispaced_rates`, :func:`equispaced_lifetime`.
-* The inverse of the interaction: :func:`density_with_potential`.
 """
 
 from mfpde.theory.anti_concentration import (

@@ -11,8 +11,7 @@ its sign at most once in (0, pi): K'' rises to its maximum and then falls.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -29,8 +28,7 @@ PUBLISHED_OUTWARD = 2 * np.exp(-3 / 2)
 """C_2: K'' <= C_2 beta everywhere at large beta (paper, eq. 5.6)."""
 
 
-@dataclass(frozen=True)
-class KernelCurvature:
+class KernelCurvature(NamedTuple):
     """Exact bounds on K''/beta (shifted) at one beta.
 
     ``angle`` is theta_beta; K''/beta <= -``inward`` on |t| <= theta_beta / 2 and

@@ -52,31 +52,23 @@ def merge_time(
     """Time in which two atoms alone come from ``start_angle`` to ``end_angle`` in ascent.
 
     The time is the same in any dimension (the atoms stay on their great circle); in descent it
-    is that of the way back.  Formula: this module's docstring (derived).
+    is that of the way back.  It is inf above the largest number (1.8e308).  Formula: this
+    module's docstring (derived).
 
     Begin with ``merge_time(5.0, start_angle=1.0, end_angle=1e-3)``.
 
     Parameters
     ----------
-    beta
-        Inverse temperature, from 0 to 1000 (350 with the unshifted kernel).
+    beta, normalized, kernel
+        As in :func:`growth_rates`.
     mass
         Total mass M; under softmax without effect.
     start_angle, end_angle
         Angles between the atoms in radians, 0 < end_angle <= start_angle < pi.  Exact atoms
         of a run merge at 1e-6.
-    normalized
-        Whether the attention is softmax.
     share
         Share of the total mass in one of the atoms, above 0 and at most 1/2; it matters
         under softmax only.
-    kernel
-        ``"shifted"`` or ``"unshifted"``, which divides the time by e^beta (not for
-        softmax).
-
-    Returns
-    -------
-    The time, or inf where it is above the largest number (1.8e308).
 
     Raises
     ------
@@ -121,32 +113,12 @@ def equispaced_rates(
     normalized: bool = False,
     kernel: Convention = "shifted",
 ) -> FloatArray:
-    """Linear rates of the shifts of n equispaced atoms, for q = 0..n-1 (module docstring).
+    """Linear rates (n,) of the shifts of n = ``count`` equispaced atoms, for q = 0..n-1.
 
+    Formula: this module's docstring.  A shift grows if its rate per unit of time is above 0;
+    rates that are rounding of the terms of the sum are set to 0.
+    Parameters and errors are those of :func:`growth_rates`.
     Begin with ``equispaced_rates(25.0, 5, direction="ascent")``.
-
-    Parameters
-    ----------
-    beta
-        Inverse temperature, from 0 to 1000 (350 with the unshifted kernel).
-    count
-        Number n of atoms, at least 1.
-    direction
-        ``"ascent"`` or ``"descent"``.
-    normalized
-        Whether the attention is softmax.
-    kernel
-        ``"shifted"`` or ``"unshifted"`` (for softmax without effect).
-
-    Returns
-    -------
-    Rates per unit of time, shape (n,); above 0 means that the shift grows.  Rates that are
-    rounding of the terms of the sum are set to 0.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of its range.
     """
     attention = Attention(beta, normalized, kernel)
     count = whole_number("count", count, at_least=1, at_most=LARGEST_COUNT)
@@ -173,11 +145,12 @@ def equispaced_lifetime(
     normalized: bool = False,
     kernel: Convention = "shifted",
 ) -> float:
-    """Time in which the fastest shift of n equispaced atoms grows by a factor e.
+    """Time in which the fastest shift of n = ``count`` equispaced atoms grows by a factor e.
 
-    It is 1 / (largest rate), or inf if no shift grows: clusters that far apart last this time
-    times the logarithm of what they are off by.  Parameters and errors are those of
-    :func:`equispaced_rates`.  Begin with ``equispaced_lifetime(25.0, 5)``.
+    It is 1 / (largest of :func:`equispaced_rates`), or inf if no shift grows: clusters that far
+    apart last this time times the logarithm of what they are off by.
+    Parameters and errors are those of :func:`growth_rates`.
+    Begin with ``equispaced_lifetime(25.0, 5)``.
     """
     rates = equispaced_rates(
         beta, count, direction=direction, normalized=normalized, kernel=kernel

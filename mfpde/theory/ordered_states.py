@@ -2,19 +2,13 @@ r"""Ordered states of attention with diffusion, as a curve in their height.
 
 In ascent with diffusion kappa a stationary density that depends on u = x.e alone is
 
-    rho = e^(sum_l a_l P_l(u)) / Z,   a_l = w_l M_l / kappa,   M_l = int P_l dmu,   l >= 1,
+    rho = e^(sum_l a_l P_l(u)) / Z,   kappa a_l = w_l M_l,   M_l = int P_l dmu,   l >= 1,
     w_l = D_l lambda_l / beta                                                      (Funk-Hecke)
 
 against the uniform probability.  Its height h = sum_l a_l is log rho at the pole over its mean.
 (At large beta neither the first moment nor the energy grows all along the branch; h does.)  At
-fixed h the a_l are the zero of
-
-    G(a) = kappa a - w M(a),   kappa = w . M(a) / h,   dM / da = Cov(P),
-
-and da / dh follows from the same matrix.  From the most concentrated state down coexistence is
-where Phi - Phi(uniform) vanishes, the fold where d kappa / dh = 0, and the unstable state where
-kappa is that of coexistence again.  No kappa is ever bracketed, so that the smallest windows are
-found.  (Derived here.)
+fixed h these are n + 1 equations for a and kappa, with dM / da = Cov(P); the same matrix gives
+da / dh and d kappa / dh.  (Derived here.)
 """
 
 from __future__ import annotations
@@ -32,24 +26,27 @@ from mfpde.terms import Exponential
 
 HIGHEST = 20.0
 """The branch is followed from this height times d, where order has the lower free energy."""
-STEP = 1.06
+STEP = 1.1
 """Ratio of neighbouring heights: Newton's method converges from one to the next."""
 EPS = float(np.finfo(float).eps)
 
 
 class OrderedState(NamedTuple):
-    """The ordered state of a height h: a (n,) with da/dh, and what follows from them."""
+    """The ordered state of a height h: (a, kappa) (n + 1,), its derivative by h, and M_1.
+
+    ``excess`` is its free energy Phi = kappa int rho log rho - E, less that of the uniform state.
+    """
 
     height: float
-    logits: FloatArray
-    derivative: FloatArray
-    kappa: float
-    slope: float
-    """d kappa / dh."""
+    unknowns: FloatArray
+    tangent: FloatArray
     moment: float
-    """The first moment M_1: the length of int x dmu."""
     excess: float
-    """Free energy Phi = kappa int rho log rho - E, less that of the uniform state."""
+
+    @property
+    def kappa(self) -> float:
+        """The diffusion."""
+        return float(self.unknowns[-1])
 
 
 class OrderedStates:
@@ -72,26 +69,12 @@ class OrderedStates:
         self.log_shares -= np.log(np.exp(self.log_shares).sum())
         # A fold below is at kappa_# to rounding: their distance is of fourth order in h.
         self.lowest = EPS**0.25 * dimension
-        highest = HIGHEST * dimension
-        point_mass = highest * self.weights / self.weights.sum()
-        self.states = {highest: self._find(highest, point_mass)}
+        height, total = HIGHEST * dimension, self.weights.sum()
+        point_mass = np.append(height * self.weights / total, total / height)
+        self.highest = self._find(height, point_mass)
+        self.states = {height: self.highest}
 
-    def find_window(self) -> tuple[OrderedState, OrderedState, OrderedState] | None:
-        """Return the states at coexistence and at the fold, and the unstable one at coexistence.
-
-        None if the three are closer to the uniform state than rounding can tell.
-        """
-        (highest,) = self.states.values()
-        met = self._find_below(highest, lambda state: state.excess)
-        if met is None:
-            return None
-        fold = self._find_below(met, lambda state: state.slope)
-        if fold is None:
-            return None
-        unstable = self._find_below(fold, lambda state: met.kappa - state.kappa)
-        return None if unstable is None else (met, fold, unstable)
-
-    def _find_below(
+    def find_below(
         self, above: OrderedState, function: Callable[[OrderedState], float]
     ) -> OrderedState | None:
         """Return the first state below another at which ``function`` grows through zero.
@@ -114,37 +97,34 @@ class OrderedStates:
         """Return the state of a height, found from the nearest known one."""
         if height not in self.states:
             near = self.states[min(self.states, key=lambda h: abs(h - height))]
-            guess = near.logits + (height - near.height) * near.derivative
+            guess = near.unknowns + (height - near.height) * near.tangent
             self.states[height] = self._find(height, guess)
         return self.states[height]
 
     def _find(self, height: float, guess: FloatArray) -> OrderedState:
-        def imbalance(logits: FloatArray) -> tuple[FloatArray, FloatArray]:
-            """Return G (n,) and dG/da (n, n)."""
+        """Solve kappa a = w M(a), sum a = h for (a, kappa) by Newton's method from a guess."""
+
+        def imbalance(unknowns: FloatArray) -> tuple[FloatArray, FloatArray]:
+            logits, kappa = unknowns[:-1], unknowns[-1]
             means, covariance, _ = self._find_moments(logits)
-            kappa = self.weights @ means / height
-            jacobian = np.outer(logits, self.weights @ covariance / height)
-            jacobian += kappa * np.eye(len(logits)) - np.diag(self.weights) @ covariance
-            return kappa * logits - self.weights * means, jacobian
+            rest = np.append(
+                kappa * logits - self.weights * means, logits.sum() - height
+            )
+            jacobian = kappa * np.eye(len(unknowns))
+            jacobian[:-1, :-1] -= self.weights[:, np.newaxis] * covariance
+            jacobian[:-1, -1], jacobian[-1] = logits, np.append(np.ones(len(logits)), 0)
+            return rest, jacobian
 
         found = root(imbalance, guess, jac=True)
         if not found.success:
             raise FloatingPointError(f"no ordered state of height {height:g} was found")
         # A last step of Newton's method takes the error to rounding.
         rest, jacobian = imbalance(found.x)
-        logits = found.x - np.linalg.solve(jacobian, rest)
-        means, covariance, log_total = self._find_moments(logits)
-        kappa = float(self.weights @ means) / height
-        derivative = np.linalg.solve(jacobian, kappa * logits / height)
-        return OrderedState(
-            height,
-            logits,
-            derivative,
-            kappa,
-            slope=float(self.weights @ covariance @ derivative - kappa) / height,
-            moment=float(means[0]),
-            excess=float(self.weights @ means**2) / 2 - kappa * log_total,
-        )
+        unknowns = found.x - np.linalg.solve(jacobian, rest)
+        tangent = np.linalg.solve(jacobian, np.eye(len(rest))[-1])
+        means, _, log_total = self._find_moments(unknowns[:-1])
+        excess = float(self.weights @ means**2) / 2 - float(unknowns[-1]) * log_total
+        return OrderedState(height, unknowns, tangent, float(means[0]), excess)
 
     def _find_moments(self, logits: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         """Return M (n,), Cov(P) (n, n) and log Z."""

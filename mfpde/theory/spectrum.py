@@ -16,19 +16,8 @@ then grows at the rate
 the rest is the same linearisation, done here).  At beta = 0, lambda_l / beta is 1/d for
 l = 1 and 0 for l > 1.
 
-With diffusion, in ascent and without external terms, there is a phase transition: the uniform
-state is stable for kappa > kappa_# and loses stability below
-
-    kappa_# = max over l >= 1 of lambda_l / beta = lambda_1 / beta,
-
-lambda_l decreasing in l.  The transition is continuous (ordered states appear with small
-amplitude, below kappa_# only) iff beta <= beta_*, the solution of
-
-    I_(d/2+1)(beta_*) / I_(d/2)(beta_*) = 1/d;
-
-above it ordered states exist on both sides of kappa_#: hysteresis (Mun & Rosenzweig, arXiv
-2604.16288 and 2606.05140, unnormalised attention).  For softmax kappa_# is the same
-linearisation, done here; nothing is claimed about its continuity.
+With diffusion the uniform state is stable in ascent for kappa > kappa_#, the largest lambda_l /
+beta of l >= 1: lambda_1 / beta, lambda_l decreasing in l (``transitions.py``).
 """
 
 from __future__ import annotations
@@ -40,7 +29,6 @@ import numpy as np
 from mfpde.arrays import (
     LARGEST_DIMENSION,
     FloatArray,
-    IntArray,
     choice,
     real_number,
     whole_number,
@@ -58,34 +46,15 @@ def eigenvalues(
 ) -> FloatArray:
     """Eigenvalues lambda_l of the kernel for the uniform probability (paper, Lemma 5.1).
 
-    Begin with ``eigenvalues(5.0, 2, range(8))``.
-
-    Parameters
-    ----------
-    beta
-        Inverse temperature, from 0 to 1000 (350 with the unshifted kernel).
-    dimension
-        Dimension d of S^(d-1), at least 2.
-    degrees
-        One degree l >= 0 or an array of them, of any shape.
-    kernel
-        ``"shifted"``, K = exp(beta (x.y - 1)), or ``"unshifted"``, K = exp(beta x.y).
-
-    Returns
-    -------
-    Eigenvalues of the shape of ``degrees``.  Degrees far beyond what beta can resolve
-    (lambda_l below 1e-17 of the largest, with multiplicities) may be 0.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of its range.
+    They have the shape of ``degrees``; far beyond what beta can resolve (below 1e-17 of the
+    largest, with multiplicities) they may be 0.  Parameters and errors are those of
+    :func:`growth_rates`.  Begin with ``eigenvalues(5.0, 2, range(8))``.
     """
-    attention = Attention(beta, kernel=kernel)
-    chosen = _read_degrees(degrees)
-    largest = int(chosen.max(initial=0))
-    logs = log_eigenvalues(attention.beta, checked_dimension(dimension), largest)
-    return np.asarray(attention.energy_amplitude * np.exp(logs[chosen]))
+    curvatures = find_curvatures(beta, dimension, degrees, kernel=kernel)
+    beta = Attention(beta).beta
+    return (
+        np.where(np.asarray(degrees) == 0, 1.0, 0.0) if beta == 0 else beta * curvatures
+    )
 
 
 def growth_rates(
@@ -105,13 +74,20 @@ def growth_rates(
 
     Parameters
     ----------
-    beta, dimension, degrees, kernel
-        As in :func:`eigenvalues`; in place of beta, a :class:`mfpde.Kernel` W, whose rates
-        are s l (l + d - 2) lambda_l(W) - kappa l (l + d - 2).
+    beta
+        Inverse temperature, from 0 to 1000 (350 with the unshifted kernel); or, where it
+        may be one, a :class:`mfpde.Kernel` W, which has rates
+        s l (l + d - 2) lambda_l(W) - kappa l (l + d - 2).
+    dimension
+        Dimension d of S^(d-1), at least 2.
+    degrees
+        One degree l >= 0 or an array of them, of any shape.
     direction
         ``"ascent"`` (s = +1) or ``"descent"`` (s = -1).
     normalized
         Whether the attention is softmax (the same under both kernels).
+    kernel
+        ``"shifted"``, K = exp(beta (x.y - 1)), or ``"unshifted"``, K = exp(beta x.y).
     diffusion
         Diffusion kappa, at least 0.
 
@@ -126,17 +102,13 @@ def growth_rates(
     """
     ascends = choice("direction", direction, ("ascent", "descent")) == "ascent"
     kappa = real_number("diffusion", diffusion, at_least=0.0)
-    chosen = _read_degrees(degrees)
     curvatures = find_curvatures(
-        beta,
-        dimension,
-        int(chosen.max(initial=0)),
-        normalized=normalized,
-        kernel=kernel,
-    )[chosen]
-    laplacian = chosen * (chosen + dimension - 2.0)
+        beta, dimension, degrees, normalized=normalized, kernel=kernel
+    )
+    l = np.asarray(degrees)
     # Adding 0 makes the rate of degree 0 a plain 0 in descent.
-    return laplacian * ((curvatures if ascends else -curvatures) - kappa) + 0.0
+    gains = (curvatures if ascends else -curvatures) - kappa
+    return l * (l + dimension - 2.0) * gains + 0.0
 
 
 def fastest_mode(beta: float | Kernel, dimension: int) -> int:
@@ -149,35 +121,21 @@ def fastest_mode(beta: float | Kernel, dimension: int) -> int:
     Parameters and errors are those of :func:`growth_rates`.  Begin with ``fastest_mode(5.0, 2)``.
     """
     curvatures = find_relative_curvatures(beta, dimension)
-    l = np.arange(1, len(curvatures))
-    return 1 + int(np.argmax(l * (l + dimension - 2.0) * curvatures[1:]))
+    l = np.arange(len(curvatures))
+    return int(np.argmax(l * (l + dimension - 2.0) * curvatures))
 
 
 def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
-    r"""Angles of the first clusters on the circle in ascent, from the start's moments.
+    r"""Angles in [0, 2 pi) of the first clusters on the circle in ascent, increasing.
 
-    The angles are (2 pi j - arg m_k) / k for j = 0..k-1, with k the fastest mode and
-    m_k = \int e^(-ik theta) dmu, modulo 2 pi (Bruno, Pasqualotto & Agazzi, ICLR 2025,
-    arXiv 2410.23228).  It holds for starts so close to uniform that mode k outgrows the
-    others while all are small; the number of clusters is the length of the result.
+    They are (2 pi j - arg m_k) / k for j = 0..k-1, with k the fastest mode and the moment
+    m_k = \int e^(-ik theta) dmu of the ``start``, a density on a Circle, atoms with d = 2, or
+    both (Bruno, Pasqualotto & Agazzi, ICLR 2025, arXiv 2410.23228).  It holds for starts so close
+    to uniform that mode k outgrows the others while all are small.
+    ``beta`` is from 0 to 1000; a start that is not on a circle, or has no moment of this degree,
+    is a ``ValueError``.
 
     Begin with ``early_clusters(5.0, perturbed_uniform(Circle(512), 0.01))``.
-
-    Parameters
-    ----------
-    beta
-        Inverse temperature, from 0 to 1000.
-    start
-        A density on a Circle, atoms with d = 2, or both.
-
-    Returns
-    -------
-    Angles in [0, 2 pi), increasing, shape (k,).
-
-    Raises
-    ------
-    ValueError
-        If the start does not lie on a circle, or has no moment of this degree.
     """
     if start.dimension != 2:
         raise ValueError(
@@ -218,68 +176,61 @@ def critical_diffusion(
     module's docstring.  Parameters and errors are those of :func:`growth_rates`.
     Begin with ``critical_diffusion(4.0, 3)``.
     """
-    degree = beta.band_limit(dimension) if isinstance(beta, Kernel) else 1
+    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
+    largest = beta.band_limit(dimension) if isinstance(beta, Kernel) else 1
+    degrees = np.arange(1, largest + 1)
     found = find_curvatures(
-        beta, dimension, degree, normalized=normalized, kernel=kernel
+        beta, dimension, degrees, normalized=normalized, kernel=kernel
     )
-    return float(found[1:].max(initial=0.0))
-
-
-def checked_dimension(dimension: int) -> int:
-    """Return d >= 2 of S^(d-1), or raise ``ValueError``."""
-    return whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
+    return float(found.max(initial=0.0))
 
 
 def find_curvatures(
     beta: float | Kernel,
     dimension: int,
-    degree: int,
+    degrees: Any,
     *,
     normalized: bool = False,
     kernel: Convention = "shifted",
 ) -> FloatArray:
-    """Second derivatives of E along harmonics of degree l = 0..degree at the uniform state.
+    """Second derivatives of E along harmonics of the ``degrees`` l at the uniform state.
 
     They are lambda_l / beta, under softmax the ratios lambda_l / (beta lambda_0), in which
     nothing underflows; for a kernel in place of beta lambda_l(W).
     """
-    dimension = checked_dimension(dimension)
+    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
+    chosen = np.asarray(degrees)
+    if chosen.dtype.kind not in "iu" or (chosen < 0).any():
+        raise ValueError(f"degrees = {degrees!r} must be whole numbers of at least 0")
+    largest = int(chosen.max(initial=0))
     if isinstance(beta, Kernel):
         if normalized or kernel != "shifted":
             raise ValueError(
                 f"normalized = {normalized!r}, kernel = {kernel!r} are about attention; a "
                 "Kernel in place of beta has neither"
             )
-        return beta.spectrum(dimension, degree)
+        return np.asarray(beta.spectrum(dimension, largest)[chosen])
     attention = Attention(beta, normalized, kernel)
-    if attention.beta == 0:
-        return attention.zonal_kernel.spectrum(dimension, degree)
-    logs = log_eigenvalues(attention.beta, dimension, degree)
-    if normalized:
-        logs = logs - logs[0]
-    return np.asarray(attention.amplitude * np.exp(logs) / attention.beta)
+    if attention.needs_values:
+        logs = log_eigenvalues(attention.beta, dimension, largest)
+        return np.asarray(np.exp(logs - logs[0])[chosen] / attention.beta)
+    found = attention.zonal_kernel.spectrum(dimension, largest)
+    return np.asarray(attention.amplitude * found[chosen])
 
 
 def find_relative_curvatures(beta: float | Kernel, dimension: int) -> FloatArray:
-    """Return the curvatures, up to a factor, of twice the degrees that count.
+    """Return the curvatures, up to a factor, of degrees 0 to twice those that count.
 
     Raises
     ------
     ValueError
         If none from degree 1 on is positive.
     """
-    dimension = checked_dimension(dimension)
+    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
     is_kernel = isinstance(beta, Kernel)
     known = beta if isinstance(beta, Kernel) else Attention(beta).zonal_kernel
-    degree = 2 * known.band_limit(dimension)
-    found = find_curvatures(beta, dimension, degree, normalized=not is_kernel)
+    degrees = np.arange(2 * known.band_limit(dimension) + 1)
+    found = find_curvatures(beta, dimension, degrees, normalized=not is_kernel)
     if found[1:].max() <= 0:
         raise ValueError(f"beta = {beta!r}: no degree grows in ascent")
     return found
-
-
-def _read_degrees(degrees: Any) -> IntArray:
-    array = np.asarray(degrees)
-    if array.dtype.kind not in "iu" or (array < 0).any():
-        raise ValueError(f"degrees = {degrees!r} must be whole numbers of at least 0")
-    return array.astype(np.int64)

@@ -1,11 +1,15 @@
 r"""The phase diagram of noisy attention: where order begins, and where it wins.
 
 In ascent with diffusion kappa the uniform state loses its stability below kappa_# =
-lambda_1 / beta.  For beta above beta_* (the cusp, :func:`mfpde.theory.largest_continuous_beta`)
-ordered states (``ordered_states.py``) live on to a fold at a larger kappa, and the transition is
-discontinuous: at the coexistence kappa_c both states have the same free energy
-Phi = kappa int rho log rho - E, and between them lies a barrier, the free energy of the unstable
-ordered state.
+lambda_1 / beta.  The transition is continuous (ordered states appear with small amplitude, below
+kappa_# only) iff beta <= beta_*, the cusp, the solution of
+
+    I_(d/2+1)(beta_*) / I_(d/2)(beta_*) = 1/d,   that is   lambda_2 = lambda_1 / d
+
+(Mun & Rosenzweig, arXiv 2604.16288 and 2606.05140, unnormalised attention).  Above it ordered
+states (``ordered_states.py``) live on to a fold at a larger kappa: hysteresis.  At the coexistence
+kappa_c both states have the same free energy Phi = kappa int rho log rho - E, and between them
+lies a barrier, the free energy of the unstable ordered state.
 
 On the circle the states of l-fold symmetry begin at lambda_l / beta.
 """
@@ -18,41 +22,34 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from mfpde.arrays import FloatArray, choice, read_only, real_array, whole_number
+from mfpde.arrays import (
+    LARGEST_DIMENSION,
+    FloatArray,
+    check_entries,
+    choice,
+    read_only,
+    real_array,
+    whole_number,
+)
 from mfpde.notebook import Printed
 from mfpde.terms import Kernel
 from mfpde.terms.funk_hecke import log_eigenvalues
 from mfpde.theory.curvature import Convention
 from mfpde.theory.ordered_states import OrderedStates
-from mfpde.theory.spectrum import (
-    checked_dimension,
-    find_curvatures,
-    find_relative_curvatures,
-)
+from mfpde.theory.spectrum import find_curvatures, find_relative_curvatures
 
-LARGEST_DIMENSION = 64
+MOST_DIMENSIONS = 64
 LARGEST_BETA = LARGEST_MODE = 100
 
 
 def largest_continuous_beta(dimension: int, *, degree: int = 1) -> float:
     """The value beta_* up to which the noisy phase transition is continuous.
 
-    Begin with ``largest_continuous_beta(3)``.
-
-    Parameters
-    ----------
-    dimension
-        Dimension d of S^(d-1), at least 2; beta_* falls to 1 as d grows.
-    degree
-        Degree l of the mode, from 1 to 100, above 1 on the circle only, where beta_* is the
-        solution of lambda_2l = lambda_l / 2.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of its range.
+    It falls to 1 as the ``dimension`` d >= 2 of S^(d-1) grows.  On the circle (d = 2) each mode of
+    a ``degree`` l from 1 to 100 has one, the solution of lambda_2l = lambda_l / 2.  Arguments out
+    of these ranges are a ``ValueError``.  Begin with ``largest_continuous_beta(3)``.
     """
-    dimension = checked_dimension(dimension)
+    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
     l = whole_number("degree", degree, at_least=1, at_most=LARGEST_MODE)
     if l > 1 and dimension > 2:
         raise ValueError(
@@ -72,13 +69,13 @@ def largest_continuous_beta(dimension: int, *, degree: int = 1) -> float:
 def has_continuous_transition(beta: float | Kernel, dimension: int) -> bool:
     """Whether the noisy phase transition is continuous: beta <= beta_*.
 
-    This holds for unnormalised attention, under either kernel (:mod:`mfpde.theory.spectrum`); for
-    ``beta`` > beta_* the transition is discontinuous.  For a kernel W it is the statement on
-    small amplitudes that is behind it: the states that leave the uniform one at the
-    critical diffusion do so below it iff lambda_2l <= lambda_l / d, l the degree of the
-    largest eigenvalue, for l = 1 or on the circle; for even l in d > 2 they never do (the
-    free energy has a cubic term).  Other ordered states, far from the uniform one, are not
-    excluded.  ``dimension`` is d.  Begin with ``has_continuous_transition(1.0, 3)``.
+    This holds for unnormalised attention, under either kernel (this module's docstring).  For a
+    kernel W in place of ``beta`` it is the statement on small amplitudes that is behind it: the
+    states that leave the uniform one at the critical diffusion do so below it iff
+    lambda_2l <= lambda_l / d, l the degree of the largest eigenvalue, for l = 1 or on the circle;
+    for even l in d > 2 they never do (the free energy has a cubic term).  Other ordered states,
+    far from the uniform one, are not excluded.  ``dimension`` is d.
+    Begin with ``has_continuous_transition(1.0, 3)``.
 
     Raises
     ------
@@ -102,7 +99,9 @@ def has_continuous_transition(beta: float | Kernel, dimension: int) -> bool:
 class PhaseDiagram(Printed):
     """Transitions of noisy attention in ascent, for each beta; arrays of shape (betas,).
 
-    kappa is the equation's diffusion, in the convention of ``kernel``.
+    kappa is the equation's diffusion, in the convention of ``kernel``.  Where the transition is
+    continuous, at or below the ``cusp`` beta_*, ``fold`` is the threshold, its moment 0, and
+    coexistence, its barrier and its moment are nan.
 
     Attributes
     ----------
@@ -115,22 +114,19 @@ class PhaseDiagram(Printed):
     threshold
         kappa_# = lambda_l / beta, below which the mode grows from the uniform state.
     fold
-        Largest kappa with an ordered state; the threshold where the transition is continuous.
+        Largest kappa with an ordered state.
     coexistence
-        kappa_c, at which the ordered state and the uniform one have the same free energy; nan
-        where the transition is continuous.
+        kappa_c, at which the ordered state and the uniform one have the same free energy.
     barrier
-        Free energy at kappa_c of the unstable ordered state between the two, less that of
-        both; nan where the transition is continuous.
+        Free energy at kappa_c of the unstable ordered state between the two, less theirs.
     moment_at_fold, moment_at_coexistence
-        Moments int P_l dmu of the ordered state there (l = 1: the length of int x dmu); 0
-        and nan where continuous.
-    cusp
-        beta_*, up to which the transition is continuous.
+        Moments int P_l dmu of the ordered state there (l = 1: the length of int x dmu).
     """
 
     dimension: int
     kernel: str
+    degree: int
+    cusp: float
     betas: FloatArray
     threshold: FloatArray
     fold: FloatArray
@@ -138,25 +134,21 @@ class PhaseDiagram(Printed):
     barrier: FloatArray
     moment_at_fold: FloatArray
     moment_at_coexistence: FloatArray
-    cusp: float
-    degree: int = 1
 
     def __str__(self) -> str:
         kernel = "exp(beta (x.y - 1))" if self.kernel == "shifted" else "exp(beta x.y)"
-        header = (
-            f"{'beta':>10} {'threshold':>14} {'coexistence':>14} {'fold':>14} "
-            f"{'barrier':>12} {'moment':>9}"
-        )
-        columns = [self.betas, self.threshold, self.coexistence, self.fold]
-        columns += [self.barrier, self.moment_at_coexistence]
-        row = "{:10.7g} {:14.9g} {:14.9g} {:14.9g} {:12.5g} {:9.6f}"
         mode = f"of degree {self.degree} " if self.degree > 1 else ""
         title = (
             f"ascent with diffusion on S^{self.dimension - 1}, K = {kernel}; the transition "
             f"{mode}is continuous up to beta = {self.cusp:.12g}"
         )
-        rows = [row.format(*values) for values in zip(*columns, strict=True)]
-        return "\n".join([title, header, *rows])
+        heads = ("beta", "threshold", "coexistence", "fold", "barrier", "moment")
+        columns = [self.betas, self.threshold, self.coexistence, self.fold]
+        columns += [self.barrier, self.moment_at_coexistence]
+        lines = [title, "".join(f"{head:>15}" for head in heads)]
+        for row in zip(*columns, strict=True):
+            lines.append("".join(f"{value:15.9g}" for value in row))
+        return "\n".join(lines)
 
 
 def phase_diagram(
@@ -193,46 +185,45 @@ def phase_diagram(
     FloatingPointError
         If Newton's method fails on the branch of ordered states.
     """
-    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
+    whole_number("dimension", dimension, at_least=2, at_most=MOST_DIMENSIONS)
     given = np.atleast_1d(real_array("betas", betas))
     if given.ndim != 1 or len(given) == 0:
         raise ValueError(f"betas has shape {given.shape}: it must be a list of numbers")
-    for index, beta in enumerate(given):
-        if not 0 < beta <= LARGEST_BETA:
-            raise ValueError(
-                f"betas[{index}] = {beta:g} must be above 0 and at most {LARGEST_BETA:g}"
-            )
+    is_right = (given > 0) & (given <= LARGEST_BETA)
+    check_entries(
+        "betas", given, is_right, f"must be above 0 and at most {LARGEST_BETA}"
+    )
     choice("kernel", kernel, ("shifted", "unshifted"))
     cusp = largest_continuous_beta(dimension, degree=degree)
-    rows = [_find_transition(beta, dimension, degree, cusp) for beta in given]
-    columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    rows = [_find_window(beta, dimension, degree, cusp) for beta in given]
+    columns = np.transpose(rows)
     if kernel == "unshifted":
         # Free energies scale as kappa does.
-        for name in ("threshold", "fold", "coexistence", "barrier"):
-            columns[name] *= np.exp(given)
+        columns[:4] *= np.exp(given)
     return PhaseDiagram(
-        dimension=dimension,
-        kernel=kernel,
-        degree=degree,
-        betas=read_only(given),
-        cusp=cusp,
-        **{name: read_only(column) for name, column in columns.items()},
+        dimension, kernel, degree, cusp, read_only(given), *read_only(columns)
     )
 
 
-def _find_transition(
+def _find_window(
     beta: float, dimension: int, degree: int, cusp: float
-) -> dict[str, float]:
-    """Return the numbers of one beta, by their names in :class:`PhaseDiagram`."""
-    threshold = float(find_curvatures(beta, dimension, degree)[degree])
-    names = "coexistence", "barrier", "moment_at_coexistence"
-    row = {"threshold": threshold, "fold": threshold, "moment_at_fold": 0.0}
+) -> tuple[float, ...]:
+    """Return the numbers of one beta, from the most concentrated state down.
+
+    They are threshold, fold, coexistence, barrier and both moments.  No kappa is ever bracketed,
+    so that the smallest windows are found.
+    """
+    threshold = float(find_curvatures(beta, dimension, degree))
     if beta <= cusp:
-        return row | dict.fromkeys(names, np.nan)
-    window = OrderedStates(beta, dimension, degree).find_window()
-    if window is None:
-        return row | dict(zip(names, (threshold, 0.0, 0.0), strict=True))
-    met, fold, unstable = window
-    row |= {"fold": fold.kappa, "moment_at_fold": fold.moment}
-    values = met.kappa, unstable.excess, met.moment
-    return row | dict(zip(names, values, strict=True))
+        return threshold, threshold, np.nan, np.nan, 0.0, np.nan
+    states = OrderedStates(beta, dimension, degree)
+    met = states.find_below(states.highest, lambda state: state.excess)
+    fold = met and states.find_below(met, lambda state: state.tangent[-1])
+    if met and fold:
+        kappa = met.kappa
+        middle = states.find_below(fold, lambda state: kappa - state.kappa)
+        if middle:
+            barrier = middle.excess
+            return threshold, fold.kappa, kappa, barrier, fold.moment, met.moment
+    # Rounding cannot tell that there is a window.
+    return threshold, threshold, threshold, 0.0, 0.0, 0.0
