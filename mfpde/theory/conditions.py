@@ -17,7 +17,8 @@ circle mu is a finite sum of atoms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,45 +34,24 @@ DEGENERATE = 1e-12
 """D_C is a multiple of the identity if it is to this share of the sum of |w_j| |a_j|^2."""
 
 
-@dataclass(frozen=True, eq=False)
-class StrictStability:
+class StrictStability(NamedTuple):
     """The sufficient condition for strict stability of the paper's Remark 5.6, at given points.
 
-    Attributes
-    ----------
-    curvatures
-        Smallest eigenvalue of Hess V at each point, (n,).
-    needed
-        Value that each curvature must exceed: 1 (shifted kernel) or e^beta (unshifted).
+    ``curvatures`` (n,) are the smallest eigenvalues of Hess V at the points, ``margin`` is the
+    largest c of the condition; Hess E >= c if it ``holds``, c > 0, and if not nothing follows.
     """
 
     curvatures: FloatArray
-    needed: float
-
-    @property
-    def margin(self) -> float:
-        """The largest c of the condition; Hess E >= c if it is above 0."""
-        return float(self.curvatures.min()) - self.needed
-
-    @property
-    def holds(self) -> bool:
-        """Whether the condition holds; if not, nothing follows."""
-        return self.margin > 0
+    margin: float
+    holds: bool
 
 
-@dataclass(frozen=True, eq=False)
-class NonDegeneracy:
+class NonDegeneracy(NamedTuple):
     """The condition for concentration of the paper's Proposition 6.1, for one equation.
 
-    Attributes
-    ----------
-    signs
-        sgn_C(a_j.x), one row for each component C up to C -> -C, (components, units);
-        units of weight zero have sign 0.
-    deviations
-        Largest |eigenvalue - mean eigenvalue| of D_C, (components,).
-    holds
-        Whether no D_C is a multiple of the identity.
+    ``signs`` are sgn_C(a_j.x), one row for each component C up to C -> -C, 0 for units of weight
+    zero; ``deviations`` the largest |eigenvalue - mean eigenvalue| of each D_C; and ``holds``
+    tells whether no D_C is a multiple of the identity.
     """
 
     signs: FloatArray
@@ -82,26 +62,12 @@ class NonDegeneracy:
 def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictStability:
     """Evaluate the sufficient condition for strict stability in descent (paper, Remark 5.6).
 
-    Begin with ``strict_stability(equation, [[1.0, 0.0]])``.
-
-    Parameters
-    ----------
-    equation
-        Descent with one unnormalised attention and gradient terms, without diffusion.
-    points
-        Unit vectors (n, d), which stand for supp mu.  On a kink of an activation the side
-        with the smaller curvature counts.
-
-    Raises
-    ------
-    ValueError
-        If the remark is not about such an equation, or the points are no unit vectors of
-        the terms' dimension.
+    The ``points`` (n, d) are unit vectors, which stand for supp mu; on a kink of an activation
+    the side with the smaller curvature counts.  An ``equation`` that is not in descent with one
+    unnormalised attention and gradient terms, without diffusion, is a ``ValueError``, and so are
+    points of another dimension.  Begin with ``strict_stability(equation, [[1.0, 0.0]])``.
     """
-    attention = only_attention(equation, "Remark 5.6")
-    unmet = find_unmet_hypothesis(equation)
-    if unmet:
-        raise ValueError(f"equation does not fit Remark 5.6: {unmet}")
+    attention = attention_of_descent(equation, "Remark 5.6")
     unit = unit_vectors("points", points)
     if unit.ndim != 2 or len(unit) == 0:
         raise ValueError(f"points of shape {unit.shape} must have shape (n, d), n >= 1")
@@ -111,27 +77,20 @@ def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictSt
     field = external_field(equation.externals, unit, frames, sign=equation.sign)
     hessians = (field.gradients + np.swapaxes(field.gradients, 1, 2)) / 2
     curvatures = np.asarray(np.linalg.eigvalsh(hessians)[:, 0])
-    return StrictStability(curvatures, needed=attention.energy_amplitude)
+    margin = float(curvatures.min()) - attention.energy_amplitude
+    return StrictStability(curvatures, margin, holds=margin > 0)
 
 
 def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
     """Evaluate the non-degeneracy of a ReLU perceptron under softmax (paper, Proposition 6.1).
 
+    The ``equation`` has one normalised attention and one perceptron (ReLU, scalar weights, no
+    biases), in either direction, without diffusion; any other is a ``ValueError``, and so are
+    hyperplanes with more than 100000 components.
+
     Begin with
     ``attention = Attention(5.0, normalized=True)``,
     ``non_degeneracy(MeanFieldEquation(attention, neurons, direction="ascent"))``.
-
-    Parameters
-    ----------
-    equation
-        One normalised attention, one perceptron (ReLU, scalar weights, no biases), in
-        either direction, without diffusion.
-
-    Raises
-    ------
-    ValueError
-        If the proposition is not about such an equation, or the hyperplanes have more
-        than 100000 components.
     """
     perceptron = _relu_of_softmax(equation)
     acting = perceptron.weights != 0
@@ -149,37 +108,48 @@ def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
 
 
 def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
-    attention = only_attention(equation, "Proposition 6.1")
-    if not attention.needs_values:
+    """Return the perceptron that Proposition 6.1 is about, or raise ``ValueError``."""
+    if not only_attention(equation, "Proposition 6.1").needs_values:
         raise ValueError(
             "equation has unnormalised attention; Proposition 6.1 is about softmax"
         )
-    terms = equation.externals
-    term = terms[0].layer if len(terms) == 1 else None
-    if (
-        term is None
-        or term.activation.name != "relu"
-        or not term.is_gradient
-        or term.biases.any()
-        or term.output_bias.any()
-        or equation.diffusion > 0
-    ):
+    terms = equation.perceptrons
+    is_fit = (
+        len(terms) == len(equation.externals) == 1
+        and terms[0].activation.name == "relu"
+        and terms[0].is_gradient
+        and not terms[0].biases.any()
+        and not terms[0].output_bias.any()
+        and equation.diffusion == 0
+    )
+    if not is_fit:
         raise ValueError(
             f"equation = {equation!r}; Proposition 6.1 is about one ReLU perceptron with "
             "scalar weights and without biases, and no diffusion"
         )
-    return term
+    return terms[0]
 
 
-def find_unmet_hypothesis(equation: MeanFieldEquation) -> str:
-    """Return which condition of the paper's statements on descent fails, in words, or nothing."""
-    unmet = {
-        "it is about descent": equation.direction != "descent",
-        "it is about unnormalised attention": equation.has_softmax,
-        "with diffusion there are no atoms": equation.diffusion > 0,
-        "the drift is no gradient": not equation.has_energy,
+def attention_of_descent(
+    equation: MeanFieldEquation, source: str, further: Mapping[str, bool] | None = None
+) -> Attention:
+    """Return the one attention of what the paper's statements on descent are about.
+
+    A ``ValueError`` says what ``source`` is about if the equation is of another kind, by the
+    hypotheses of all statements or ``further`` ones.
+    """
+    attention = only_attention(equation, source)
+    hypotheses = {
+        "descent": equation.direction == "descent",
+        "unnormalised attention": not equation.has_softmax,
+        "atoms, which diffusion dissolves": equation.diffusion == 0,
+        "gradient drifts": equation.has_energy,
+        **(further or {}),
     }
-    return next((text for text, holds in unmet.items() if holds), "")
+    for words, holds in hypotheses.items():
+        if not holds:
+            raise ValueError(f"equation = {equation!r}: {source} is about {words}")
+    return attention
 
 
 def only_attention(equation: MeanFieldEquation, source: str) -> Attention:

@@ -15,17 +15,12 @@ of the density cannot be inverted, and the density must have decayed before them
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import (
-    FloatArray,
-    real_array,
-    real_number,
-    shown,
-)
+from mfpde.arrays import FloatArray, real_array, real_number, shown
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Density
 from mfpde.terms import Attention
@@ -36,35 +31,16 @@ ACCURACY = 1e-5
 """Shares of the density: its error by rounding, its last degrees, its most negative value."""
 
 
-@dataclass(frozen=True, eq=False)
-class InverseOfInteraction:
-    """The density with a given potential, or why there is none.
+class InverseOfInteraction(NamedTuple):
+    """The ``density`` with a given potential, or None and the ``obstacle``: why there is none.
 
-    Attributes
-    ----------
-    density
-        The density, or None if a condition fails.
-    obstacle
-        The condition that fails, in words; empty if none does.
-    coefficients_decay
-        Whether f_l / lambda_l decays within the degrees that can be inverted.
-    is_nonnegative
-        Whether the values are nonnegative to the accuracy of the inversion.
-    total_mass
-        Integral of the values.
-    values
-        The inverted values per surface area, of the grid's shape, also if a condition fails.
-    degree
-        Largest degree that was inverted.
+    ``values`` per surface area, of the grid's shape, are those that were inverted, also where
+    they are of no density.
     """
 
     density: Density | None
     obstacle: str
-    coefficients_decay: bool
-    is_nonnegative: bool
-    total_mass: float
     values: FloatArray
-    degree: int
 
 
 def density_with_potential(
@@ -113,49 +89,40 @@ def density_with_potential(
             f"potential = {shown(potential)} must be a function of points (..., d)"
         )
     given = real_array("potential(points)", potential(geometry.points))
-    values = np.broadcast_to(given, geometry.shape)
+    masses = np.broadcast_to(given, geometry.shape) * geometry.areas
     area = float(geometry.areas.sum())
-    degrees = geometry.degrees(geometry.max_degree)
-    coefficients = geometry.moments(values * geometry.areas / area, geometry.max_degree)
+    degree = geometry.max_degree
+    degrees = geometry.degrees(degree)
+    coefficients = geometry.moments(masses / area, degree)
     eigenvalues = attention.amplitude * attention.zonal_kernel.spectrum(
-        geometry.dimension, geometry.max_degree
+        geometry.dimension, degree
     )
     if total_mass is not None:
         mass = real_number("total_mass", total_mass, above=0.0)
         coefficients[degrees == 0] = mass * eigenvalues[0]
-    sizes = np.zeros(len(eigenvalues))
+    sizes = np.zeros(degree + 1)
     np.maximum.at(sizes, degrees, np.abs(coefficients))
     noise = len(sizes) * np.finfo(float).eps * sizes.max()
     # No degree of a nonnegative density is larger than its mass.
     scale = max(float(sizes[0]), noise) / eigenvalues[0]
-    highest = int(
-        np.flatnonzero(noise <= ACCURACY * scale * eigenvalues).max(initial=0)
-    )
-    inverse = np.zeros(len(eigenvalues))
+    is_known = noise <= ACCURACY * scale * eigenvalues
+    highest = int(np.flatnonzero(is_known).max(initial=0))
+    inverse = np.zeros(degree + 1)
     inverse[: highest + 1] = 1 / eigenvalues[: highest + 1]
-    found = geometry.synthesis(inverse[degrees] * coefficients) / area
+    values = geometry.synthesis(inverse[degrees] * coefficients) / area
     # The density decays in the last two degrees, an even and an odd one; beyond is noise.
     parts = sizes * inverse
     tail = parts[max(1, highest - 1) : highest + 1].max(initial=0.0)
-    decays = tail <= ACCURACY * parts.max() and (sizes[highest + 1 :] <= noise).all()
-    is_nonnegative = found.min() >= -ACCURACY * np.abs(found).max()
     obstacle = ""
-    if not decays:
+    if tail > ACCURACY * parts.max() or (sizes[highest + 1 :] > noise).any():
         obstacle = (
             f"the coefficients of the potential divided by the eigenvalues do not decay by "
             f"degree {highest}, the last that can be inverted in double precision"
         )
-    elif not is_nonnegative:
+    elif values.min() < -ACCURACY * np.abs(values).max():
         obstacle = (
-            f"the density would be negative: {found.min():.4g} per area at its lowest, "
-            f"{found.max():.4g} at its highest"
+            f"the density would be negative: {values.min():.4g} per area at its lowest, "
+            f"{values.max():.4g} at its highest"
         )
-    return InverseOfInteraction(
-        density=None if obstacle else Density(geometry, np.maximum(found, 0.0)),
-        obstacle=obstacle,
-        coefficients_decay=bool(decays),
-        is_nonnegative=bool(is_nonnegative),
-        total_mass=float((found * geometry.areas).sum()),
-        values=found,
-        degree=highest,
-    )
+    density = None if obstacle else Density(geometry, np.maximum(values, 0.0))
+    return InverseOfInteraction(density, obstacle, values)

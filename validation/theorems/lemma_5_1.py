@@ -76,7 +76,11 @@ def main(quick: bool = False) -> dict[str, Any]:
                 subject="formula",
             ),
             Quantity(
-                f"S^{d - 1}: its mass", found.total_mass, 1.0, 1e-9, subject="formula"
+                f"S^{d - 1}: its mass",
+                found.density.total_mass,
+                1.0,
+                1e-9,
+                subject="formula",
             ),
         ]
     for d in (2, 3, 8):
@@ -99,7 +103,7 @@ def main(quick: bool = False) -> dict[str, Any]:
         quantities.append(
             Quantity(
                 text,
-                int(found.coefficients_decay),
+                int("do not decay" not in found.obstacle),
                 int(name == "linear"),
                 0,
                 subject="formula",
