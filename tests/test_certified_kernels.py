@@ -60,10 +60,13 @@ class Power(Kernel):
         return series_bounds(self.series)
 
 
-def descent(kernel: Kernel, perceptron: mfpde.Perceptron) -> mfpde.MeanFieldEquation:
-    return mfpde.MeanFieldEquation(
-        mfpde.Interaction(kernel), perceptron, direction="descent"
-    )
+def descent(
+    kernel: Kernel | float, perceptron: mfpde.Perceptron
+) -> mfpde.MeanFieldEquation:
+    """With an interaction by a kernel, or with attention of this inverse temperature."""
+    own = isinstance(kernel, Kernel)
+    term = mfpde.Interaction(kernel) if own else mfpde.Attention(kernel)
+    return mfpde.MeanFieldEquation(term, perceptron, direction="descent")
 
 
 GRIDS = [mfpde.Circle(256), mfpde.Sphere(48)]
@@ -73,13 +76,8 @@ GRIDS = [mfpde.Circle(256), mfpde.Sphere(48)]
 @pytest.mark.parametrize("beta", [1.0, 20.0])
 def test_an_own_exponential_has_the_minimum_of_attention(beta, grid):
     perceptron = mfpde.Perceptron.random(4, grid.dimension, seed=1)
-    attention = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta), perceptron, direction="descent"
-    )
-    known, own = (
-        mfpde.minimize(equation, grid)
-        for equation in (attention, descent(Twin(beta), perceptron))
-    )
+    equations = [descent(kernel, perceptron) for kernel in (beta, Twin(beta))]
+    known, own = (mfpde.minimize(equation, grid) for equation in equations)
     assert own.energy == pytest.approx(known.energy, abs=2e-13)
     assert own.gap == pytest.approx(known.gap, abs=1e-13)
     assert own.kind == known.kind
@@ -88,23 +86,15 @@ def test_an_own_exponential_has_the_minimum_of_attention(beta, grid):
         mfpde.perturbed_uniform(grid, 0.5),
         mfpde.quantized(mfpde.uniform(grid), 5),
     ):
-        gaps = [
-            mfpde.certificate(equation, measure).gap
-            for equation in (attention, descent(Twin(beta), perceptron))
-        ]
+        gaps = [mfpde.certificate(equation, measure).gap for equation in equations]
         # Of a gap a hundredth is left open, with cells that depend on rounding.
         assert gaps[0] == pytest.approx(gaps[1], rel=2e-2, abs=1e-12)
 
 
 def test_rings_of_an_own_exponential_are_those_of_attention():
     neuron = mfpde.Perceptron([[0.6, 0.0, 0.8]], [-0.3])
-    attention = mfpde.MeanFieldEquation(
-        mfpde.Attention(20.0), neuron, direction="descent"
-    )
-    known, own = (
-        mfpde.minimize(equation, GRIDS[1])
-        for equation in (attention, descent(Twin(20.0), neuron))
-    )
+    equations = [descent(kernel, neuron) for kernel in (20.0, Twin(20.0))]
+    known, own = (mfpde.minimize(equation, GRIDS[1]) for equation in equations)
     assert known.kind == own.kind == "ring"
     np.testing.assert_allclose(own.rings.angles, known.rings.angles, atol=1e-9)
     assert own.energy == pytest.approx(known.energy, abs=1e-13)
@@ -154,10 +144,7 @@ def test_lower_bounds_are_below_energies_in_long_double(weight):
         perceptron = mfpde.Perceptron(
             generator.standard_normal((5, 2)), weight * generator.standard_normal(5)
         )
-        equation = mfpde.MeanFieldEquation(
-            mfpde.Attention(beta), perceptron, direction="descent"
-        )
-        found = mfpde.minimize(equation, GRIDS[0])
+        found = mfpde.minimize(descent(beta, perceptron), GRIDS[0])
         points = found.measure.points.astype(np.longdouble)
         masses = found.measure.masses.astype(np.longdouble)
         directions = perceptron.directions.astype(np.longdouble)

@@ -9,9 +9,12 @@ from random_points import random_points
 import mfpde
 from mfpde.stationary.cell_maximum import cells_of
 
+TWO = mfpde.Perceptron.random(2, 2, seed=0)
 
-def ascent(*terms, beta=3.0):
-    return mfpde.MeanFieldEquation(mfpde.Attention(beta), *terms, direction="ascent")
+
+def ascent(*terms, beta=3.0, **options):
+    attention = mfpde.Attention(beta, **options)
+    return mfpde.MeanFieldEquation(attention, *terms, direction="ascent")
 
 
 def relu(directions, weights):
@@ -151,23 +154,9 @@ def test_number_of_cells(count, dimension):
     ("equation", "message"),
     [
         (ascent(), "every single atom"),
-        (
-            mfpde.MeanFieldEquation(
-                mfpde.Attention(1.0, normalized=True),
-                mfpde.Perceptron.random(2, 2, seed=0),
-                direction="ascent",
-            ),
-            "softmax",
-        ),
+        (ascent(TWO, beta=1.0, normalized=True), "softmax"),
         (ascent(mfpde.Perceptron.random(40, 6, seed=0)), "more than 100000 cells"),
-        (
-            mfpde.MeanFieldEquation(
-                mfpde.Attention(2.0, bilinear=np.diag([1.0, 0.5])),
-                mfpde.Perceptron.random(2, 2, seed=0),
-                direction="ascent",
-            ),
-            "head with matrices",
-        ),
+        (ascent(TWO, beta=2.0, bilinear=np.diag([1.0, 0.5])), "head with matrices"),
         (ascent(mfpde.Perceptron(np.eye(2), np.eye(2))), "vector weights"),
         (
             ascent(mfpde.Perceptron.random(6, 6, seed=0, activation="gelu")),

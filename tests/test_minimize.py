@@ -25,8 +25,11 @@ SPHERE = mfpde.Sphere(64)
 LADDER_BETA = 10.0
 
 
-def descent(beta, *terms):
-    return mfpde.MeanFieldEquation(mfpde.Attention(beta), *terms, direction="descent")
+def descent(beta, *terms, direction="descent", diffusion=0.0, **options):
+    attention = mfpde.Attention(beta, **options)
+    return mfpde.MeanFieldEquation(
+        attention, *terms, direction=direction, diffusion=diffusion
+    )
 
 
 def random_equation(beta, dimension, scale, *, seed=0, activation="relu"):
@@ -34,6 +37,19 @@ def random_equation(beta, dimension, scale, *, seed=0, activation="relu"):
         2 * dimension, dimension, seed=seed, scale=scale, activation=activation
     )
     return descent(beta, perceptron)
+
+
+def random_field(generator, seed, beta, activation, dimension):
+    """The first variation of five atoms, with four neurons; their biases are 0 for even seeds."""
+    neurons = mfpde.Perceptron(
+        generator.standard_normal((4, dimension)),
+        generator.standard_normal(4),
+        activation,
+        biases=generator.standard_normal(4) * (seed % 2),
+    )
+    masses = generator.random(5)
+    points = random_points(5, dimension, seed + 1)
+    return field_of(descent(beta, neurons), points, masses / masses.sum())
 
 
 def field_of(equation, points, masses):
@@ -226,11 +242,8 @@ def test_conventions_agree():
     beta, scale = 4.0, np.exp(4.0)
     shifted = random_equation(beta, 2, 0.5)
     neurons = shifted.externals[0]
-    unshifted = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta, kernel="unshifted"),
-        mfpde.Perceptron(neurons.directions, scale * neurons.weights),
-        direction="descent",
-    )
+    scaled = mfpde.Perceptron(neurons.directions, scale * neurons.weights)
+    unshifted = descent(beta, scaled, kernel="unshifted")
     one, other = mfpde.minimize(shifted, CIRCLE), mfpde.minimize(unshifted, CIRCLE)
     assert other.energy == pytest.approx(scale * one.energy, rel=1e-11)
     np.testing.assert_allclose(other.atoms.points, one.atoms.points, atol=1e-8)
@@ -298,17 +311,7 @@ def _best_of(dimension):
 )
 def test_the_floor_agrees_with_brute_force(seed, beta, *, activation, dimension):
     generator = np.random.default_rng(seed)
-    neurons = mfpde.Perceptron(
-        generator.standard_normal((4, dimension)),
-        generator.standard_normal(4),
-        activation,
-        biases=generator.standard_normal(4) * (seed % 2),
-    )
-    equation = descent(beta, neurons)
-    masses = generator.random(5)
-    field = field_of(
-        equation, random_points(5, dimension, seed + 1), masses / masses.sum()
-    )
+    field = random_field(generator, seed, beta, activation, dimension)
     tried = field.values(random_points(30_000, dimension, seed + 2))
     floor = floor_of(field, float(tried.min()), 1e-6)
     assert floor.is_tight
@@ -345,17 +348,7 @@ def test_what_is_beyond_the_second_order_is_within_its_bound(
 ):
     """f(t) >= f + g t + H t^2 / 2 - T t^3 / 6 for t <= r, also over the neurons' kinks."""
     generator = np.random.default_rng(seed)
-    neurons = mfpde.Perceptron(
-        generator.standard_normal((4, dimension)),
-        generator.standard_normal(4),
-        activation,
-        biases=generator.standard_normal(4) * (seed % 2),
-    )
-    equation = descent(beta, neurons)
-    masses = generator.random(5)
-    field = field_of(
-        equation, random_points(5, dimension, seed + 1), masses / masses.sum()
-    )
+    field = random_field(generator, seed, beta, activation, dimension)
     points = random_points(40, dimension, seed + 2)
     frames = tangent_frames(points)
     headings = generator.standard_normal((40, dimension - 1))
@@ -448,40 +441,18 @@ def test_a_run_stays_above_the_minimum():
     assert final.gap >= run.energies[-1] - found.energy
 
 
+UPWARDS = mfpde.Potential(lambda x: x[..., 0], lambda x: np.eye(1, x.shape[-1])[0])
+SINE = mfpde.Perceptron([[1.0, 0.0]], [1.0], (np.sin, lambda z: 1 - np.cos(z)))
+
+
 @pytest.mark.parametrize(
     ("equation", "message"),
     [
-        (mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent"), "ascent"),
-        (
-            mfpde.MeanFieldEquation(
-                mfpde.Attention(1.0, normalized=True), direction="descent"
-            ),
-            "softmax",
-        ),
-        (
-            mfpde.MeanFieldEquation(
-                mfpde.Attention(1.0), direction="descent", diffusion=0.1
-            ),
-            "diffusion = 0.1",
-        ),
-        (
-            descent(
-                1.0,
-                mfpde.Potential(
-                    lambda x: x[..., 0], lambda x: np.eye(1, x.shape[-1])[0]
-                ),
-            ),
-            "Potential",
-        ),
-        (
-            descent(
-                1.0,
-                mfpde.Perceptron(
-                    [[1.0, 0.0]], [1.0], (np.sin, lambda z: 1 - np.cos(z))
-                ),
-            ),
-            "activation = 'custom'",
-        ),
+        (descent(1.0, direction="ascent"), "ascent"),
+        (descent(1.0, normalized=True), "softmax"),
+        (descent(1.0, diffusion=0.1), "diffusion = 0.1"),
+        (descent(1.0, UPWARDS), "Potential"),
+        (descent(1.0, SINE), "activation = 'custom'"),
         (descent(1.0, mfpde.Perceptron(np.eye(2), np.eye(2))), "vector weights"),
     ],
 )
@@ -511,10 +482,7 @@ AXIS = np.array([np.cos(0.4), np.sin(0.4)])
 def test_neurons_whose_kinks_cancel_have_a_density(neurons, second) -> None:
     """Paper, Theorem 3.1, footnote 2: V is the quadratic w_2 cos 2(t - axis) + const."""
     circle, beta = mfpde.Circle(256), 5.0
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta), neurons, direction="descent"
-    )
-    found = mfpde.minimize(equation, circle)
+    found = mfpde.minimize(descent(beta, neurons), circle)
     assert found.kind == "density"
     assert found.gap < 1e-12
     relative = 1 - second / (ive(2, beta) / beta) * np.cos(2 * (circle.angles - 0.4))
@@ -526,16 +494,9 @@ def test_neurons_whose_kinks_cancel_have_a_density(neurons, second) -> None:
 def test_a_hyperplane_that_misses_the_sphere_has_no_kink() -> None:
     for geometry in (mfpde.Circle(128), mfpde.Sphere(32)):
         axis = np.eye(geometry.dimension)[0]
-        near = mfpde.Perceptron([axis], [0.002], biases=[1.2])
-        far = mfpde.Perceptron([axis], [0.002], biases=[0.8])
-        kinds = [
-            mfpde.minimize(
-                mfpde.MeanFieldEquation(
-                    mfpde.Attention(3.0), neurons, direction="descent"
-                ),
-                geometry,
-            ).kind
-            for neurons in (near, far)
-        ]
+        kinds = []
+        for bias in (1.2, 0.8):
+            neuron = mfpde.Perceptron([axis], [0.002], biases=[bias])
+            kinds.append(mfpde.minimize(descent(3.0, neuron), geometry).kind)
         assert kinds[0] == "density"
         assert kinds[1] != "density"
