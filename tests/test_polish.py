@@ -129,18 +129,22 @@ def half_angle(weight: float, beta: float) -> float:
     return float(np.arccos(1 + np.log(abs(weight)) / beta) / 2)
 
 
+def beside_a_neuron(
+    atoms: mfpde.Atoms, weight: float, beta: float, **options: str
+) -> mfpde.PolishedAtoms:
+    """Atoms in descent, polished, with one ReLU neuron of this weight along the first axis."""
+    attention = mfpde.Attention(beta, **options)  # type: ignore[arg-type]
+    one = neuron(weight, atoms.dimension)
+    return polished(attention, one, atoms=atoms, direction="descent")
+
+
 @pytest.mark.parametrize("beta", [10.0, 30.0, 300.0])
 @pytest.mark.parametrize("weight", [-0.9, -0.5, -0.1])
 def test_one_neuron_holds_two_atoms_at_the_angle_of_the_formula(
     beta: float, weight: float
 ) -> None:
     exact = halves(half_angle(weight, beta))
-    found = polished(
-        mfpde.Attention(beta),
-        neuron(weight),
-        atoms=nudged(exact, 0.01 / np.sqrt(beta)),
-        direction="descent",
-    )
+    found = beside_a_neuron(nudged(exact, 0.01 / np.sqrt(beta)), weight, beta)
     assert found.residual <= 1e-14
     np.testing.assert_allclose(found.atoms.points, exact.points, atol=1e-14)
     assert found.is_strict
@@ -152,12 +156,7 @@ def test_one_atom_splits_at_weight_one(dimension: int) -> None:
     axis = mfpde.Atoms(np.eye(1, dimension))
 
     def at(weight: float) -> mfpde.PolishedAtoms:
-        return polished(
-            mfpde.Attention(20.0),
-            neuron(weight, dimension),
-            atoms=nudged(axis, 1e-3),
-            direction="descent",
-        )
+        return beside_a_neuron(nudged(axis, 1e-3), weight, 20.0)
 
     split = brentq(lambda w: at(w).split_margin, -1.3, -0.8, xtol=1e-12)
     assert split == pytest.approx(-1.0, abs=1e-8)
@@ -178,9 +177,7 @@ def test_two_atoms_split_at_the_weight_of_the_formula(beta: float) -> None:
 
     def at(weight: float) -> mfpde.PolishedAtoms:
         start = nudged(halves(half_angle(weight, beta)), 1e-3 / np.sqrt(beta))
-        return polished(
-            mfpde.Attention(beta), neuron(weight), atoms=start, direction="descent"
-        )
+        return beside_a_neuron(start, weight, beta)
 
     split = brentq(lambda w: at(w).split_margin, 1.2 * exact, 0.8 * exact, xtol=1e-12)
     assert split == pytest.approx(exact, abs=1e-8)
@@ -333,6 +330,12 @@ GELU_CIRCLE = mfpde.Perceptron(
 )
 
 
+def in_descent(beta: float, perceptron: mfpde.Perceptron) -> mfpde.MeanFieldEquation:
+    return mfpde.MeanFieldEquation(
+        mfpde.Attention(beta), perceptron, direction="descent"
+    )
+
+
 def assert_stable(found: mfpde.PolishedAtoms, *, closer_than: float) -> None:
     assert found.converged, str(found)
     assert found.residual <= 1e-14
@@ -346,9 +349,7 @@ def assert_stable(found: mfpde.PolishedAtoms, *, closer_than: float) -> None:
 
 @pytest.mark.parametrize("beta", [5.0, 25.0])
 def test_atoms_of_particles_in_descent_on_the_circle_are_stable(beta: float) -> None:
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta), GELU_CIRCLE, direction="descent"
-    )
+    equation = in_descent(beta, GELU_CIRCLE)
     start = mfpde.quantized(mfpde.uniform(mfpde.Circle(256)), 100)
     run = mfpde.solve_particles(equation, start, t_end=1000.0)
     found = mfpde.polish(equation, run.final, merge_within=1e-3)
@@ -359,9 +360,7 @@ def test_atoms_of_particles_in_descent_on_the_circle_are_stable(beta: float) -> 
 
 
 def test_atoms_of_a_density_in_descent_on_the_circle_are_stable() -> None:
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(5.0), GELU_CIRCLE, direction="descent"
-    )
+    equation = in_descent(5.0, GELU_CIRCLE)
     run = mfpde.solve(equation, mfpde.uniform(mfpde.Circle(512)), t_end=100.0)
     report = mfpde.concentration(run.final, equation)
     found = mfpde.polish(equation, report.clusters)
@@ -375,7 +374,7 @@ def test_atoms_of_a_density_in_descent_on_the_sphere_are_stable(
     activation: str,
 ) -> None:
     drawn = mfpde.Perceptron.random(3, 3, seed=111, activation=activation)
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), drawn, direction="descent")
+    equation = in_descent(5.0, drawn)
     sphere = mfpde.Sphere(48)
     run = mfpde.solve(equation, mfpde.uniform(sphere), t_end=40.0)
     found = mfpde.polish(equation, mfpde.concentration(run.final, equation).atoms)
@@ -384,7 +383,7 @@ def test_atoms_of_a_density_in_descent_on_the_sphere_are_stable(
 
 def test_atoms_of_particles_in_descent_on_the_sphere_are_stable() -> None:
     drawn = mfpde.Perceptron.random(3, 3, seed=111, activation="gelu")
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), drawn, direction="descent")
+    equation = in_descent(5.0, drawn)
     start = mfpde.quantized(mfpde.uniform(mfpde.Sphere(48)), 80)
     run = mfpde.solve_particles(equation, start, t_end=150.0)
     found = mfpde.polish(equation, run.final, merge_within=1e-3)
@@ -398,7 +397,7 @@ def test_atoms_in_descent_in_dimension_64_are_stable() -> None:
     drawn = mfpde.Perceptron(
         np.linalg.qr(rng.standard_normal((64, 2)))[0].T, [-1.5, -1.4]
     )
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), drawn, direction="descent")
+    equation = in_descent(2.0, drawn)
     towards = drawn.directions + 0.02 * rng.standard_normal((2, 64))
     start = mfpde.Atoms(towards / np.linalg.norm(towards, axis=1, keepdims=True))
     run = mfpde.solve_particles(equation, start, t_end=10.0)
@@ -508,15 +507,9 @@ def test_polishing_commutes_with_rotations(
 def test_kernel_conventions_are_the_same_state_at_scaled_rates() -> None:
     beta, weight = 10.0, -0.5
     atoms = nudged(halves(half_angle(weight, beta)), 1e-3)
-    shifted = polished(
-        mfpde.Attention(beta), neuron(weight), atoms=atoms, direction="descent"
-    )
-    unshifted = polished(
-        mfpde.Attention(beta, kernel="unshifted"),
-        neuron(weight * np.exp(beta)),
-        atoms=atoms,
-        direction="descent",
-    )
+    shifted = beside_a_neuron(atoms, weight, beta)
+    scaled = weight * np.exp(beta)
+    unshifted = beside_a_neuron(atoms, scaled, beta, kernel="unshifted")
     np.testing.assert_allclose(unshifted.atoms.points, shifted.atoms.points, atol=1e-14)
     for name in ("shift_rates", "split_rates"):
         np.testing.assert_allclose(
@@ -566,12 +559,7 @@ def test_at_a_kink_the_less_stable_side_counts(weight: float, rate: float) -> No
 
 
 def test_an_atom_in_a_dead_zone_is_neutral() -> None:
-    found = polished(
-        mfpde.Attention(4.0),
-        neuron(-2.0),
-        atoms=on_circle(np.array([3.0])),
-        direction="descent",
-    )
+    found = beside_a_neuron(on_circle(np.array([3.0])), -2.0, 4.0)
     assert found.neutral_dimension == 1
     assert found.symmetry_dimension == 0
     assert found.is_second_order
@@ -586,9 +574,7 @@ def test_coinciding_atoms_are_united() -> None:
     double = on_circle(
         np.array([-angle, angle, angle, angle + 1e-10]), np.array([0.5, 0.2, 0.2, 0.1])
     )
-    found = polished(
-        mfpde.Attention(10.0), neuron(-0.5), atoms=double, direction="descent"
-    )
+    found = beside_a_neuron(double, -0.5, 10.0)
     assert found.merged == 2
     np.testing.assert_allclose(np.sort(found.atoms.masses), [0.5, 0.5])
     np.testing.assert_allclose(
@@ -625,9 +611,7 @@ def test_an_atom_that_may_not_move_so_far_is_named() -> None:
 
 def test_the_table_holds_positions_masses_and_margins() -> None:
     angle = half_angle(-0.5, 10.0)
-    found = polished(
-        mfpde.Attention(10.0), neuron(-0.5), atoms=halves(angle), direction="descent"
-    )
+    found = beside_a_neuron(halves(angle), -0.5, 10.0)
     text = str(found)
     assert f"{angle / np.pi:.9f}" in text
     assert f"{found.split_margin:.4e}" in text
@@ -636,29 +620,34 @@ def test_the_table_holds_positions_masses_and_margins() -> None:
         found.residual = 0.0  # type: ignore[misc]
 
 
-def test_wrong_arguments_are_refused() -> None:
-    atoms = on_circle(np.array([0.0, 2.0]))
+PAIR = on_circle(np.array([0.0, 2.0]))
+RING = on_circle(np.arange(0, 2 * np.pi, 0.2))
+MANY = on_circle(np.linspace(0, 6, 4100))
+
+
+@pytest.mark.parametrize(
+    ("atoms", "options", "message"),
+    [
+        (mfpde.Atoms.none(2), {}, "there are none"),
+        ((), {}, "there are none"),
+        (mfpde.uniform(mfpde.Circle(64)), {}, r"must be Atoms.*concentration"),
+        (PAIR, {"max_move": 0.0}, r"max_move = 0"),
+        (PAIR, {"merge_within": -1.0}, r"merge_within = -1"),
+        (RING, {"merge_within": 0.3}, r"merge_within = 0.3 links atoms around"),
+        (MANY, {}, r"4100 coordinates, at most 4000.*merge_with"),
+    ],
+)
+def test_wrong_arguments_are_refused(atoms, options, message) -> None:
     equation = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
+    with pytest.raises(ValueError, match=message):
+        mfpde.polish(equation, atoms, **options)
+
+
+def test_equations_without_stationary_atoms_are_refused() -> None:
     noisy = mfpde.MeanFieldEquation(
         mfpde.Attention(4.0), direction="ascent", diffusion=0.1
     )
     with pytest.raises(ValueError, match=r"diffusion = 0.1.*dissolve"):
-        mfpde.polish(noisy, atoms)
-    with pytest.raises(ValueError, match="there are none"):
-        mfpde.polish(equation, mfpde.Atoms.none(2))
-    with pytest.raises(ValueError, match="there are none"):
-        mfpde.polish(equation, ())
-    with pytest.raises(ValueError, match=r"must be Atoms.*concentration"):
-        mfpde.polish(equation, mfpde.uniform(mfpde.Circle(64)))  # type: ignore[arg-type]
+        mfpde.polish(noisy, PAIR)
     with pytest.raises(ValueError, match=r"3 entries.*must have 2"):
-        polished(neuron(1.0, 3), atoms=atoms, direction="ascent")
-    with pytest.raises(ValueError, match=r"max_move = 0"):
-        mfpde.polish(equation, atoms, max_move=0.0)
-    with pytest.raises(ValueError, match=r"merge_within = -1"):
-        mfpde.polish(equation, atoms, merge_within=-1.0)
-    ring = on_circle(np.arange(0, 2 * np.pi, 0.2))
-    with pytest.raises(ValueError, match=r"merge_within = 0.3 links atoms around"):
-        mfpde.polish(equation, ring, merge_within=0.3)
-    many = on_circle(np.linspace(0, 6, 4100))
-    with pytest.raises(ValueError, match=r"4100 coordinates, at most 4000.*merge_with"):
-        mfpde.polish(equation, many)
+        polished(neuron(1.0, 3), atoms=PAIR, direction="ascent")
