@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from mfpde.measures.measure import Atoms
 from validation.characteristics import Cloud
 from validation.circle_cases import angles_of, points_at
 from validation.figures.paper_protocol import TURN, clusters
@@ -73,9 +72,8 @@ def split_rates(problem: Problem, measure: Any) -> Array:
     return (back - there) / (2 * STEP)
 
 
-def levels(problem: Problem, measure: Any) -> Array:
-    """F at the atoms: all the same at a minimiser."""
-    points, masses = cells_of(measure)
+def levels(problem: Problem, points: Array, masses: Array) -> Array:
+    """F at atoms: all the same at a minimiser."""
     return first_variation(problem, points, masses, at=points)
 
 
@@ -90,14 +88,14 @@ def duality_gap(problem: Problem, measure: Any) -> float:
     return float(own @ masses - min(field.min(), own.min()))
 
 
-def gather(measure: Any, places: Array) -> Atoms:
-    """Each of ``places`` (k, 2) with the mass that is nearest to it, at its mean direction."""
+def gather(measure: Any, places: Array) -> tuple[Array, Array]:
+    """Mean directions (k, 2) and masses (k,) of what is nearest to each of ``places`` (k, 2)."""
     points, masses = cells_of(measure)
     owners = np.argmax(points @ places.T, axis=1)
     parts = (owners[:, np.newaxis] == np.arange(len(places))) * masses[:, np.newaxis]
     # A place without mass stays where it is.
-    sums = parts.T @ points + 1e-300 * places
-    return Atoms(sums / np.linalg.norm(sums, axis=1, keepdims=True), parts.sum(axis=0))
+    sums = np.where(parts.any(axis=0)[:, np.newaxis], parts.T @ points, places)
+    return sums / np.linalg.norm(sums, axis=1, keepdims=True), parts.sum(axis=0)
 
 
 def dead_mass(problem: Problem, measure: Any) -> float:

@@ -102,7 +102,7 @@ def at_rest(
     problem, polished = panel.problem, panel.polished
     atoms = polished.atoms
     places, masses = angles(atoms.points), atoms.masses
-    sampled = circle_atoms.gather(panel.few.final, atoms.points).masses
+    _, sampled = circle_atoms.gather(panel.few.final, atoms.points)
     row = f"{prefix}atoms that rest, beside basins of {FEW} particles at t = {panel.end:g}"
     yield Quantity(row, len(atoms), panel.particle_counts[-1], 0.0, **about)
     yield Quantity(

@@ -116,8 +116,8 @@ def _levels(panel: CirclePanel) -> Iterator[Quantity]:
     gathered = circle_atoms.gather(panel.few.final, atoms.points)
     yield Quantity(
         f"difference of the levels of F of the atoms that rest, beside {FEW} particles",
-        np.ptp(circle_atoms.levels(panel.problem, atoms)),
-        np.ptp(circle_atoms.levels(panel.problem, gathered)),
+        np.ptp(circle_atoms.levels(panel.problem, *cells_of(atoms))),
+        np.ptp(circle_atoms.levels(panel.problem, *gathered)),
         4 / FEW,
         key="level",
         shows="condition",
