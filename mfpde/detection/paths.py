@@ -12,11 +12,11 @@ of a saddle, or a ridge along which next to nothing moves, in some steps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import expm
 
-from mfpde.arrays import BoolArray, FloatArray, IntArray
+from mfpde.arrays import FloatArray
 from mfpde.detection.flow import ROUNDING
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 
@@ -24,9 +24,6 @@ DIFFERENCE = np.sqrt(ROUNDING)
 """Radians over which the velocity is differenced."""
 AT_REST = np.sqrt(ROUNDING)
 """A step shorter than this, in units of the reach, is the last one."""
-ORDER, FIRST_TURN = 5, 0.025
-"""Order of the Taylor series of exp(tJ) at the shortest time t, and the norm of tJ there: what
-is left out is below 1e-12."""
 FARTHEST = 30.0
 """Radians; no gradient flow goes so far but along a spiral."""
 
@@ -56,11 +53,9 @@ def linear_flows(
     turns = np.linalg.norm(gradients, axis=(1, 2))
     limits = np.finfo(float)
     times = reach / np.maximum(2 * speeds, limits.tiny)
-    times = np.minimum(times, FIRST_TURN / np.maximum(turns, limits.tiny))
+    times = np.minimum(times, 1 / np.maximum(turns, limits.tiny))
     scaled = np.where(speeds > 0, times, 0.0)[:, np.newaxis, np.newaxis] * generators
-    flows = identity = np.eye(size + 1)
-    for order in range(ORDER, 0, -1):
-        flows = identity + scaled @ flows / order
+    flows = expm(scaled)
     for _ in range(limits.maxexp):
         with np.errstate(over="ignore", invalid="ignore"):
             twice = flows @ flows
@@ -71,54 +66,39 @@ def linear_flows(
     return np.asarray(flows[:, :size, size])
 
 
-@dataclass(frozen=True, eq=False)
-class Paths:
-    """Paths in a field that is fixed in time.
+def follow_to_rest(
+    velocity_at: Callable[[FloatArray], FloatArray], starts: FloatArray, reach: float
+) -> FloatArray:
+    """Follow points ``starts`` (n, d) until they come to rest, or have gone very far.
 
-    Attributes
-    ----------
-    velocity_at
-        Velocities (m, d) at points (m, d).
-    reach
-        Length of a step.
+    The field ``velocity_at`` gives velocities (m, d) at points (m, d); ``reach`` is the length
+    of a step.
     """
+    points, active = starts.copy(), np.arange(len(starts))
+    for _ in range(int(FARTHEST / reach)):
+        if len(active) == 0:
+            break
+        frames = tangent_frames(points[active])
+        velocities, gradients = _linearise(velocity_at, points[active], frames)
+        flows = linear_flows(velocities, gradients, reach)
+        points[active] = geodesic_moves(points[active], frames, flows)
+        active = active[np.linalg.norm(flows, axis=1) > AT_REST * reach]
+    return points
 
-    velocity_at: Callable[[FloatArray], FloatArray]
-    reach: float
 
-    def ends(
-        self, starts: FloatArray, has_arrived: Callable[[FloatArray], BoolArray]
-    ) -> tuple[FloatArray, IntArray]:
-        """Follow points until they arrive, come to rest, or have gone very far.
+def _linearise(
+    velocity_at: Callable[[FloatArray], FloatArray],
+    points: FloatArray,
+    frames: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Velocity (n, d - 1) and its gradient (n, d - 1, d - 1), derivatives along b at [a, b].
 
-        ``has_arrived`` says which of points (m, d) need not be followed further.  Returned are
-        the last places (n, d) of the ``starts`` (n, d), and the numbers of those that are
-        still on their way.
-        """
-        points = starts.copy()
-        active = np.nonzero(~has_arrived(points))[0]
-        for _ in range(int(FARTHEST / self.reach)):
-            if len(active) == 0:
-                break
-            frames = tangent_frames(points[active])
-            velocities, gradients = self._linearise(points[active], frames)
-            flows = linear_flows(velocities, gradients, self.reach)
-            points[active] = geodesic_moves(points[active], frames, flows)
-            active = active[np.linalg.norm(flows, axis=1) > AT_REST * self.reach]
-            active = active[~has_arrived(points[active])]
-        return points, active
-
-    def _linearise(
-        self, points: FloatArray, frames: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Velocity (n, d - 1) and its gradient (n, d - 1, d - 1), derivatives along b at [a, b].
-
-        The tangential part of the change is the covariant derivative.  One-sided differences
-        suffice: a step is of second order, and needs the gradient to first order only.
-        """
-        beside = points[:, np.newaxis] + DIFFERENCE * frames
-        places = np.concatenate([points[:, np.newaxis], beside], axis=1)
-        vectors = self.velocity_at(places.reshape(-1, points.shape[1]))
-        along = np.einsum("nai,nbi->nab", frames, vectors.reshape(places.shape))
-        changes = along[..., 1:] - along[..., :1]
-        return along[..., 0], changes / DIFFERENCE
+    The tangential part of the change is the covariant derivative.  One-sided differences
+    suffice: a step is of second order, and needs the gradient to first order only.
+    """
+    beside = points[:, np.newaxis] + DIFFERENCE * frames
+    places = np.concatenate([points[:, np.newaxis], beside], axis=1)
+    vectors = velocity_at(places.reshape(-1, points.shape[1]))
+    along = np.einsum("nai,nbi->nab", frames, vectors.reshape(places.shape))
+    changes = along[..., 1:] - along[..., :1]
+    return along[..., 0], changes / DIFFERENCE

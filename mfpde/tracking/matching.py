@@ -27,7 +27,7 @@ from scipy.optimize import linear_sum_assignment
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection import ConcentrationReport
-from mfpde.detection.paths import Paths
+from mfpde.detection.paths import follow_to_rest
 from mfpde.geometry.arcs import angles_between, normalize
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, atoms_of
 
@@ -138,8 +138,7 @@ class FlowBetween:
 
     def find_attractors(self, points: FloatArray) -> FloatArray:
         """Return the attractors (n, d) that ``points`` (n, d) of the later save flow to."""
-        paths = Paths(self.after, self.reach)
-        return paths.ends(points, lambda reached: np.zeros(len(reached), bool))[0]
+        return follow_to_rest(self.after, points, self.reach)
 
 
 def match_atoms(
