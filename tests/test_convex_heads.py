@@ -23,6 +23,10 @@ def descent(*terms: object) -> mfpde.MeanFieldEquation:
     return mfpde.MeanFieldEquation(*terms, direction="descent")
 
 
+def noisy(*terms: object, direction: str = "ascent", kappa: float = 0.3):
+    return mfpde.MeanFieldEquation(*terms, direction=direction, diffusion=kappa)
+
+
 def head(beta: float, matrix: object, **options: object) -> mfpde.Attention:
     return mfpde.Attention(beta, bilinear=matrix, **options)
 
@@ -187,12 +191,11 @@ def test_polish_and_continuation_take_an_indefinite_matrix(parameter):
 def test_densities_with_diffusion_make_the_field_of_heads(direction, grid):
     """kappa log rho - s F is constant, F by direct sums over the cells; v rho = kappa grad rho."""
     dimension = grid.dimension
-    equation = mfpde.MeanFieldEquation(
+    equation = noisy(
         head(3.0, positive_matrix(dimension, 4)),
         mfpde.Attention(2.0),
         mfpde.Perceptron.random(3, dimension, seed=2, scale=0.2, activation="tanh"),
         direction=direction,
-        diffusion=0.3,
     )
     found = mfpde.stationary_density(equation, mfpde.uniform(grid))
     assert found.converged
@@ -207,23 +210,15 @@ def test_densities_with_diffusion_make_the_field_of_heads(direction, grid):
 
 
 def test_a_branch_of_densities_of_a_head_ends_where_it_is_stationary():
-    equation = mfpde.MeanFieldEquation(
-        head(2.0, np.diag([1.0, 0.4])), direction="ascent", diffusion=0.5
-    )
-    circle = mfpde.Circle(128)
+    term, start = head(2.0, np.diag([1.0, 0.4])), mfpde.uniform(mfpde.Circle(128))
     branch = mfpde.continuation(
-        equation, mfpde.uniform(circle), parameter="diffusion", values=[0.5, 0.3]
+        noisy(term, kappa=0.5), start, parameter="diffusion", values=[0.5, 0.3]
     )
-    alone = mfpde.stationary_density(
-        mfpde.MeanFieldEquation(*equation.terms, direction="ascent", diffusion=0.3),
-        mfpde.uniform(circle),
-    )
+    alone = mfpde.stationary_density(noisy(term), start)
     assert branch.energies[-1] == pytest.approx(alone.free_energy, abs=1e-10)
 
 
 def test_densities_of_an_indefinite_matrix_are_refused():
-    equation = mfpde.MeanFieldEquation(
-        head(2.0, np.diag([1.0, -0.5])), direction="descent", diffusion=0.3
-    )
+    equation = noisy(head(2.0, np.diag([1.0, -0.5])), direction="descent")
     with pytest.raises(ValueError, match=r"eigenvalue -0\.5, below 0"):
         mfpde.stationary_density(equation, mfpde.uniform(mfpde.Circle(64)))
