@@ -19,7 +19,7 @@ that flow apart, v_i < 0 < v_(i+1), the face is moved from their middle to
 
     theta_i + (theta_(i+1) - theta_i) v_i / (v_i - v_(i+1)).
 
-On S^2 edges are those of cells: at most 1e-3 of the mass is on the wrong side of them.
+On S^2 edges are those of cells, along which some thousandths of the mass may be on the wrong side.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class ConcentratedRegion:
         Root mean square extents of the core along its principal directions, in radians,
         largest first, (d - 1,); those of its covariance for an exact atom.
     widths_in_cells
-        The principal rms radii of what lies within 4 cells of the mean, in cells: as the grid
+        The principal rms radii of what lies within 6 cells of the mean, in cells: as the grid
         sees it, without tails, (1,) or (2,); without a grid in units of 8e-4 radians.
     spacing
         Width of the grid's cells in radians; NaN for atoms without a grid.
@@ -115,7 +115,7 @@ class ConcentratedRegion:
     largest_speed
         Largest speed in the basin, in cells per unit time.
     roughness
-        Half the L1 difference between the density within 4 cells and the mean of each
+        Half the L1 difference between the density within 6 cells and the mean of each
         cell's neighbours, as a share; NaN without a grid.
     has_jump
         Whether the density jumps in the basin.
