@@ -1,40 +1,15 @@
-"""Terms: spectra against quadrature, primitives and gradients against differences."""
+"""Terms: spectra against Bessel functions, primitives and gradients against differences."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import eval_gegenbauer, gammaln, ive
+from scipy.special import ive
 
 import mfpde
 from mfpde.geometry import Geometry
 from mfpde.terms.activations import ACTIVATIONS, find_activation
 from mfpde.theory import eigenvalues
-
-
-def quadrature_eigenvalue(beta: float, dimension: int, degree: int) -> float:
-    """int K P_l dsigma over the polar angle, P_l(1) = 1, uniform probability."""
-    nu = dimension / 2 - 1
-
-    def polynomial(z: np.ndarray) -> np.ndarray:
-        if dimension == 2:
-            return np.cos(degree * np.arccos(z))
-        scale = gammaln(degree + 1) + gammaln(2 * nu) - gammaln(degree + 2 * nu)
-        return eval_gegenbauer(degree, nu, z) * np.exp(scale)
-
-    nodes, weights = np.polynomial.legendre.leggauss(400)
-    angles = (nodes + 1) * np.pi / 2
-    mass = weights * np.sin(angles) ** (dimension - 2)
-    kernel = np.exp(beta * (np.cos(angles) - 1))
-    return float((mass * kernel * polynomial(np.cos(angles))).sum() / mass.sum())
-
-
-@pytest.mark.parametrize("dimension", [2, 3, 5, 16])
-@pytest.mark.parametrize("beta", [0.01, 1.0, 5.0, 50.0])
-def test_eigenvalues_match_quadrature(beta: float, dimension: int) -> None:
-    given_values = eigenvalues(beta, dimension, range(7))
-    expected = [quadrature_eigenvalue(beta, dimension, l) for l in range(7)]
-    np.testing.assert_allclose(given_values, expected, rtol=1e-10, atol=1e-13)
 
 
 @pytest.mark.parametrize("beta", [0.01, 0.5, 5.0, 25.0, 200.0, 1000.0])
