@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.polynomial.legendre import leggauss
 from random_points import random_points
+from witness import cells_of, head_by_sums
 
 import mfpde
 from mfpde import Atoms, Attention, Circle, Density, MeanFieldEquation, Sphere, Zonal
@@ -23,23 +24,6 @@ def bump(geometry, concentration=60.0, towards=0):
 def softmax(beta, bilinear=None, value=None, direction="ascent"):
     head = Attention(beta, normalized=True, bilinear=bilinear, value=value)
     return MeanFieldEquation(head, direction=direction)
-
-
-def directly(points, sources, masses, *, beta, bilinear, value):
-    """Drift and log Z / beta at ``points``, by sums in logarithms."""
-    with np.errstate(divide="ignore"):
-        exponents = beta * (points @ bilinear @ sources.T) + np.log(masses)
-    peaks = exponents.max(axis=1, keepdims=True)
-    weights = np.exp(exponents - peaks)
-    totals = weights.sum(axis=1, keepdims=True)
-    means = weights / totals @ sources @ value.T
-    drift = means - (means * points).sum(axis=1, keepdims=True) * points
-    return drift, (peaks + np.log(totals))[:, 0] / beta
-
-
-def cells_of(density):
-    geometry = density.geometry
-    return geometry.points.reshape(-1, geometry.dimension), density.masses.ravel()
 
 
 def random_matrix(seed, dimension):
@@ -83,31 +67,33 @@ def test_fields_are_the_direct_sums_everywhere(geometry, beta, case, has_atoms):
     one = np.eye(d) if bilinear is None else bilinear
     matrices = {"bilinear": one, "value": one if value is None else value}
     points = random_points(40, d, 2)
-    drift, potential = directly(points, sources, masses, beta=beta, **matrices)
+    drift, logs = head_by_sums(points, sources, masses, beta=beta, **matrices)
     assert np.abs(equation.velocity(measure, points) - drift).max() < 1e-9
     some = slice(None, None, 37)
     centres = cells_of(density)[0][some]
-    drift, at_centres = directly(centres, sources, masses, beta=beta, **matrices)
+    drift, logs_at_centres = head_by_sums(
+        centres, sources, masses, beta=beta, **matrices
+    )
     velocity = equation.velocity(measure).reshape(-1, d)[some]
     assert np.abs(velocity - drift).max() < 1e-9
     if value is None:
         # The kernel is shifted by |D|.
         found = equation.first_variation(measure, points) + 1.0
-        assert np.abs(found - potential).max() < 1e-9
+        assert np.abs(found - logs / beta).max() < 1e-9
         found = equation.first_variation(measure).ravel()[some] + 1.0
-        assert np.abs(found - at_centres).max() < 1e-9
+        assert np.abs(found - logs_at_centres / beta).max() < 1e-9
 
 
 def test_a_thousand_on_the_sphere():
     density, points = bump(Sphere(256)), random_points(50, 3, 3)
     one = np.eye(3)
-    drift, potential = directly(
+    drift, logs = head_by_sums(
         points, *cells_of(density), beta=1000.0, bilinear=one, value=one
     )
     equation = softmax(1000.0)
     assert np.abs(equation.velocity(density, points) - drift).max() < 1e-9
     found = equation.first_variation(density, points) + 1.0
-    assert np.abs(found - potential).max() < 1e-9
+    assert np.abs(found - logs / 1000.0).max() < 1e-9
 
 
 def by_rings(density, angles, *, beta, along, across):
@@ -125,10 +111,10 @@ def by_rings(density, angles, *, beta, along, across):
         masses = np.exp(np.log(density.masses)[:, np.newaxis] + shares).ravel()
     points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     matrix = np.diag([along, across])
-    drift, potential = directly(
+    drift, logs = head_by_sums(
         points, sources, masses, beta=beta, bilinear=matrix, value=matrix
     )
-    return -np.sin(angles) * drift[:, 0] + np.cos(angles) * drift[:, 1], potential
+    return -np.sin(angles) * drift[:, 0] + np.cos(angles) * drift[:, 1], logs / beta
 
 
 @pytest.mark.parametrize("dimension", [3, 8, 64])
@@ -174,7 +160,7 @@ def by_particles(density, duration, steps, *, beta, bilinear, value):
 
     def speed(x):
         x = x / np.linalg.norm(x, axis=1, keepdims=True)
-        return directly(x, x, masses, beta=beta, bilinear=bilinear, value=value)[0]
+        return head_by_sums(x, x, masses, beta=beta, bilinear=bilinear, value=value)[0]
 
     x, h = start, duration / steps
     for _ in range(steps):
