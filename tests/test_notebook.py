@@ -85,10 +85,9 @@ def test_results_have_a_table_a_small_picture_and_what_print_says(results) -> No
             assert f">{html.escape(value)}</td>" in page
         if name in ("run", "report", "minimum", "polished", "track", "certificate"):
             assert f"<pre>{html.escape(str(shown))}</pre>" in page
-    run, report, minimum = (results[name] for name in ("run", "report", "minimum"))
+    run, report = results["run"], results["report"]
     assert run.facts["energy"].startswith(f"{run.energies[0]:.9g}")
     assert report.facts["verdict"] == report.verdict
-    assert minimum.facts["energy"] == f"{minimum.energy:.12g}"
 
 
 def test_words_are_no_tags(run) -> None:
