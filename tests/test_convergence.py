@@ -9,9 +9,9 @@ from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.measures import starts
 from mfpde.measures.measure import Density
 from mfpde.particles import label_density
-from mfpde.studies.ladder import build_ladder, start_on
+from mfpde.studies import Converging
 from mfpde.studies.landmarks import Landmarks, find_centre, find_final_atoms
-from mfpde.studies.quantity import Converging
+from mfpde.studies.study import build_ladder, start_on
 from mfpde.terms import Attention, Perceptron
 
 ASCENT = MeanFieldEquation(Attention(6.0), direction="ascent")

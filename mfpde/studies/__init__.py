@@ -4,9 +4,8 @@ A convergence study judges the ladder by the atoms that it gives; an ensemble me
 tokens come together under random weights.
 """
 
+from mfpde.studies.convergence import AtomConvergence, Converging
 from mfpde.studies.ensembles import Ensemble, ensemble
-from mfpde.studies.quantity import Converging
-from mfpde.studies.result import AtomConvergence
 from mfpde.studies.study import convergence_to_atoms
 
 __all__ = [

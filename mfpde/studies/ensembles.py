@@ -90,10 +90,9 @@ class Ensemble(Printed):
         Another name is a ``ValueError``.
         """
         values = getattr(self, choice("name", name, AVERAGED))
-        error = np.full(values.shape[1:], np.nan)
-        if len(values) > 1:
-            error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        return Average(values.mean(axis=0), np.asarray(error))
+        with np.errstate(invalid="ignore"):
+            error = values.std(axis=0) / np.sqrt(len(values) - 1)
+        return Average(values.mean(axis=0), error)
 
     def __str__(self) -> str:
         statistic, energy, exponent = map(self.average, AVERAGED)
@@ -199,21 +198,14 @@ def _layers(make_layers: MakeLayers, seed: int) -> Layers:
 def _in_processes(
     one: partial[_Numbers], seeds: Sequence[int], jobs: int
 ) -> list[_Numbers]:
-    parts = {
-        "make_layers": one.args[0],
-        "start": one.args[1],
-        **one.keywords["options"],
-    }
-    for name, part in parts.items():
-        try:
-            pickle.dumps(part)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            why = re.sub(r" at 0x[0-9a-f]+", "", str(error))
-            remedy = "define it in a module, or use" if callable(part) else "use"
-            raise ValueError(
-                f"jobs = {jobs}: {name} cannot be sent to other processes ({why}); {remedy} "
-                "jobs=1"
-            ) from error
+    try:
+        pickle.dumps(one)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        why = re.sub(r" at 0x[0-9a-f]+", "", str(error))
+        raise ValueError(
+            f"jobs = {jobs}: make_layers, start and options must be such as can be sent to other "
+            f"processes ({why}); define functions in a module, or use jobs=1"
+        ) from error
     with ProcessPoolExecutor(min(jobs, len(seeds))) as pool:
         return list(pool.map(one, seeds))
 

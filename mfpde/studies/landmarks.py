@@ -12,7 +12,8 @@ that of a smooth integrand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from mfpde.geometry.arcs import angles_between, normalize
 from mfpde.measures.measure import AnyMeasure
 from mfpde.measures.sampling import as_atoms
 from mfpde.runs.run import Run
+from mfpde.studies.convergence import Converging
 from mfpde.tracking.matching import assign_pairs
 from mfpde.tracking.paths import join_atoms
 
@@ -113,3 +115,58 @@ def find_centre(
         if np.abs(centre - before).max() <= 2 * EPS:
             break
     return centre
+
+
+def compare_grids(
+    found: Sequence[Landmarks],
+    spacings: FloatArray,
+    *,
+    reach: float,
+    particles: Landmarks | None = None,
+    polished: FloatArray | None = None,
+) -> list[Converging]:
+    """Return the number of atoms (or merges) and their quantities, judged.
+
+    They are named by the atoms of the finest grid; none converges while the number changes.
+
+    Parameters
+    ----------
+    found
+        Atoms, or merges, on each grid, coarsest first.
+    spacings
+        Cell widths (n,).
+    reach
+        Two further apart than this, in radians, are not the same.
+    particles
+        Those that particles show.
+    polished
+        Positions (k, d) of stationary atoms, in the order of the finest grid's.
+    """
+    finest = found[-1]
+    aligned = [finest.align(landmarks, reach) for landmarks in found]
+    unknown = {kind: np.full(len(finest), np.nan) for kind in finest.values}
+    witness = unknown if particles is None else finest.align(particles, reach)
+    stationary = unknown if polished is None else unknown | {"position": polished}
+    number = Converging(
+        f"number of {finest.name}s",
+        "number",
+        np.array([float(len(landmarks)) for landmarks in found]),
+        spacings,
+        particles=np.nan if particles is None else len(particles),
+    )
+    quantities = [
+        Converging(
+            f"{kind.removeprefix('merge ')} of {finest.name} {k + 1}",
+            kind,
+            np.stack([values[kind][k] for values in aligned]),
+            spacings,
+            particles=witness[kind][k],
+            polished=stationary[kind][k],
+        )
+        for k in range(len(finest))
+        for kind in finest.values
+    ]
+    if not number.converged:
+        reason = f"the {number.name} changes from grid to grid"
+        quantities = [replace(q, obstacle=reason) for q in quantities]
+    return [number, *quantities]

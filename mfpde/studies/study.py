@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from mfpde.arrays import LARGEST_COUNT, real_number, whole_number
+from mfpde.arrays import LARGEST_COUNT, FloatArray, real_number, shown, whole_number
 from mfpde.atoms import coarseness
 from mfpde.detection import ball_radius
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Geometry
+from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Atoms, Density, as_measure
 from mfpde.particles import solve_particles
 from mfpde.runs.run import Run
 from mfpde.solver.solve import solve
 from mfpde.stationary import PolishedAtoms, polish
-from mfpde.studies.ladder import StudyStart, build_ladder, start_on
-from mfpde.studies.landmarks import Landmarks, find_final_atoms, find_merges
-from mfpde.studies.quantity import compare_grids
-from mfpde.studies.result import AtomConvergence
+from mfpde.studies.convergence import AtomConvergence
+from mfpde.studies.landmarks import (
+    Landmarks,
+    compare_grids,
+    find_final_atoms,
+    find_merges,
+)
+
+StudyStart = Density | Callable[[FloatArray], ArrayLike]
 
 LABELS_PER_CELL = 4
+NEGATIVE_MASS = 1e-6
+"""A density that misses more than this share of its mass on a coarser grid is too rough for it."""
 
 
 def convergence_to_atoms(
@@ -42,7 +50,7 @@ def convergence_to_atoms(
     Positions and masses at ``t_end``, and the times of merges, are followed from grid to
     grid: the atoms of each grid are matched with those of the finest one (optimal assignment
     by distance and mass).  From differences and observed orders
-    (:mod:`mfpde.studies.quantity`) each quantity is said to have converged, with its
+    (:mod:`mfpde.studies.convergence`) each quantity is said to have converged, with its
     digits, or not to have.
 
     Begin with
@@ -167,3 +175,69 @@ def _note_grids(equation: MeanFieldEquation, runs: Sequence[Run]) -> list[str]:
         if run.stop.kind != "t_end":
             notes.append(f"on {geometry!r}: {run.reason}")
     return notes
+
+
+def build_ladder(
+    cells: Sequence[int | Geometry], start: StudyStart
+) -> tuple[Geometry, ...]:
+    """Return the grids, coarsest first.
+
+    Whole numbers are cells of a circle, or rings of a sphere where ``start`` is a density
+    on one.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two grids, grids that are not finer and finer, of different kinds, or
+        neither circles nor spheres.
+    """
+    is_on_sphere = isinstance(start, Density) and start.dimension > 2
+    kind = Sphere if is_on_sphere else Circle
+    # Users hand over other things too.
+    given: object = cells
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise ValueError(
+            f"cells = {shown(given)} must be a list of whole numbers or grids"
+        )
+    grids = tuple(grid if isinstance(grid, Geometry) else kind(grid) for grid in cells)
+    for grid in grids:
+        if grid.axis is not None:
+            raise ValueError(
+                f"cells holds {grid!r}: atoms are studied on a Circle or a Sphere"
+            )
+    if len(grids) < 2:
+        raise ValueError(f"cells = {list(cells)!r} must name two grids or more")
+    if len({grid.dimension for grid in grids}) > 1:
+        raise ValueError(f"cells = {list(cells)!r} mixes circles and spheres")
+    if (np.diff([grid.spacing for grid in grids]) >= 0).any():
+        raise ValueError(f"cells = {list(cells)!r} must increase from grid to grid")
+    return grids
+
+
+def start_on(start: StudyStart, grid: Geometry) -> tuple[Density, str]:
+    """Return the start as a density on ``grid``, and a note where it is another one there.
+
+    On a coarser grid it has the moments that the grid holds.  Where they make no positive
+    density it is too rough for the grid, and only its positive part is taken.
+
+    Raises
+    ------
+    ValueError
+        If a density is on another geometry.
+    """
+    if not isinstance(start, Density):
+        return Density.from_function(grid, start), ""
+    given = start.geometry
+    if given.dimension != grid.dimension or given.axis is not None:
+        raise ValueError(f"start lies on {given!r}, but the study is made on {grid!r}")
+    if grid.spacing <= given.spacing:
+        return start.interpolated(grid), ""
+    moments = given.moments(np.array(start.masses), grid.max_degree)
+    values = grid.synthesis(moments) / grid.areas.sum()
+    lost = -(np.minimum(values, 0.0) * grid.areas).sum() / start.total_mass
+    note = (
+        f"the start on {given!r} is too rough for {grid!r}: {lost:.1e} of its mass would be "
+        "negative there, and is left out"
+    )
+    positive = Density(grid, np.maximum(values, 0.0)).normalized()
+    return positive, note if lost > NEGATIVE_MASS else ""

@@ -1,0 +1,252 @@
+r"""A quantity on a ladder of grids: differences, observed orders, and how many digits hold.
+
+With values q_1, ..., q_n on grids of spacing h_1 > ... > h_n and d_i = |q_(i+1) - q_i|, the
+slopes s_i = d_i / (h_i - h_(i+1)) of an error C h^p are nearly C p g_i^(p-1) with g_i the mean of
+the two spacings, so that the observed order of three grids is
+
+    p = 1 + log(s_i / s_(i+1)) / log(g_i / g_(i+1)),
+
+which is exact for orders 1 and 2, and between doublings log2 (d_i / d_(i+1)).  Richardson's
+estimate of the finest value's error is d / (r^p - 1), r = h_(n-1) / h_n (Roache, J. Fluids Eng.
+116 (1994)).  It is used with care: the order is the smaller of the last two, at most 1, and d is
+at least what the difference before it leaves at order 1, d_(n-2) / r, since a last difference may
+be small by accident.  Where differences do not fall (p < 1/2: at the floor of the error in time,
+or where nothing converges) ten times the larger of the last two stands for the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.notebook import Printed, format_table
+from mfpde.runs.run import Run
+from mfpde.stationary import PolishedAtoms
+
+LEAST_ORDER, LARGEST_ORDER = 0.5, 1.0
+"""When atoms are born depends on the grid: a difference may be small by chance."""
+STAGNATION = 10.0
+LEAST_DIGITS = 2
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Converging:
+    """A quantity on a ladder of grids, and how many of its digits hold.
+
+    Attributes
+    ----------
+    name
+        Name of the quantity, with the atom's number: ``"position of atom 1"``.
+    kind
+        ``"position"``, ``"mass"`` (of the basin), ``"core mass"`` (what of it has
+        gathered), ``"merge time"`` or ``"number"`` (of atoms, of merges).
+    values
+        Values on each grid, coarsest first: (n,) or for positions unit vectors (n, d); NaN where
+        a grid has no such atom or merge.
+    spacings
+        Cell widths (n,), decreasing.
+    particles, polished
+        The same value of particles from the same start, and of the stationary atoms that
+        Newton's method finds beside those of the finest grid; NaN where there is none.
+    obstacle
+        What is known to keep it from converging, in words.
+    """
+
+    name: str
+    kind: str
+    values: FloatArray
+    spacings: FloatArray
+    particles: FloatArray | float = np.nan
+    polished: FloatArray | float = np.nan
+    obstacle: str = ""
+
+    @property
+    def differences(self) -> FloatArray:
+        """Angles between neighbouring grids, or absolute differences (n - 1,)."""
+        return self._measure_distances(self.values[:-1], self.values[1:])
+
+    @property
+    def particle_errors(self) -> FloatArray:
+        """Distances (n,) to particles from the same start."""
+        return self._measure_distances(self.values, self.particles)
+
+    @property
+    def polished_errors(self) -> FloatArray:
+        """Distances (n,) to the stationary atoms."""
+        return self._measure_distances(self.values, self.polished)
+
+    @property
+    def orders(self) -> FloatArray:
+        """Observed orders of three neighbouring grids (n - 2,).
+
+        Infinite where the second difference is 0, NaN where one is missing or both are 0.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slopes = np.log(self.differences / -np.diff(self.spacings))
+            means = np.log(self.spacings[:-1] + self.spacings[1:])
+            return np.asarray(1 + np.diff(slopes) / np.diff(means))
+
+    @property
+    def order(self) -> float:
+        """The smaller of the last two observed orders that there are, infinite if none is."""
+        return float(np.fmin.reduce(self.orders[-2:], initial=np.inf))
+
+    @property
+    def error(self) -> float:
+        """Estimated error of the value on the finest grid; NaN where there is no estimate."""
+        if len(self.spacings) <= 2:
+            return np.nan
+        before, last = self.differences[-2:]
+        if self.order < LEAST_ORDER:
+            return float(STAGNATION * max(before, last))
+        ratio = self.spacings[-2] / self.spacings[-1]
+        larger = np.maximum(last, before / ratio)
+        return float(larger / (ratio ** min(self.order, LARGEST_ORDER) - 1))
+
+    @property
+    def digits(self) -> int:
+        """Digits that hold: decimals of positions (radians) and masses, significant ones of times.
+
+        0 where it has not converged.
+        """
+        if self.obstacle or np.isnan(self.error):
+            return 0
+        scale = abs(float(self.values[-1])) if self.kind == "merge time" else 1.0
+        return max(int(np.floor(-np.log10(max(self.error, EPS) / scale))), 0)
+
+    @property
+    def converged(self) -> bool:
+        """Whether at least two digits hold."""
+        return self.digits >= LEAST_DIGITS
+
+    @property
+    def reason(self) -> str:
+        """Why it has converged, or has not, in words."""
+        if self.obstacle:
+            return self.obstacle
+        if len(self.spacings) <= 2:
+            return "fewer than 3 grids"
+        if np.isnan(self.error):
+            return "not there on each of the three finest grids"
+        words = f"order {self.order:.2g}, estimated error {self.error:.1e}"
+        if self.order < LEAST_ORDER:
+            stay = f"order {self.order:.2g}, but stay below {self.error:.1e}"
+            words = f"differences do not fall, {stay}"
+        return words + ("" if self.converged else ": too large")
+
+    @property
+    def verdict(self) -> str:
+        """The value on the finest grid with the digits that hold, or that it has not converged."""
+        if not self.converged:
+            return f"NOT converged: {self.reason}"
+        last = len(self.values) - 1
+        if self.kind == "number":
+            return f"{self.write_value(last, self.digits)}: {self.reason}"
+        unit = "digits" if self.kind == "merge time" else "decimals"
+        value = self.write_value(last, max(self.digits + 1, 3))
+        # At the floor of the error in time no order shows, though the digits agree.
+        shows = LEAST_ORDER <= self.order < np.inf
+        word = "converged" if shows else "the grids agree"
+        return f"{value}: {word} to {self.digits} {unit} ({self.reason})"
+
+    def write_value(self, grid: int, digits: int) -> str:
+        """Write the value on a grid: of a position on the circle its angle, else coordinates."""
+        value = np.atleast_1d(self.values[grid])
+        if self.kind == "position" and len(value) == 2:
+            value = np.mod(np.arctan2(value[1:], value[:1]), 2 * np.pi)
+        return " ".join("-" if np.isnan(x) else f"{x:.{digits}g}" for x in value)
+
+    def _measure_distances(
+        self, one: FloatArray, other: FloatArray | float
+    ) -> FloatArray:
+        """Return angles of unit vectors (n, d) for positions, else absolute differences (n,)."""
+        if self.kind != "position":
+            return np.asarray(np.abs(one - other))
+        chords = np.linalg.norm(one - other, axis=-1)
+        return np.asarray(2 * np.arcsin(np.minimum(chords / 2, 1.0)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AtomConvergence(Printed):
+    """One run on a ladder of grids, and how far its atoms have converged.
+
+    Attributes
+    ----------
+    equation
+        The equation.
+    grids, runs
+        The grids, coarsest first, and the run on each.
+    quantities
+        The number of atoms, then position, mass of the basin and mass in the core of each
+        atom of the finest grid, heaviest first, then its merges in their order.
+    particles
+        The particles from the same start, or None.
+    polished
+        The stationary atoms beside those of the finest grid, or None.
+    notes
+        Notes for the reader: on grids too coarse for beta, and on references that are missing.
+    """
+
+    equation: MeanFieldEquation
+    grids: tuple[Geometry, ...]
+    runs: tuple[Run, ...]
+    quantities: tuple[Converging, ...]
+    particles: Run | None
+    polished: PolishedAtoms | None
+    notes: tuple[str, ...]
+
+    @property
+    def spacings(self) -> FloatArray:
+        """Cell widths (n,) of the grids, in radians."""
+        return np.array([grid.spacing for grid in self.grids])
+
+    @property
+    def converged(self) -> bool:
+        """Whether every quantity has converged to two digits at least."""
+        return all(quantity.converged for quantity in self.quantities)
+
+    def of_kind(self, kind: str) -> tuple[Converging, ...]:
+        """Quantities of one kind: ``"position"``, ``"mass"``, ``"core mass"``, ..."""
+        return tuple(q for q in self.quantities if q.kind == kind)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.equation}, {self.equation.convention}",
+            f"{', '.join(map(repr, self.grids))}; t = {self.runs[-1].final_time:g}",
+        ]
+        if self.particles is not None:
+            numbers = self.particles.statistics
+            lines.append(
+                f"particles: {numbers.get('particles')} ({numbers.get('method')}), "
+                f"{self.particles.reason}"
+            )
+        if self.polished is not None:
+            lines.append(f"polished: {self.polished.message}")
+        lines += [f"note: {note}" for note in self.notes]
+        for quantity in self.quantities:
+            table = _make_table(self.grids, quantity)
+            lines += ["", f"{quantity.name}  {quantity.verdict}", table]
+        return "\n".join(lines)
+
+
+def _make_table(grids: tuple[Geometry, ...], quantity: Converging) -> str:
+    """Return a table with a line for each grid, without columns that are empty."""
+    numbers: dict[str, Iterable[float]] = {
+        "difference": [np.nan, *quantity.differences],
+        "order": [np.nan, np.nan, *quantity.orders][: len(grids)],
+        "particles": quantity.particle_errors,
+        "polished": quantity.polished_errors,
+    }
+    columns: dict[str, Iterable[Any]] = {
+        "cells": [" x ".join(map(str, grid.shape)) for grid in grids],
+        "value": [quantity.write_value(k, 12) for k in range(len(grids))],
+        **{name: row for name, row in numbers.items() if not all(map(np.isnan, row))},
+    }
+    return format_table([*columns], zip(*columns.values(), strict=True))
