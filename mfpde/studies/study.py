@@ -199,7 +199,12 @@ def build_ladder(
         raise ValueError(
             f"cells = {shown(given)} must be a list of whole numbers or grids"
         )
-    grids = tuple(grid if isinstance(grid, Geometry) else kind(grid) for grid in cells)
+    try:
+        grids = tuple(
+            grid if isinstance(grid, Geometry) else kind(grid) for grid in cells
+        )
+    except ValueError as error:
+        raise ValueError(f"cells = {list(cells)!r}: {error}") from error
     for grid in grids:
         if grid.axis is not None:
             raise ValueError(
