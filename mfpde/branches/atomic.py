@@ -14,207 +14,154 @@ along (e, -e).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 from scipy.linalg import block_diag
-from scipy.optimize import newton
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from mfpde.arrays import FloatArray, IntArray
-from mfpde.branches.arclength import (
-    CLOSE,
-    LONGEST_STEP,
-    RATE_ROUNDING,
-    Growth,
-    Linearisation,
-    LostBranchError,
-    Problem,
-    StateAt,
-)
+from mfpde.arrays import FloatArray
+from mfpde.branches.arclength import CLOSE, LostBranchError, Meeting, Place
 from mfpde.branches.result import BranchPoint
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.stationary import PolishedAtoms, polish
 from mfpde.stationary.derivatives import FieldDerivatives, field_derivatives
+from mfpde.stationary.gibbs.result import ROUNDING
 from mfpde.stationary.rates import linear_rates
 from mfpde.stationary.symmetry import rotation_modes
 
 
 @dataclass(frozen=True, eq=False)
-class AtomicProblem(Problem):
-    """Stationary atoms of ``masses`` (n,) in dimension d of an equation with a parameter."""
+class AtomicPlace(Place):
+    """Atoms of ``masses`` (n,) at points of norm 1, one after the other in ``state`` (n d,)."""
 
     masses: FloatArray
-    dimension: int
+
+    @cached_property
+    def points(self) -> FloatArray:
+        """The positions (n, d) of the atoms."""
+        return self.state.reshape(len(self.masses), -1)
+
+    @property
+    def atoms(self) -> Atoms:
+        """The atoms."""
+        return Atoms(self.points, self.masses)
 
     @property
     def weights(self) -> FloatArray:
         """Weights (n d + 1,) of the lengths: each atom's mass, so that lengths are those of W2."""
-        return np.append(np.repeat(self.masses, self.dimension), 1.0)
+        return np.append(np.repeat(self.masses, self.points.shape[1]), 1.0)
 
-    def points(self, place: StateAt) -> FloatArray:
-        """Return the positions (n, d) of the atoms at a place."""
-        return place.state.reshape(-1, self.dimension)
+    @cached_property
+    def _frames(self) -> FloatArray:
+        return tangent_frames(self.points)
 
-    def atoms(self, place: StateAt) -> Atoms:
-        """Return the atoms at a place."""
-        return Atoms(self.points(place), self.masses)
+    @cached_property
+    def _field(self) -> FieldDerivatives:
+        return field_derivatives(self.equation, self.points, self.masses)
 
-    def field(self, place: StateAt) -> FieldDerivatives:
-        """Return the gradient of F at the atoms, with its derivatives."""
-        return _field(self, place)
+    @cached_property
+    def _modes(self) -> FloatArray:
+        return rotation_modes(self.equation, self.points, self._frames)
 
-    def linearise(self, place: StateAt) -> Linearisation:
-        """Return G and its derivative G_x at a place."""
-        points, residual = self.points(place), self.residual(place)
-        frames, field = tangent_frames(points), self.field(place)
-        across = block_diag(*frames)
-        jacobian = field.jacobian.reshape(len(residual), -1) @ across
-        scales = np.repeat(field.positive_scales, self.dimension - 1)
-        modes = rotation_modes(self.at(place.value), points, frames)
-        rows = [
-            jacobian / scales[:, np.newaxis],
-            block_diag(*points[:, np.newaxis]),
-            modes.T @ across,
-        ]
-        return Linearisation(residual, np.concatenate(rows))
+    @property
+    def residual(self) -> FloatArray:
+        """The tangent components of grad F over the size of their contributions."""
+        scales = self._field.positive_scales[:, np.newaxis]
+        return np.asarray((self._field.gradient / scales).ravel())
 
-    def residual(self, place: StateAt) -> FloatArray:
-        """Return the tangent components of grad F over the size of their contributions."""
-        field = self.field(place)
-        scales = field.positive_scales[:, np.newaxis]
-        return np.asarray((field.gradient / scales).ravel())
+    @cached_property
+    def derivative(self) -> FloatArray:
+        """G_x, and below it the rows that keep the phase and the norms."""
+        size = self._modes.shape[0]
+        scales = np.repeat(self._field.positive_scales, self._frames.shape[1])
+        jacobian = self._field.jacobian.reshape(size, size)
+        tangent = np.concatenate([jacobian / scales[:, np.newaxis], self._modes.T])
+        normal = block_diag(*self.points[:, np.newaxis])
+        return np.concatenate([tangent @ block_diag(*self._frames), normal])
 
-    def move(self, state: FloatArray, step: FloatArray) -> FloatArray:
-        """Return the state after a step, its points put back on the sphere."""
-        ends = (state + step).reshape(-1, self.dimension)
-        return np.asarray((ends / np.linalg.norm(ends, axis=1, keepdims=True)).ravel())
+    @cached_property
+    def rates(self) -> tuple[FloatArray, ...]:
+        """The rates of motions, and of the splitting of each atom."""
+        found = linear_rates(self.equation, self._field, self.masses, modes=self._modes)
+        return (np.sort(found.shifts.real)[::-1], *found.splits)
 
-    def longest_step(self, place: StateAt, direction: FloatArray) -> float:
-        """Return the distance at which an atom has moved .2 of the kernel's width."""
-        speeds = np.linalg.norm(direction[:-1].reshape(-1, self.dimension), axis=1)
-        sharpness = max(self.at(place.value).sharpness, 1.0)
-        fastest = float(speeds.max() * np.sqrt(sharpness))
-        return LONGEST_STEP / max(fastest, LONGEST_STEP)
+    @property
+    def rounding(self) -> float:
+        """Size below which the sign of a rate is rounding."""
+        return ROUNDING * float(self._field.scales.max())
 
-    def rates(self, place: StateAt) -> Growth:
-        """Return the rates of motions and of splits."""
-        return _rates(self, place)
+    @property
+    def null_vector(self) -> FloatArray:
+        """The change (n d,) of the positions that G_x makes smallest."""
+        _, _, axes = np.linalg.svd(self.derivative)
+        return np.asarray(axes[-1])
 
-    def rounding(self, place: StateAt) -> float:
-        """Return the size below which the sign of a rate is rounding."""
-        return RATE_ROUNDING * float(self.field(place).scales.max())
+    def moved(self, direction: FloatArray) -> Self:
+        """Return the place after a small step, its points put back on the sphere."""
+        there = super().moved(direction)
+        points = there.points / np.linalg.norm(there.points, axis=1, keepdims=True)
+        return replace(there, state=points.ravel())
 
-    def polish(self, place: StateAt) -> PolishedAtoms:
+    def measure_move(self, direction: FloatArray) -> float:
+        """Return how far the fastest atom moves, in widths of the kernel."""
+        speeds = np.linalg.norm(direction[:-1].reshape(self.points.shape), axis=1)
+        return float(speeds.max() * np.sqrt(max(self.equation.sharpness, 1.0)))
+
+    def polish(self) -> PolishedAtoms:
         """Return the state polished by Newton's method, with its stability."""
-        return polish(self.at(place.value), self.atoms(place), merge_within=0.0)
+        return polish(self.equation, self.atoms, merge_within=0.0)
 
-    def describe(self, place: StateAt) -> BranchPoint:
+    def describe(self) -> BranchPoint:
         """Return the atoms with their energy and largest rates."""
-        rates = self.rates(place)
-        energy = self.at(place.value).energy(self.atoms(place))
+        motions, *splits = self.rates
+        energy = self.equation.energy(self.atoms)
         return BranchPoint(
-            place.value,
-            self.points(place),
+            self.value,
+            self.points,
             energy=np.nan if energy is None else energy,
-            rate=float(rates.motions.max(initial=-np.inf)),
-            split_rate=float(rates.splits.max()),
-            unstable=self.count_unstable(place),
+            rate=float(motions.max(initial=-np.inf)),
+            split_rate=float(np.max(splits)),
+            unstable=self.count_unstable(),
         )
 
+    def split(self, atoms: list[int]) -> tuple[Place, FloatArray]:
+        """Return the place where halves of ``atoms`` coincide, and how they part."""
+        if not atoms:
+            return super().split(atoms)
+        masses = np.append(self.masses, self.masses[atoms])
+        change = np.zeros((len(masses), self.points.shape[1]))
+        for half, atom in enumerate(atoms, start=len(self.masses)):
+            own = self._field.own_gradients[atom]
+            values, axes = np.linalg.eigh((own + own.T) / 2)
+            axis = axes[:, np.argmin(np.abs(values))] @ self._frames[atom]
+            change[atom], change[half] = axis, -axis
+            masses[[atom, half]] /= 2
+        state = np.concatenate([self.points, self.points[atoms]]).ravel()
+        halves = replace(self, state=state, masses=masses)
+        return halves, halves.unit(np.append(change.ravel(), 0.0))
 
-@lru_cache(maxsize=8)
-def _field(problem: AtomicProblem, place: StateAt) -> FieldDerivatives:
-    return field_derivatives(
-        problem.at(place.value), problem.points(place), problem.masses
-    )
-
-
-@lru_cache(maxsize=8)
-def _rates(problem: AtomicProblem, place: StateAt) -> Growth:
-    equation, points = problem.at(place.value), problem.points(place)
-    modes = rotation_modes(equation, points, tangent_frames(points))
-    field = problem.field(place)
-    found = linear_rates(equation, field, problem.masses, modes=modes)
-    return Growth(np.sort(found.shifts.real)[::-1], found.splits)
-
-
-def split_atoms(
-    problem: AtomicProblem, place: StateAt, atoms: list[int]
-) -> tuple[AtomicProblem, StateAt, FloatArray]:
-    """Return the problem of the halves of ``atoms``, where they coincide, and how they part."""
-    points, own = problem.points(place), problem.field(place).own_gradients
-    frames = tangent_frames(points)
-    masses = np.append(problem.masses, problem.masses[atoms])
-    change = np.zeros((len(masses), problem.dimension))
-    for half, atom in enumerate(atoms, start=len(points)):
-        values, axes = np.linalg.eigh((own[atom] + own[atom].T) / 2)
-        axis = axes[:, np.argmin(np.abs(values))] @ frames[atom]
-        change[atom], change[half] = axis, -axis
-        masses[[atom, half]] /= 2
-    halves = replace(problem, masses=masses)
-    state = np.concatenate([points, points[atoms]]).ravel()
-    direction = halves.unit(np.append(change.ravel(), 0.0))
-    return halves, StateAt(state, place.value), direction
-
-
-class Meeting(NamedTuple):
-    """A meeting of atoms at ``place``, and the problem of the ``united`` atoms there.
-
-    ``labels`` (n,) are the united atom of each; at the share ``share`` of the step they are
-    where they pass one another.
-    """
-
-    united: AtomicProblem
-    place: StateAt
-    labels: IntArray
-    share: float
-
-
-def find_meeting(
-    problem: AtomicProblem, start: StateAt, end: StateAt
-) -> Meeting | None:
-    """Return the meeting of the atoms that pass one another between two places.
-
-    None if there are no such atoms.
-
-    Raises
-    ------
-    LostBranchError
-        If Newton's method does not find the meeting.
-    """
-    first, last = problem.points(start), problem.points(end)
-    i, j = np.triu_indices(len(first), k=1)
-    before, after = first[i] - first[j], last[i] - last[j]
-    widths, widths_after = (np.linalg.norm(x, axis=1) for x in (before, after))
-    if (widths_after <= CLOSE * widths).any(where=widths > CLOSE):
-        # United atoms are stationary too: the step has gone over to their branch.
-        raise LostBranchError
-    passed = (np.einsum("pd,pd->p", before, after) < 0) & (widths < 1.0)
-    if not passed.any():
-        return None
-    count = len(first)
-    links = coo_array((passed[passed], (i[passed], j[passed])), (count, count))
-    labels = connected_components(links, directed=False)[1]
-    masses = np.asarray(np.bincount(labels, problem.masses), dtype=float)
-    united = replace(problem, masses=masses)
-    sums = np.zeros((len(masses), problem.dimension))
-    np.add.at(sums, labels, problem.masses[:, np.newaxis] * first)
-    place = StateAt(united.move(sums.ravel(), np.zeros(sums.size)), start.value)
-    is_merged = np.bincount(labels) > 1
-
-    def find_rate(value: float) -> float:
-        nonlocal place
-        found = united.find_state(place.state, value)
-        if found is None or abs(value - start.value) > problem.span:
+    def find_meeting(self, end: Self) -> Meeting | None:
+        """Return the meeting of the atoms that pass one another between here and ``end``."""
+        i, j = np.triu_indices(len(self.masses), k=1)
+        before, after = (x.points[i] - x.points[j] for x in (self, end))
+        widths, widths_after = (np.linalg.norm(x, axis=1) for x in (before, after))
+        if (widths_after <= CLOSE * widths).any(where=widths > CLOSE):
+            # United atoms are stationary too: the step has gone over to their branch.
             raise LostBranchError
-        place = found
-        rates = united.rates(place).splits[is_merged].ravel()
-        return float(rates[np.argmin(np.abs(rates))])
-
-    find_rate(float(newton(find_rate, start.value, disp=False)))
-    shares = widths / (widths + widths_after)
-    return Meeting(united, place, labels, float(shares[passed].min()))
+        passed = (np.einsum("pd,pd->p", before, after) < 0) & (widths < 1.0)
+        if not passed.any():
+            return None
+        count = len(self.masses)
+        links = coo_array((passed[passed], (i[passed], j[passed])), (count, count))
+        labels = connected_components(links, directed=False)[1]
+        masses = np.asarray(np.bincount(labels, self.masses), dtype=float)
+        sums = np.zeros((len(masses), self.points.shape[1]))
+        np.add.at(sums, labels, self.masses[:, np.newaxis] * self.points)
+        united = replace(self, state=sums.ravel(), masses=masses)
+        still = united.along_parameter(0.0)
+        share = float((widths / (widths + widths_after))[passed].min())
+        return Meeting(share, united.moved(still), labels)

@@ -14,21 +14,20 @@ symmetry and goes on as its own mirror image (or a rotated copy of itself): a pi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, IntArray
 from mfpde.branches.arclength import (
     CLOSE,
     EPS,
-    FIRST_LENGTH,
-    LARGEST_TURN,
+    LONGEST_SHARE,
     LostBranchError,
-    Problem,
-    StateAt,
+    Meeting,
+    Place,
 )
 
 
@@ -36,208 +35,177 @@ from mfpde.branches.arclength import (
 class Segment:
     """Piece of a branch from ``start`` along ``direction``, of ``length``, to ``end``."""
 
-    problem: Problem
-    start: StateAt
+    start: Place
     direction: FloatArray
     length: float
-    end: StateAt
+    end: Place
+    places: dict[float, Place] = field(default_factory=dict)
+    """The places found so far, by their distance."""
 
-    def at(self, distance: float) -> StateAt:
-        """Return the point of the branch at a distance.
-
-        Raises
-        ------
-        LostBranchError
-            If Newton's method finds no such point.
-        """
-        for known, place in ((0.0, self.start), (self.length, self.end)):
-            if distance == known:
-                return place
-        found = self.problem.step(self.start, self.direction, distance)
-        if found is None:
-            raise LostBranchError
-        return found
+    def at(self, distance: float) -> Place:
+        """Return the point of the branch at a distance; ``LostBranchError`` if not found."""
+        known = {0.0: self.start, self.length: self.end}
+        if distance in known:
+            return known[distance]
+        if distance not in self.places:
+            near = self.start.moved(distance * self.direction)
+            self.places[distance] = near.find_zero(self.direction)
+        return self.places[distance]
 
     def find_root(
         self,
-        function: Callable[[StateAt], float],
-        low: float,
-        high: float,
+        function: Callable[[Place], float],
+        low: float = 0.0,
+        high: float | None = None,
         *,
         tolerance: float = EPS,
     ) -> float:
         """Return the distance between two where ``function`` of the place crosses zero.
 
-        The tolerance is in units of the length.
-
-        If the function has the same sign at both, it is zero to rounding at one of them, and the
-        one with the value of smaller size is returned.
+        The tolerance is in units of the length.  If the function has the same sign at both, it is
+        zero to rounding at one of them.
         """
-        first, last = function(self.at(low)), function(self.at(high))
+        ends = (low, self.length if high is None else high)
+        first, last = (function(self.at(distance)) for distance in ends)
         if first * last > 0:
-            return low if abs(first) < abs(last) else high
+            return ends[int(abs(last) < abs(first))]
         root = brentq(
-            lambda s: function(self.at(s)), low, high, xtol=tolerance * self.length
+            lambda s: function(self.at(s)), *ends, xtol=tolerance * self.length
         )
         return float(root)
 
-    def find_value(self, value: float, low: float, high: float) -> StateAt:
+    def find_value(self, value: float, low: float, high: float) -> Place:
         """Return the place between two distances, with no turn in between, where p is a value."""
-        problem, first, last = self.problem, self.at(low), self.at(high)
-        share = (value - first.value) / ((last.value - first.value) or 1.0)
-        chord = problem.move(first.state, share * (last.state - first.state))
-        found = problem.find_state(chord, value)
-        if found is not None:
-            # Beside a fold or a pitchfork other states have this value too.
-            way, off = problem.difference(self.start, found), found.state - chord
-            is_between = low <= problem.inner(way, self.direction) <= high
-            size = np.sqrt(problem.weights[:-1] @ off**2)
-            if is_between and size <= LARGEST_TURN * self.length / 2:
-                return found
         distance = self.find_root(lambda place: place.value - value, low, high)
-        return StateAt(self.at(distance).state, value)
+        return replace(self.at(distance), value=value)
 
     def cut(self, distance: float) -> Segment:
         """Return the part up to a distance."""
         return replace(self, length=distance, end=self.at(distance))
 
 
-class Crossing(NamedTuple):
-    """A rate or the branch's direction changes its sign at ``distance``, ``place``.
+class Event(NamedTuple):
+    """What happens at ``distance`` on a segment, at ``place``.
 
-    ``before`` and ``after`` count the unstable directions, for a split those of the ``atom``.
+    Of a pitchfork and of a merge the place is on the branch of more symmetry.  ``before`` and
+    ``after`` count the unstable directions, for a split those of the atom ``atoms[0]``; for a
+    merge the atoms, of which ``labels`` (n,) tells where each goes.
     """
 
-    distance: float
-    place: StateAt
     kind: str
+    distance: float
+    place: Place
     before: int
     after: int
-    atom: int | None = None
+    atoms: tuple[int, ...] = ()
+    labels: IntArray | None = None
 
     @property
     def begins_branch(self) -> bool:
         """Whether another branch begins here, to which the walk may switch."""
         return self.kind in ("split", "stability") and self.after > self.before
 
-    def count_zero_rates(self, problem: Problem) -> int:
+    @property
+    def joins_branch(self) -> bool:
+        """Whether the branch of more symmetry is met, which the walk follows from here on."""
+        return self.kind in ("pitchfork", "merge")
+
+    def count_zero_rates(self) -> int:
         """Count the rates that are zero here (for a split, of the atom that splits)."""
-        if self.kind == "fold":
+        if self.kind in ("fold", "merge"):
             return 1
-        found = problem.rates(self.place)
-        rates = found.motions if self.atom is None else found.splits[self.atom]
+        rates = self.place.rates[1 + self.atoms[0] if self.atoms else 0]
         return max(1, int((np.abs(rates) <= CLOSE).sum()))
 
 
-def find_crossings(segment: Segment, ahead: float) -> list[Crossing]:
-    """Return all crossings on a segment, in its order; a fold stands for the rate that is zero.
+def find_events(segment: Segment, ahead: float, *, is_fresh: bool) -> list[Event]:
+    """Return all events on a segment, in its order; a fold stands for the rate that is zero.
 
-    From a pitchfork the branch of more symmetry is followed in the direction ``ahead`` of p.
+    A branch of more symmetry is followed in the direction ``ahead`` of p.  Where a branch
+    begins, ``is_fresh``, rates that are zero at its start cross nothing.
     """
-    problem, losses, turn = segment.problem, _find_losses(segment), _find_turn(segment)
-    if turn is not None:
-        place, close = segment.at(turn), CLOSE * problem.span
-        own = [c for c in losses if abs(c.place.value - place.value) <= close]
-        if own:
-            losses.remove(own[0])
-            losses.append(own[0]._replace(distance=turn, place=place, kind="fold"))
-        else:
-            count = problem.count_unstable(segment.start)
-            count += sum(c.after - c.before for c in losses if c.distance < turn)
-            found = _find_pitchfork(problem, place, ahead)
-            losses.append(found._replace(distance=turn, before=count))
-    return sorted(losses + _find_splits(segment), key=lambda c: c.distance)
+    meeting = segment.start.find_meeting(segment.end)
+    found = [] if meeting is None else [_locate_merge(segment, meeting)]
+    if is_fresh:
+        return found
+    if meeting is not None:
+        # Where atoms meet their rates cross nothing.
+        segment = segment.cut((1 - LONGEST_SHARE) * meeting.share * segment.length)
+    for spectrum in range(len(segment.start.rates)):
+        found += _find_changes(segment, spectrum)
+
+    def slope(place: Place) -> float:
+        return float(place.tangent(segment.direction)[-1])
+
+    if segment.direction[-1] * slope(segment.end) < 0:
+        # The parameter has an extremum there: its error is the square of the distance's.
+        turn = segment.find_root(slope, tolerance=CLOSE)
+        found = _name_turn(segment, turn, found, ahead)
+    return sorted(found, key=lambda event: event.distance)
 
 
-def _find_losses(segment: Segment) -> list[Crossing]:
-    """Return crossings where rates of motion are zero.
+def _find_changes(segment: Segment, spectrum: int) -> list[Event]:
+    """Return events where rates of motion, or those of the splitting of an atom, are zero.
 
     Rates are in decreasing order, so that the indices tell which ones cross; their count
     differs between places where rotations change the state and places where they do not.
     """
-    problem = segment.problem
-    first = problem.count_unstable(segment.start)
-    last = problem.count_unstable(segment.end)
+    first = segment.start.count_unstable(spectrum)
+    last = segment.end.count_unstable(spectrum)
     step = 1 if last > first else -1
     counts = range(first, last, step)
 
     def find_zero(index: int) -> float:
-        return segment.find_root(
-            lambda place: float(problem.rates(place).motions[index]),
-            0.0,
-            segment.length,
-        )
+        return segment.find_root(lambda place: float(place.rates[spectrum][index]))
 
     # Rates that are equal cross zero in an order that only rounding tells.
     distances = sorted(find_zero(min(count, count + step)) for count in counts)
+    kind, atoms = ("split", (spectrum - 1,)) if spectrum else ("stability", ())
     return [
-        Crossing(distance, segment.at(distance), "stability", count, count + step)
+        Event(kind, distance, segment.at(distance), count, count + step, atoms)
         for distance, count in zip(distances, counts, strict=True)
     ]
 
 
-def _find_splits(segment: Segment) -> list[Crossing]:
-    """Return crossings where rates of splitting are zero, atom by atom."""
-    problem = segment.problem
-    rounding = max(problem.rounding(segment.start), problem.rounding(segment.end))
-    first = problem.rates(segment.start).splits > rounding
-    last = problem.rates(segment.end).splits > rounding
-
-    def find_zero(atom: int, k: int) -> float:
-        return segment.find_root(
-            lambda place: float(problem.rates(place).splits[atom, k]),
-            0.0,
-            segment.length,
-        )
-
-    found = []
-    for atom, k in np.argwhere(first != last):
-        distance = find_zero(atom, k)
-        before, after = int(first[atom].sum()), int(last[atom].sum())
-        place = segment.at(distance)
-        found.append(Crossing(distance, place, "split", before, after, int(atom)))
-    return found
-
-
-def _find_turn(segment: Segment) -> float | None:
-    """Return the distance at which the parameter turns back; None if it does not."""
-
-    def slope(place: StateAt) -> float:
-        return float(segment.problem.tangent(place, segment.direction)[-1])
-
-    if segment.direction[-1] * slope(segment.end) >= 0:
-        return None
-    # The parameter has an extremum there: its error is the square of the distance's.
-    return segment.find_root(slope, 0.0, segment.length, tolerance=CLOSE)
-
-
-def _find_pitchfork(problem: Problem, near: StateAt, ahead: float) -> Crossing:
-    """Return the pitchfork at a place, ``after`` it the branch of more symmetry.
-
-    On that branch G_x is singular at the pitchfork alone: it is where, between states at either
-    side, the rate crosses zero.  They are found by Newton's method, so far in p as a first step
-    along the other branch changes it.
+def _name_turn(
+    segment: Segment, distance: float, found: list[Event], ahead: float
+) -> list[Event]:
+    """Return the events with the turn at ``distance``: a fold, or a pitchfork.
 
     Raises
     ------
     LostBranchError
-        If there is no such branch: the step has gone over to another one, as it may where two
-        come close.
+        If it is neither: the step has gone over to another branch, as it may where two come
+        close.
     """
-    size = np.clip(abs(near.value), FIRST_LENGTH * problem.span, problem.span)
-    step = ahead * FIRST_LENGTH**2 * float(size)
-    values = (near.value - step, near.value + step)
-    sides = [problem.find_state(near.state, value) for value in values]
-    behind, beyond = sides
-    if behind is None or beyond is None:
+    place = segment.at(distance)
+    losses = [event for event in found if event.kind == "stability"]
+    for loss in losses:
+        if abs(loss.place.value - place.value) <= CLOSE * place.span:
+            others = [event for event in found if event is not loss]
+            return [*others, loss._replace(kind="fold", distance=distance, place=place)]
+    symmetric, sides = place.find_branch_point([0])
+    if abs(symmetric.value - place.value) > CLOSE * place.span:
         raise LostBranchError
-    counts = [problem.count_unstable(side) for side in (behind, beyond)]
-    first, last = (
-        problem.rates(side).motions[min(counts)] for side in (behind, beyond)
+    count = segment.start.count_unstable()
+    count += sum(e.after - e.before for e in losses if e.distance < distance)
+    after = sides[int(ahead > 0)].count_unstable()
+    return [*found, Event("pitchfork", distance, symmetric, count, after)]
+
+
+def _locate_merge(segment: Segment, meeting: Meeting) -> Event:
+    """Return the event at which atoms meet: a rate of splitting is zero once they are one."""
+    counts = np.bincount(meeting.labels)
+    atoms = np.flatnonzero(counts > 1)
+    place, _ = meeting.united.find_branch_point([1 + int(atom) for atom in atoms])
+    if abs(place.value - segment.start.value) > place.span:
+        raise LostBranchError
+    return Event(
+        "merge",
+        meeting.share * segment.length,
+        place,
+        int(counts[atoms].sum()),
+        len(atoms),
+        tuple(map(int, atoms)),
+        meeting.labels,
     )
-    if first * last > 0:
-        raise LostBranchError
-    share = float(first / (first - last))
-    state = problem.move(behind.state, share * (beyond.state - behind.state))
-    place = StateAt(state, behind.value + share * (beyond.value - behind.value))
-    return Crossing(0.0, place, "pitchfork", counts[1], counts[1])

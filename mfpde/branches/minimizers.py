@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from mfpde.arrays import FloatArray, choice, read_only
-from mfpde.branches.arclength import PARAMETERS, check_values, equation_at
+from mfpde.branches.parameters import PARAMETERS, check_values, equation_at
 from mfpde.branches.result import ATOMS, BranchEvent, BranchPoint, Continuation
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere

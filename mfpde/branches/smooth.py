@@ -26,15 +26,9 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from mfpde.arrays import FloatArray
-from mfpde.branches.arclength import (
-    LONGEST_STEP,
-    RATE_ROUNDING,
-    Growth,
-    Linearisation,
-    Problem,
-    StateAt,
-)
+from mfpde.branches.arclength import LostBranchError, Place
 from mfpde.branches.result import BranchPoint
+from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.measures.wasserstein import wasserstein
@@ -44,11 +38,12 @@ from mfpde.stationary.gibbs import (
     GibbsProblem,
     GibbsState,
     StationaryDensity,
-    harmonics_on,
     leading_modes,
     mean_length,
     polished_density,
 )
+from mfpde.stationary.gibbs.finding import descend
+from mfpde.stationary.gibbs.result import ROUNDING
 from mfpde.terms.kernels import COSINES
 
 FARTHEST = 0.1
@@ -57,9 +52,16 @@ SPHERE_SUPPORT = 500
 """Points for W1 on a sphere."""
 
 
+@lru_cache(maxsize=8)
+def _problem_at(
+    equation: MeanFieldEquation, geometry: Geometry, mass: float, degree: int
+) -> GibbsProblem:
+    return GibbsProblem(equation, geometry, mass, degree)
+
+
 @dataclass(frozen=True, eq=False)
-class SmoothProblem(Problem):
-    """Stationary densities of ``mass`` on a grid, of an equation with a parameter.
+class SmoothPlace(Place):
+    """A Gibbs density of ``mass`` on a grid; ``state`` are the coefficients (k,) of its field.
 
     ``degree`` is that of the harmonics, enough for all values of the parameter.
     """
@@ -68,143 +70,113 @@ class SmoothProblem(Problem):
     mass: float
     degree: int
 
+    @property
+    def problem(self) -> GibbsProblem:
+        """The problem at this value of the parameter."""
+        return _problem_at(self.equation, self.geometry, self.mass, self.degree)
+
     @cached_property
+    def gibbs(self) -> GibbsState:
+        """The Gibbs density of the field."""
+        return self.problem.state(self.state)
+
+    @property
     def weights(self) -> FloatArray:
         """Weights (k + 1,) of the lengths, all 1."""
-        return np.ones(len(harmonics_on(self.geometry, self.degree).degrees) + 1)
+        return np.ones(len(self.state) + 1)
 
-    def gibbs(self, value: float) -> GibbsProblem:
-        """Return the problem at a value of the parameter."""
-        return _gibbs(self, value)
+    @property
+    def residual(self) -> FloatArray:
+        """G, with its part along rotations, which the grid does not resolve."""
+        return self.gibbs.residual
 
-    def state(self, place: StateAt) -> GibbsState:
-        """Return the Gibbs density of the field at a place."""
-        return _state(self, place)
+    def project(self, residual: FloatArray) -> FloatArray:
+        """Return a residual without its part along rotations: Psi is invariant under them."""
+        modes = self.gibbs.modes
+        return np.asarray(residual - modes @ (modes.T @ residual))
 
-    def linearise(self, place: StateAt) -> Linearisation:
-        """Return G, without its part along rotations, and its derivative at a place."""
-        state = self.state(place)
-        modes = state.modes
-
-        def project(vector: FloatArray) -> FloatArray:
-            return np.asarray(vector - modes @ (modes.T @ vector))
+    @cached_property
+    def derivative(self) -> FloatArray | LinearOperator:
+        """G_c with rows for the rotations; of many unknowns its products, 1 along rotations."""
+        size = len(self.state)
+        if size <= LARGEST_MATRIX:
+            return np.concatenate([self.gibbs.hessian, self.gibbs.modes.T])
 
         def multiply(vector: FloatArray) -> FloatArray:
-            across = project(vector)
-            return project(state.product(across)) + vector - across
+            across = self.project(vector)
+            return self.project(self.gibbs.product(across)) + vector - across
 
-        # Psi is invariant under rotations, so that G has no part along them, but for what the
-        # grid does not resolve: that must not be fought for.
-        residual = project(state.residual)
-        size = len(residual)
-        if size <= LARGEST_MATRIX:
-            return Linearisation(residual, np.concatenate([state.hessian, modes.T]))
-        operator = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
-        return Linearisation(residual, operator)
+        return LinearOperator((size, size), matvec=multiply, dtype=np.float64)
 
-    def residual(self, place: StateAt) -> FloatArray:
-        """Return G with its part along rotations."""
-        return self.state(place).residual
+    @cached_property
+    def rates(self) -> tuple[FloatArray, ...]:
+        """The negated eigenvalues of G_c without those of rotations, of many the largest."""
+        return (leading_modes(self.gibbs).values - 1,)
 
-    def move(self, state: FloatArray, step: FloatArray) -> FloatArray:
-        """Return the sum of state and step: the unknowns form a vector space."""
-        return np.asarray(state + step)
+    @property
+    def rounding(self) -> float:
+        """Size below which the sign of a rate is rounding."""
+        return ROUNDING
 
-    def longest_step(self, place: StateAt, direction: FloatArray) -> float:
-        """Return the distance at which s F / kappa has changed by about 0.2."""
-        problem = self.gibbs(place.value)
-        change = problem.field(direction[:-1]) / problem.equation.diffusion
-        return LONGEST_STEP / max(float(np.abs(change).max()), LONGEST_STEP)
-
-    def rates(self, place: StateAt) -> Growth:
-        """Return the negated eigenvalues of G_c without those of rotations; no atom splits.
-
-        Of many unknowns those that are largest.
-        """
-        return _rates(self, place)
-
-    def rounding(self, place: StateAt) -> float:
-        """Return the size below which the sign of a rate is rounding."""
-        del place
-        return RATE_ROUNDING
-
-    def polish(self, place: StateAt) -> StationaryDensity:
-        """Return the state with its residual and stability."""
-        return polished_density(self.state(place))
-
-    def describe(self, place: StateAt) -> BranchPoint:
-        """Return the length of the mean of x, and minus the least eigenvalue; no points."""
-        return BranchPoint(
-            place.value,
-            np.empty((0, self.geometry.dimension)),
-            order=mean_length(self.state(place).density),
-            rate=float(self.rates(place).motions.max(initial=-np.inf)),
-            unstable=self.count_unstable(place),
-        )
-
-    def find_null_vector(self, place: StateAt) -> FloatArray:
-        """Return the change of the state that G_c makes smallest."""
-        pairs = leading_modes(self.state(place))
+    @property
+    def null_vector(self) -> FloatArray:
+        """The change of the state that G_c makes smallest."""
+        pairs = leading_modes(self.gibbs)
         return np.asarray(pairs.vectors[:, np.argmin(np.abs(pairs.values - 1))])
 
-    def find_start(self, density: Density, value: float) -> StateAt:
-        """Return the stationary density beside a given one.
+    def measure_move(self, direction: FloatArray) -> float:
+        """Return the largest change of s F / kappa."""
+        change = self.problem.field(direction[:-1]) / self.equation.diffusion
+        return float(np.abs(change).max())
+
+    def polish(self) -> StationaryDensity:
+        """Return the state with its residual and stability."""
+        return polished_density(self.gibbs)
+
+    def describe(self) -> BranchPoint:
+        """Return the length of the mean of x, and minus the least eigenvalue; no points."""
+        return BranchPoint(
+            self.value,
+            np.empty((0, self.geometry.dimension)),
+            order=mean_length(self.gibbs.density),
+            rate=float(self.rates[0].max(initial=-np.inf)),
+            unstable=self.count_unstable(),
+        )
+
+    def find_beside(self, density: Density) -> SmoothPlace:
+        """Return the stationary density beside a given one, whose coefficients this place has.
 
         Raises
         ------
         ValueError
-            If Newton's method finds none, or one that is not beside it.
+            If there is none.
         """
-        where = f"at {self.parameter} = {value:g}"
-        near = self.gibbs(value).coefficients(density)
-        found = self.find_state(near, value, is_damped=True)
-        if found is None:
-            raise ValueError(
-                "start: Newton's method finds no stationary density beside the one given, "
-                f"{where}; let a run come to rest there first"
-            )
-        if self._has_one_state(value):
+        try:
+            found = self.find_state(self.value)
+        except LostBranchError:
+            state, _ = descend(self.gibbs)
+            found = self.moved(np.append(state.coefficients - self.state, 0.0))
+        if self._has_one_state():
             return found
         is_sphere = density.dimension > 2 and density.geometry.axis is None
         support = SPHERE_SUPPORT if is_sphere else None
-        there = self.state(found).density
-        distance = wasserstein(density, there, order=1, support=support)
+        distance = wasserstein(density, found.gibbs.density, order=1, support=support)
         if distance > FARTHEST:
             raise ValueError(
-                f"start: no stationary density beside the one given, {where}: the one that "
-                f"Newton's method goes to is at the distance W1 = {distance:.3g}, which must "
-                f"be at most {FARTHEST}; let a run come to rest there first"
+                "start: no stationary density beside the one given, at "
+                f"{self.parameter} = {self.value:g}: the one that Newton's method goes to is "
+                f"at the distance W1 = {distance:.3g}, which must be at most {FARTHEST}; let "
+                "a run come to rest there first"
             )
         return found
 
-    def _has_one_state(self, value: float) -> bool:
-        """Whether the free energy is convex at a value of the parameter."""
-        equation = self.at(value)
-        if equation.sign < 0:
+    def _has_one_state(self) -> bool:
+        """Whether the free energy is convex."""
+        if self.equation.sign < 0:
             return True
-        energy = convex_energy(equation, self.geometry.dimension, "start")
+        energy = convex_energy(self.equation, self.geometry.dimension, "start")
         bound = sum(
             kernel.amplitude * float(np.ptp(kernel.profile.value(COSINES))) / 2
             for kernel in energy.kernels
         )
-        return bool(equation.diffusion > self.mass * bound)
-
-
-@lru_cache(maxsize=8)
-def _gibbs(problem: SmoothProblem, value: float) -> GibbsProblem:
-    return GibbsProblem(
-        equation=problem.at(value),
-        geometry=problem.geometry,
-        mass=problem.mass,
-        degree=problem.degree,
-    )
-
-
-@lru_cache(maxsize=8)
-def _state(problem: SmoothProblem, place: StateAt) -> GibbsState:
-    return problem.gibbs(place.value).state(place.state)
-
-
-@lru_cache(maxsize=8)
-def _rates(problem: SmoothProblem, place: StateAt) -> Growth:
-    return Growth(leading_modes(problem.state(place)).values - 1, np.empty((0, 1)))
+        return bool(self.equation.diffusion > self.mass * bound)

@@ -1,0 +1,88 @@
+"""The parameters of an equation in which its stationary states are followed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import FloatArray, real_array
+from mfpde.equation import MeanFieldEquation
+from mfpde.terms import Attention, ExternalTerm, InteractionTerm
+
+PARAMETERS = ("beta", "weight_scale", "diffusion")
+
+
+@lru_cache(maxsize=32)
+def equation_at(
+    equation: MeanFieldEquation, parameter: str, value: float
+) -> MeanFieldEquation:
+    """Return the equation with ``parameter`` at ``value``.
+
+    The parameter is ``"beta"`` of the only attention, ``"diffusion"``, or ``"weight_scale"``, a
+    factor to the given weights of all perceptrons.
+    """
+    diffusion = value if parameter == "diffusion" else equation.diffusion
+    changed: dict[InteractionTerm | ExternalTerm, InteractionTerm | ExternalTerm] = {}
+    if parameter == "beta":
+        changed |= {term: replace(term, beta=value) for term in _attentions(equation)}
+    if parameter == "weight_scale":
+        changed |= {
+            term: term.layer.scaled(value)
+            for term in equation.externals
+            if term.layer is not None
+        }
+    terms = [changed.get(term, term) for term in equation.terms]
+    return MeanFieldEquation(*terms, direction=equation.direction, diffusion=diffusion)
+
+
+def _attentions(equation: MeanFieldEquation) -> list[Attention]:
+    """The attention terms, a head with its matrices too."""
+    return [term for term in equation.interactions if isinstance(term, Attention)]
+
+
+def check_parameter(equation: MeanFieldEquation, parameter: str) -> None:
+    """Raise ``ValueError`` if the equation has no such parameter."""
+    if parameter == "beta" and len(_attentions(equation)) != 1:
+        raise ValueError(
+            f"parameter = 'beta': the equation has {len(_attentions(equation))} attention "
+            "terms; it must have one"
+        )
+    if parameter == "weight_scale" and not equation.perceptrons:
+        raise ValueError(
+            "parameter = 'weight_scale': the equation has no perceptron whose weights could "
+            "be scaled"
+        )
+
+
+def check_values(
+    equation: MeanFieldEquation, parameter: str, values: ArrayLike
+) -> FloatArray:
+    """Return the values of a parameter that the equation has, at least two.
+
+    Raises
+    ------
+    ValueError
+        For a parameter that is not there, or values that are not monotone or out of its range.
+    """
+    check_parameter(equation, parameter)
+    numbers = real_array("values", values)
+    steps = np.diff(numbers) if numbers.ndim == 1 else np.zeros(0)
+    if not (len(steps) and ((steps > 0).all() or (steps < 0).all())):
+        raise ValueError(
+            f"values of shape {numbers.shape} must be at least two numbers, increasing or "
+            "decreasing"
+        )
+    if parameter == "diffusion" and numbers.min() <= 0:
+        raise ValueError(
+            f"values: the diffusion {numbers.min():g} must be above 0; without diffusion the "
+            "stationary states are atoms, to be followed in beta or weight_scale"
+        )
+    for k in (0, -1):
+        try:
+            equation_at(equation, parameter, float(numbers[k]))
+        except ValueError as error:
+            raise ValueError(f"values[{k % len(numbers)}]: {error}") from error
+    return numbers
