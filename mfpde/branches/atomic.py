@@ -29,7 +29,7 @@ from mfpde.geometry.arcs import tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.stationary import PolishedAtoms, polish
 from mfpde.stationary.derivatives import FieldDerivatives, field_derivatives
-from mfpde.stationary.gibbs.result import ROUNDING
+from mfpde.stationary.gibbs.result import TOLERANCE
 from mfpde.stationary.rates import linear_rates
 from mfpde.stationary.symmetry import rotation_modes
 
@@ -92,7 +92,7 @@ class AtomicPlace(Place):
     @property
     def rounding(self) -> float:
         """Size below which the sign of a rate is rounding."""
-        return ROUNDING * float(self._field.scales.max())
+        return TOLERANCE * float(self._field.scales.max())
 
     @property
     def null_vector(self) -> FloatArray:

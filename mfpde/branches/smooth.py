@@ -43,7 +43,7 @@ from mfpde.stationary.gibbs import (
     polished_density,
 )
 from mfpde.stationary.gibbs.finding import descend
-from mfpde.stationary.gibbs.result import ROUNDING
+from mfpde.stationary.gibbs.result import TOLERANCE
 from mfpde.terms.kernels import COSINES
 
 FARTHEST = 0.1
@@ -116,7 +116,7 @@ class SmoothPlace(Place):
     @property
     def rounding(self) -> float:
         """Size below which the sign of a rate is rounding."""
-        return ROUNDING
+        return TOLERANCE
 
     @property
     def null_vector(self) -> FloatArray:
