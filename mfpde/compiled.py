@@ -29,11 +29,12 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_inside(function: Function) -> Function:
-    """Compile ``function`` so that no call of it is left in the kernels that call it.
+    """Write ``function`` out where a kernel calls it; it is never compiled by itself.
 
-    The compiler leaves long functions as calls, and a loop with a call is not vectorised.
+    A loop with a call is not vectorised; and numba optimises a kernel once more in each kernel
+    that calls it, seconds of a first run.
     """
-    return _compile(function, forceinline=True)
+    return _compile(function, inline="always")
 
 
 def compiled_sum(function: Function) -> Function:

@@ -111,7 +111,7 @@ def edge_densities(masses: FloatArray) -> FloatArray:
     return result
 
 
-@compiled
+@compiled_inside
 def _part(mass: float, edges: FloatArray, start: float, end: float) -> float:
     """Mass between ``start`` and ``end`` in [0, 1] of a cell with its edge densities (4,)."""
     low, high, excess_low, excess_high = edges[0], edges[1], edges[2], edges[3]
@@ -140,7 +140,8 @@ def sum_between_feet(
     densities
         Result of :func:`edge_densities`, (4, n).
     feet
-        Nondecreasing positions in cells from face 0.
+        Positions in cells from face 0.  One that lies behind the next, or beyond the last, is
+        moved up to it, or back.
     """
     n = len(masses)
     count = len(feet) - 1
@@ -151,7 +152,7 @@ def sum_between_feet(
     below = start - k
     last = k + n
     for j in range(count):
-        end, total = feet[j + 1], 0.0
+        end, total = min(max(feet[j + 1], k + below), feet[count]), 0.0
         while end > k + 1.0 and k < last:
             part = _part(masses[i], densities[:, i], below, 1.0)
             total += part if below > 0.0 else masses[i]

@@ -18,7 +18,14 @@ from typing import Any
 import numpy as np
 from scipy.fft import next_fast_len
 
-from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only, whole_number
+from mfpde.arrays import (
+    ComplexArray,
+    FloatArray,
+    IntArray,
+    read_only,
+    whole_number,
+    writable,
+)
 from mfpde.geometry.base import FieldAtPoints, Geometry, as_kind
 from mfpde.geometry.gauss_legendre import Rings, rings, spread
 from mfpde.geometry.harmonics import (
@@ -182,7 +189,7 @@ class Sphere(Geometry):
         self, points: FloatArray, masses: FloatArray, degree: int
     ) -> ComplexArray:
         """Moments sum m conj Y_lm of atoms, for m >= 0."""
-        points, masses = map(np.ascontiguousarray, (points, masses))
+        points, masses = writable(points), np.ascontiguousarray(masses)
         return moments_of_atoms(points, masses, recurrence(degree), degree)
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:

@@ -18,29 +18,29 @@ _GHOSTS = 2
 # order 6 does not help to cross, steps are half as long.
 _COMPRESSION_OF_A_STEP = 0.2
 _COMPRESSION_BESIDE_KINKS = 0.1
-_STAGES, _WEIGHTS = BUTCHER6
+# Row k holds the shares of slopes in stage k, the last row those in the step.
+_SHARES = np.concatenate([BUTCHER6.stages, [BUTCHER6.weights]])
 
 
-@compiled
-def _summed(velocities: FloatArray, weights: FloatArray, periodic: bool) -> FloatArray:
-    """Weighted sum of face velocities (stages, n + 1) with ghost faces, (n + 5,).
+@compiled_inside
+def _sum_velocities(
+    velocities: FloatArray, shares: FloatArray, periodic: bool
+) -> FloatArray:
+    """Weighted sum of face velocities (stages, n + 1) with two ghost faces at each end, (n + 5,).
 
     Beyond an end that is not periodic velocities are odd.
     """
     n = velocities.shape[1] - 1
     result = np.zeros(n + 1 + 2 * _GHOSTS)
-    for s in range(len(weights)):
-        weight = weights[s]
-        if weight != 0.0:
+    for s in range(len(shares)):
+        if shares[s] != 0.0:
             for j in range(n + 1):
-                result[j + _GHOSTS] += weight * velocities[s, j]
+                result[j + _GHOSTS] += shares[s] * velocities[s, j]
+    first, last = _GHOSTS, _GHOSTS + n
     for g in range(1, _GHOSTS + 1):
-        if periodic:
-            result[_GHOSTS - g] = result[_GHOSTS + n - g]
-            result[_GHOSTS + n + g] = result[_GHOSTS + g]
-        else:
-            result[_GHOSTS - g] = -result[_GHOSTS + g]
-            result[_GHOSTS + n + g] = -result[_GHOSTS + n - g]
+        before, behind = result[first + g], result[last - g]
+        result[first - g] = behind if periodic else -before
+        result[last + g] = before if periodic else -behind
     return result
 
 
@@ -60,7 +60,7 @@ def _smoothness(v: FloatArray, i: int) -> float:
     return float(min(max(2.0 - 2.0 * change / max(largest, 1e-300), 0.0), 1.0))
 
 
-@compiled
+@compiled_inside
 def _interpolant(values: FloatArray) -> tuple[FloatArray, bool]:
     """Quintics through the six faces around each cell, (n, 6), from (n + 5,) face values.
 
@@ -89,24 +89,67 @@ def _interpolant(values: FloatArray) -> tuple[FloatArray, bool]:
         result[i, 3] = odd1
         result[i, 4] = share * 0.5 * (odd2 - odd1)
         result[i, 5] = share * (odd3 - 3.0 * odd2 + 2.0 * odd1) * (1.0 / 24.0)
-    return result, shares.min() == 1.0
+    is_smooth = True
+    for i in range(n):
+        is_smooth = is_smooth and shares[i] == 1.0
+    return result, is_smooth
 
 
 @compiled
+def _trace(
+    positions: FloatArray,
+    velocities: FloatArray,
+    shares: FloatArray,
+    periodic: bool,
+) -> None:
+    """Move ``positions`` (n + 1,) back along the flow of duration 1 in a sum of velocities."""
+    velocity = _sum_velocities(velocities, shares, periodic)
+    steepest = largest = 0.0
+    for j in range(len(velocity) - 1):
+        largest = max(largest, abs(velocity[j]))
+        steepest = max(steepest, abs(velocity[j + 1] - velocity[j]))
+    # With no velocity, or none that is a number, nothing moves.
+    if not 0.0 < largest < np.inf:
+        return
+    pieces, is_smooth = _interpolant(velocity)
+    compression = _COMPRESSION_OF_A_STEP if is_smooth else _COMPRESSION_BESIDE_KINKS
+    count = max(int(np.ceil(steepest / compression)), 1)
+    lowest, highest = (-np.inf, np.inf) if periodic else (0.0, len(pieces) * 1.0)
+    stage = np.empty(len(positions))
+    slopes = np.empty((len(_SHARES), len(positions)))
+    for _ in range(count):
+        for k in range(len(_SHARES)):
+            for j in range(len(positions)):
+                stage[j] = positions[j]
+            for i in range(k):
+                share = _SHARES[k, i] / count
+                if share != 0.0:
+                    for j in range(len(positions)):
+                        stage[j] -= share * slopes[i, j]
+            if k < len(_SHARES) - 1:
+                _fill_values(slopes[k], pieces, stage, lowest, highest)
+        for j in range(len(positions)):
+            positions[j] = stage[j]
+
+
+@compiled_inside
 def _fill_values(
-    values: FloatArray, pieces: FloatArray, positions: FloatArray, periodic: bool
+    values: FloatArray,
+    pieces: FloatArray,
+    positions: FloatArray,
+    lowest: float,
+    highest: float,
 ) -> None:
     """Fill in the interpolated values at ``positions`` (m,), each independent of the last."""
     n = len(pieces)
     for j in range(len(positions)):
         position = positions[j]
-        if not periodic:
-            position = min(max(position, 0.0), float(n))
         below = np.floor(position)
         i = int(below)
         if i < 0 or i >= n:
-            i = i % n if periodic else n - 1
-            below = below if periodic else n - 1.0
+            position = min(max(position, lowest), highest)
+            below = np.floor(position)
+            i = int(below) % n
         u = position - below - 0.5
         square = u * u
         near = square - 0.25
@@ -116,41 +159,6 @@ def _fill_values(
         values[j] = even + u * odd
 
 
-@compiled
-def _go_back(
-    start: FloatArray, slopes: FloatArray, shares: FloatArray, result: FloatArray
-) -> None:
-    """Fill in ``start`` (m,) less the sum of shares (k,) times slopes (k, m)."""
-    for j in range(len(start)):
-        result[j] = start[j]
-    for i in range(len(shares)):
-        if shares[i] != 0.0:
-            for j in range(len(start)):
-                result[j] -= shares[i] * slopes[i, j]
-
-
-@compiled
-def _trace(positions: FloatArray, velocity: FloatArray, periodic: bool) -> None:
-    """Move ``positions`` back along the flow of duration 1, by Runge-Kutta steps."""
-    steepest = 0.0
-    for j in range(len(velocity) - 1):
-        steepest = max(steepest, abs(velocity[j + 1] - velocity[j]))
-    if not steepest < np.inf:
-        return
-    pieces, is_smooth = _interpolant(velocity)
-    compression = _COMPRESSION_OF_A_STEP if is_smooth else _COMPRESSION_BESIDE_KINKS
-    count = max(int(np.ceil(steepest / compression)), 1)
-    stage = np.empty(len(positions))
-    slopes = np.empty((len(_WEIGHTS), len(positions)))
-    for _ in range(count):
-        _fill_values(slopes[0], pieces, positions, periodic)
-        for k in range(1, len(_WEIGHTS)):
-            _go_back(positions, slopes, _STAGES[k, :k] / count, stage)
-            _fill_values(slopes[k], pieces, stage, periodic)
-        _go_back(positions, slopes, _WEIGHTS / count, positions)
-
-
-@compiled
 def find_departure_points(
     velocities: FloatArray, weights: FloatArray, periodic: bool
 ) -> FloatArray:
@@ -172,18 +180,9 @@ def find_departure_points(
     Positions (n + 1,) in cells from face 0.
     """
     n = velocities.shape[1] - 1
-    result = np.empty(n + 1)
-    for j in range(n + 1):
-        result[j] = j
-    for leg in range(len(weights) - 1, -1, -1):
-        if not np.any(weights[leg]):
-            continue
-        _trace(result, _summed(velocities, weights[leg], periodic), periodic)
-    if periodic:
-        result[n] = result[0] + n
-    else:
-        result[0] = 0.0
-        result[n] = n
-    for j in range(n):
-        result[j + 1] = min(max(result[j + 1], result[j]), result[n])
-    return result
+    positions = np.arange(n + 1.0)
+    for shares in weights[::-1]:
+        _trace(positions, velocities, shares, periodic)
+    positions[0] = positions[0] if periodic else 0.0
+    positions[n] = positions[0] + n
+    return positions

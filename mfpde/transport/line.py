@@ -38,7 +38,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled, compiled_fused
+from mfpde.compiled import compiled, compiled_fused, compiled_inside
 
 GHOSTS = 3
 """Cells from elsewhere that a line needs at each end."""
@@ -60,7 +60,7 @@ def wrapped(values: FloatArray) -> FloatArray:
     return result
 
 
-@compiled
+@compiled_inside
 def blend_between(smallest: float, largest: float) -> float:
     """Blend min(1, (1.2 c)^4) for the contrast c of densities between the two arguments."""
     contrast = (largest - smallest) / max(largest + smallest, 1e-300)
@@ -95,7 +95,7 @@ def blends(extended: FloatArray) -> FloatArray:
     return result
 
 
-@compiled
+@compiled_inside
 def fifth_order_flux(
     flows: FloatArray, densities: FloatArray, cell: int, speed: float
 ) -> float:

@@ -82,7 +82,8 @@ def _find_differences(around: FloatArray) -> FloatArray:
     for i in range(nlat):
         for j in range(nlon):
             _fill_difference(result[0, i, j], around[i : i + 3, j + 1])
-            result[1, i, j] = right[i + 1, j]
+            for k in range(3):
+                result[1, i, j, k] = right[i + 1, j, k]
             _fill_difference(result[2, i, j], right[i : i + 3, j])
     return result
 

@@ -120,7 +120,8 @@ class SemiLagrangian(FluxTransport):
     ) -> FloatArray:
         """Masses with densities ``edges``, moved by ``weights`` of the flows' velocities."""
         velocities = np.concatenate([flow.velocity for flow in flows])
-        return _moved(masses, edges, velocities, weights, self.periodic)
+        positions = find_departure_points(velocities, weights, self.periodic)
+        return sum_between_feet(masses, edges, positions)
 
     def crosses_saves(self, state: State) -> bool:
         """Whether steps may go past saves: they do, without atoms."""
@@ -155,10 +156,9 @@ class SemiLagrangian(FluxTransport):
         return _LARGEST_COMPRESSION / steepest if steepest > 0 else np.inf
 
 
-@compiled
 def is_hopeless(motion: FloatArray) -> bool:
     """Whether a stage moves faces (n + 1,) by so many cells that the step must fail."""
-    return _steepest(motion) > HOPELESS_COMPRESSION
+    return bool(_steepest(motion) > HOPELESS_COMPRESSION)
 
 
 @compiled
@@ -177,22 +177,6 @@ def _contraction(velocity: FloatArray, masses: FloatArray) -> float:
         if masses[i] >= _SMALLEST_CORE:
             fastest = max(fastest, velocity[i] - velocity[i + 1])
     return fastest
-
-
-@compiled
-def _moved(
-    masses: FloatArray,
-    edges: FloatArray,
-    velocities: FloatArray,
-    weights: FloatArray,
-    periodic: bool,
-) -> FloatArray:
-    """Masses with densities ``edges`` moved along flows; their sum is kept, to rounding.
-
-    The flows are those of :func:`mfpde.transport.departure_points.find_departure_points`.
-    """
-    positions = find_departure_points(velocities, weights, periodic)
-    return sum_between_feet(masses, edges, positions)
 
 
 @compiled

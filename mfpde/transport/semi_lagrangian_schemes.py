@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, writable
-from mfpde.compiled import compiled
+from mfpde.compiled import compiled, compiled_inside
 from mfpde.geometry.circle import Circle, points_at, tangents_at
 from mfpde.geometry.remap import GHOSTS
 from mfpde.geometry.zonal import Zonal
@@ -174,7 +174,7 @@ class SemiLagrangianZonal(SemiLagrangian):
         return float(share @ masses)
 
 
-@compiled
+@compiled_inside
 def _passed(r: FloatArray, factors: tuple[float, float, float]) -> FloatArray:
     """Flux downwards through the lower face of each cell, (n,), from values (n + 6,)."""
     n = len(r) - 2 * GHOSTS
@@ -190,7 +190,7 @@ def _passed(r: FloatArray, factors: tuple[float, float, float]) -> FloatArray:
     return passed
 
 
-@compiled
+@compiled_inside
 def _is_smooth(r: FloatArray, j: int) -> bool:
     """Whether second differences at cell j and at its neighbour on the flatter side agree.
 
@@ -204,7 +204,7 @@ def _is_smooth(r: FloatArray, j: int) -> bool:
     return bool(here * beside > 0.0 and _SMOOTH * smaller >= larger)
 
 
-@compiled
+@compiled_inside
 def _room(r: FloatArray, j: int) -> tuple[float, float]:
     """Amounts by which value j may rise and may fall."""
     if _is_smooth(r, j):
