@@ -52,7 +52,7 @@ OVER = {
     "solver, runs": CORE,
     **dict.fromkeys(("detection, tracking", "stationary"), ANALYSIS),
     "branches, theory, studies": ANALYSIS,
-    **dict.fromkeys(("mfpde", "modules"), CORE),
+    "mfpde": CORE,
     **dict.fromkeys(("tests", "validation"), PROOF),
 }
 

@@ -84,7 +84,7 @@ class Segment:
         return replace(self, length=distance, end=self.at(distance))
 
 
-class Event(NamedTuple):
+class LocatedEvent(NamedTuple):
     """What happens at ``distance`` on a segment, at ``place``.
 
     Of a pitchfork and of a merge the place is on the branch of more symmetry.  ``before`` and
@@ -118,7 +118,9 @@ class Event(NamedTuple):
         return max(1, int((np.abs(rates) <= CLOSE).sum()))
 
 
-def find_events(segment: Segment, ahead: float, *, is_fresh: bool) -> list[Event]:
+def find_events(
+    segment: Segment, ahead: float, *, is_fresh: bool
+) -> list[LocatedEvent]:
     """Return all events on a segment, in its order; a fold stands for the rate that is zero.
 
     A branch of more symmetry is followed in the direction ``ahead`` of p.  Where a branch
@@ -144,7 +146,7 @@ def find_events(segment: Segment, ahead: float, *, is_fresh: bool) -> list[Event
     return sorted(found, key=lambda event: event.distance)
 
 
-def _find_changes(segment: Segment, spectrum: int) -> list[Event]:
+def _find_changes(segment: Segment, spectrum: int) -> list[LocatedEvent]:
     """Return events where rates of motion, or those of the splitting of an atom, are zero.
 
     Rates are in decreasing order, so that the indices tell which ones cross; their count
@@ -162,14 +164,14 @@ def _find_changes(segment: Segment, spectrum: int) -> list[Event]:
     distances = sorted(find_zero(min(count, count + step)) for count in counts)
     kind, atoms = ("split", (spectrum - 1,)) if spectrum else ("stability", ())
     return [
-        Event(kind, distance, segment.at(distance), count, count + step, atoms)
+        LocatedEvent(kind, distance, segment.at(distance), count, count + step, atoms)
         for distance, count in zip(distances, counts, strict=True)
     ]
 
 
 def _name_turn(
-    segment: Segment, distance: float, found: list[Event], ahead: float
-) -> list[Event]:
+    segment: Segment, distance: float, found: list[LocatedEvent], ahead: float
+) -> list[LocatedEvent]:
     """Return the events with the turn at ``distance``: a fold, or a pitchfork.
 
     Raises
@@ -190,17 +192,17 @@ def _name_turn(
     count = segment.start.count_unstable()
     count += sum(e.after - e.before for e in losses if e.distance < distance)
     after = sides[int(ahead > 0)].count_unstable()
-    return [*found, Event("pitchfork", distance, symmetric, count, after)]
+    return [*found, LocatedEvent("pitchfork", distance, symmetric, count, after)]
 
 
-def _locate_merge(segment: Segment, meeting: Meeting) -> Event:
+def _locate_merge(segment: Segment, meeting: Meeting) -> LocatedEvent:
     """Return the event at which atoms meet: a rate of splitting is zero once they are one."""
     counts = np.bincount(meeting.labels)
     atoms = np.flatnonzero(counts > 1)
     place, _ = meeting.united.find_branch_point([1 + int(atom) for atom in atoms])
     if abs(place.value - segment.start.value) > place.span:
         raise LostBranchError
-    return Event(
+    return LocatedEvent(
         "merge",
         meeting.share * segment.length,
         place,

@@ -24,7 +24,7 @@ from mfpde.branches.arclength import (
     Place,
 )
 from mfpde.branches.atomic import AtomicPlace
-from mfpde.branches.events import Event, Segment, find_events
+from mfpde.branches.events import LocatedEvent, Segment, find_events
 from mfpde.branches.parameters import PARAMETERS, check_values, equation_at
 from mfpde.branches.result import (
     ATOMS,
@@ -259,7 +259,7 @@ class _Walk:
         return Segment(place, direction, length, end), tangent
 
     def _locate_values(
-        self, segment: Segment, found: list[Event], *, goes_on: bool
+        self, segment: Segment, found: list[LocatedEvent], *, goes_on: bool
     ) -> list[list[Place]]:
         """Return the places at values asked for, before, between and behind events."""
         cuts = [(0.0, segment.start.value)]
@@ -282,7 +282,7 @@ class _Walk:
             known = inside[-1] if len(inside) else known
         return passed if goes_on else [*passed, []]
 
-    def _begin_branch(self, events: list[Event], ahead: float) -> None:
+    def _begin_branch(self, events: list[LocatedEvent], ahead: float) -> None:
         """Go over to the branch that is met, or that begins, at events at one place."""
         place = events[0].place
         direction = place.along_parameter(ahead)
@@ -302,7 +302,7 @@ class _Walk:
         self.states.append(place.polish())
         self._add_point(place.describe())
 
-    def _record_event(self, event: Event, *, is_switch: bool) -> None:
+    def _record_event(self, event: LocatedEvent, *, is_switch: bool) -> None:
         """Keep an event, and the point of the path where it is."""
         point = event.place.describe()
         if event.kind not in ("split", "merge"):

@@ -16,8 +16,21 @@ from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.notebook import DATASET, PLOT, SAVED, Printed, call_above, format_table
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
-from mfpde.runs.stored_names import check_free_name
 from mfpde.tracking import Concentration, Track, Tracker
+
+TIME = "time"
+PARTICLES = "particles"
+"""Group of the particle run beside a density run."""
+LOCK = "lock"
+"""Group of a store whose one file is locked by the process that writes."""
+GROUPS = (PARTICLES, LOCK)
+DENSITY = "density"
+ATOM_VARIABLES = ("atom_points", "atom_masses", "atom_covariances")
+COORDINATES = ("angle", "colatitude", "longitude", "polar_angle")
+ATOM, AXIS, AXIS2 = "atom", "axis", "axis2"
+DIMENSIONS = (ATOM, AXIS, AXIS2)
+RESERVED = (TIME, DENSITY, *ATOM_VARIABLES, *COORDINATES, *DIMENSIONS, *GROUPS)
+"""Names of the parts of a stored run: variables, dimensions and groups share one name space."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,20 @@ class Quantity:
 
     def __post_init__(self) -> None:
         check_free_name(self.name)
+
+
+def check_free_name(name: object) -> None:
+    """Raise ``ValueError`` unless ``name`` is a word that a store has no use of its own for."""
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ValueError(
+            f"diagnostic name = {name!r} must be a word of letters, digits and underscores "
+            "that begins with no digit, such as 'mean_height'"
+        )
+    if name in RESERVED:
+        raise ValueError(
+            f"a diagnostic named {name!r} cannot be stored: rename it, as 'my_{name}'; a "
+            f"store has parts of its own named {', '.join(RESERVED)}"
+        )
 
 
 SAME_TIME = 1e-9

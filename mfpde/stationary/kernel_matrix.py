@@ -1,4 +1,6 @@
-r"""The matrix of the interaction in real harmonics of the uniform probability.
+r"""The matrix of the interaction in real harmonics, and the smooth minimiser that it gives.
+
+With the harmonics B_k of mean square 1 under the uniform probability sigma,
 
     A_kl = iint K(x, y) B_k(x) B_l(y),    A[mu] = sum_kl A_kl m_l B_k,    m_l = int B_l dmu
 
@@ -9,6 +11,13 @@ For kernels of x.y it is diagonal (Funk-Hecke).  For a head, with z = beta D x a
 for l of this degree.  The integral against B_k(x) is a quadrature, with the rounding of the
 largest entry of column l, which falls with the degree as the eigenvalues do: of A_kl and A_lk
 the one in the column of the higher degree is taken.
+
+In harmonics of degree 1 and more F = A rho + V is constant iff A rho = -V there: for kernels of
+x.y rho = 1 - sum_{l >= 1} V_l / kappa_l (times the uniform probability), V_l the harmonics of V
+and kappa_l the eigenvalues of K / beta (paper, Lemma 5.1, eq. 5.1).  This is the minimiser, if it
+is a density.  The eigenvalues fall faster than any power, so that the sum is cut at the last
+degree to which it can be taken with rho >= 0.  The part of V beyond that degree is left in F, and
+the certificate bounds its effect.
 """
 
 from __future__ import annotations
@@ -16,12 +25,16 @@ from __future__ import annotations
 from math import gamma
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import ive
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import RealHarmonics
+from mfpde.measures.measure import Density
+from mfpde.stationary.convex_energy import ConvexEnergy
+from mfpde.stationary.ridge_fields import ROUNDING
 from mfpde.terms import Attention
 
 NO_LENGTH = np.sqrt(np.finfo(np.float64).tiny)
@@ -88,3 +101,46 @@ def _factors(
     orders = np.arange(degrees.max() + 1) + nu
     bessel = ive(orders, r[:, np.newaxis])
     return np.asarray(scales[:, np.newaxis] * bessel[:, degrees])
+
+
+def smooth_candidate(
+    equation: MeanFieldEquation, energy: ConvexEnergy, geometry: Geometry
+) -> Density | None:
+    """Density of mass 1 whose F is as nearly constant as possible; None if V has kinks."""
+    if not np.isfinite(energy.external.degree):
+        return None
+    grid = equation.on(geometry)
+    packed = RealHarmonics.of(geometry, grid.degree)
+    shares = geometry.areas / geometry.areas.sum()
+    potential = packed.read(
+        geometry.moments(grid.external_potential * shares, grid.degree)
+    )
+    # Rounding errors of V must not be divided by small eigenvalues.
+    noise = ROUNDING * float(np.abs(grid.external_potential).max())
+    potential = np.where(np.abs(potential) > noise, potential, 0.0)
+    matrix = kernel_matrix(equation, geometry, grid.degree)
+    sizes = matrix if matrix.ndim == 1 else np.diagonal(matrix)
+    is_usable = sizes > ROUNDING * sizes.max()
+    for cut in range(int(packed.degrees[is_usable].max(initial=0)), -1, -1):
+        inside = (packed.degrees <= cut) & is_usable & (packed.degrees > 0)
+        moments = np.where(packed.degrees == 0, 1.0, 0.0)
+        moments[inside] = _solve(matrix, potential, inside)
+        relative = geometry.synthesis(packed.pack(moments))
+        if relative.min() >= 0:
+            return Density(geometry, relative).normalized()
+    return None
+
+
+def _solve(matrix: FloatArray, potential: FloatArray, inside: BoolArray) -> FloatArray:
+    """The moments ``inside`` (n,) of rho, where A rho + V = 0; NaN if A is not positive there."""
+    if matrix.ndim == 1:
+        return -potential[inside] / matrix[inside]
+    block = matrix[np.ix_(inside, inside)]
+    target = potential[inside] + matrix[inside, 0]
+    # Entries have the accuracy of the diagonal, and so has the solution if that is scaled out.
+    roots = np.sqrt(np.diagonal(block))
+    try:
+        factor = cho_factor(block / np.outer(roots, roots))
+    except LinAlgError:
+        return np.full(len(block), np.nan)
+    return np.asarray(-cho_solve(factor, target / roots) / roots)

@@ -24,6 +24,7 @@ from mfpde.stationary.certification import (
     state_on_grid,
 )
 from mfpde.stationary.convex_energy import ConvexEnergy, check_descent, convex_energy
+from mfpde.stationary.kernel_matrix import smooth_candidate
 from mfpde.stationary.result import format_table
 from mfpde.stationary.ring_minimizer import (
     AxialRings,
@@ -32,7 +33,6 @@ from mfpde.stationary.ring_minimizer import (
     ring_count,
 )
 from mfpde.stationary.sliding import LARGEST_CONDITION, sliding_minimum
-from mfpde.stationary.smooth_minimizer import smooth_candidate
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,7 +17,7 @@ saved, is one more time, without diagnostics; the attribute ``saves`` does not c
 the run needs to go on to the bit.  ``lock/lock.sqlite`` is held by the thread that writes.
 """
 
-from mfpde.runs.stored_names import PARTICLES
+from mfpde.runs.run import PARTICLES
 from mfpde.storage.files import StoreError
 from mfpde.storage.stored_runs import (
     RunWriter,

@@ -21,7 +21,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from mfpde.runs.stored_names import LOCK, PARTICLES
+from mfpde.runs.run import LOCK, PARTICLES
 from mfpde.storage.files import (
     DESCRIPTION,
     JOURNAL,

@@ -23,9 +23,8 @@ from mfpde.measures.measure import (
     atoms_of,
 )
 from mfpde.runs.layers import Layers
-from mfpde.runs.run import UNKNOWN_UNIT, Run
+from mfpde.runs.run import DENSITY, TIME, UNKNOWN_UNIT, Run, check_free_name
 from mfpde.runs.stopping import StopReason
-from mfpde.runs.stored_names import DENSITY, TIME, check_free_name
 from mfpde.solver.diagnostics import DIAGNOSTICS
 from mfpde.storage.files import StoreError
 from mfpde.storage.journal import Row

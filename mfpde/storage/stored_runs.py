@@ -21,9 +21,8 @@ from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Dynamics
-from mfpde.runs.run import Quantity, Run
+from mfpde.runs.run import TIME, Quantity, Run
 from mfpde.runs.stopping import ENDED
-from mfpde.runs.stored_names import TIME
 from mfpde.solver.recorder import Observer
 from mfpde.storage.files import check_path, has_journal, name_damage
 from mfpde.storage.journal import (

@@ -14,9 +14,8 @@ import traceback
 from dataclasses import replace
 from pathlib import Path
 
-from mfpde.runs.run import Run
+from mfpde.runs.run import LOCK, Run
 from mfpde.runs.stopping import ENDED
-from mfpde.runs.stored_names import LOCK
 from mfpde.settings import Settings
 from mfpde.solver.solve import solve
 from mfpde.storage import (
