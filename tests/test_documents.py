@@ -247,7 +247,7 @@ def test_each_figure_of_the_paper_has_a_command_that_is_there() -> None:
     assert len(figures) >= 11
 
 
-def test_what_is_confirmed_is_counted_as_in_the_report() -> None:
+def test_claims_are_counted_as_in_the_report() -> None:
     report, readme, paper = (
         " ".join((ROOT / place).read_text(encoding="utf-8").split())
         for place in ("validation/README.md", "README.md", "docs/paper/paper.md")
@@ -255,17 +255,7 @@ def test_what_is_confirmed_is_counted_as_in_the_report() -> None:
     (counts,) = re.findall(
         r"\*\*(\d+ claims: .*?)\.\*\* (\d+ of \d+) quantities", report
     )
-    assert f"**{counts[0]}**" in readme
-    total, *parts = map(int, re.findall(r"\d+", counts[0]))
-    confirmed, condition, no_counter, no_counter_with, guessed, part = parts
-    assert total == sum(parts)
-    for told in (
-        f"{total} claims",
-        f"{confirmed} are confirmed, {condition} with a condition, {part} in",
-        f"for {no_counter + no_counter_with} no counterexample",
-        f"{guessed} figures are reproduced at guessed betas",
-    ):
-        assert told in paper
+    assert all(counts[0] in text for text in (readme, paper))
     assert all(counts[1] in text for text in (readme, paper))
 
 
@@ -290,7 +280,7 @@ def test_nothing_that_has_rows_is_said_to_be_untested(place, pattern) -> None:
             assert not re.search(rf"\b{re.escape(name)}(?!\w)", told), (place, name)
 
 
-def test_what_rests_on_a_guess_is_reproduced_not_confirmed() -> None:
+def test_what_rests_on_a_guess_is_reproduced_not_measured() -> None:
     """The betas of Figures 1 and 3 to 8 are not known, as the report says."""
     guessed = {
         script

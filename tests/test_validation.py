@@ -4,6 +4,7 @@ import importlib
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,11 @@ import pytest
 from mfpde.commands.command_line import main
 from validation import report, runner
 from validation.claim import (
-    CONDITIONAL,
-    CONFIRMED,
+    CONTRADICTED,
+    CONTRADICTED_IN_PART,
     FAILED,
-    PARTLY,
-    REFUTED,
+    MEASURED,
     REPRODUCED,
-    UNCONTRADICTED,
-    UNCONTRADICTED_CONDITIONAL,
     Claim,
     Quantity,
     numbers_without_quantity,
@@ -89,7 +87,7 @@ def test_scripts_that_fail_leave_the_others_alone(cases, tmp_path, monkeypatch) 
     assert [result.script for result in results] == chosen
     sound, raising, dying = results
     assert [result.holds for result in results] == [True, False, False]
-    assert sound.verdict == CONFIRMED
+    assert sound.verdict == MEASURED
     assert sound.printed == "said\n"
     assert figure_path(tmp_path, *sound.figures).stat().st_size < 100_000
     assert raising.error == "ArithmeticError: no such number"
@@ -153,12 +151,10 @@ ON_REFUTATION = Quantity("r", 0.25, 0.5, 0.0, "at most", key="rate", shows="refu
 def test_verdicts_follow_from_the_quantities() -> None:
     condition, refutation = {"condition": "beta > 1"}, {"refutation": "it is larger"}
     expected = [
-        ({}, CONFIRMED),
-        (condition, CONDITIONAL),
-        (refutation, REFUTED),
-        (condition | refutation, PARTLY),
-        ({"universal": True}, UNCONTRADICTED),
-        (condition | {"universal": True}, UNCONTRADICTED_CONDITIONAL),
+        ({}, MEASURED),
+        (condition, f"{MEASURED}, with a condition"),
+        (refutation, CONTRADICTED),
+        (condition | refutation, CONTRADICTED_IN_PART),
         (condition | {"at_guessed_beta": True}, REPRODUCED),
     ]
     shown = [GOOD, ON_CONDITION, ON_REFUTATION]
@@ -175,6 +171,21 @@ def test_verdicts_follow_from_the_quantities() -> None:
                 left = [quantity for quantity in shown if quantity is not hidden]
                 assert verdict(claim, left) == FAILED
     assert verdict(CLAIM, []) == FAILED
+
+
+def test_a_search_counts_its_tries_and_a_duality_gap_proves() -> None:
+    search = replace(GOOD, tries=12)
+    gap = replace(GOOD, certificate=True)
+    assert verdict(CLAIM, [GOOD, search, search]) == "no counterexample in 24 tries"
+    assert verdict(CLAIM, [GOOD, gap]) == "proved by certificate"
+    # Whatever gaps its examples have: they are examples.
+    assert verdict(CLAIM, [gap, search]) == "no counterexample in 12 tries"
+    condition = replace(CLAIM, condition="beta > 1")
+    told = verdict(condition, [search, ON_CONDITION])
+    assert told == "no counterexample in 12 tries, with a condition"
+
+
+def test_a_failure_is_no_verdict() -> None:
     assert Result(Script("a", "b"), CLAIM, (GOOD,), error="E: e").verdict == FAILED
 
 
@@ -250,14 +261,14 @@ def test_report_shows_each_claim_with_its_verdict(tmp_path: Path) -> None:
     cells = [row.replace("\\|", "").count("|") for row in rows]
     assert cells == [5, 5, 5, 5]
     assert (
-        "](report/claims/theorems.one.md) | Theorem 3.5 | 2 | **confirmed** |"
+        "](report/claims/theorems.one.md) | Theorem 3.5 | 2 | **measured** |"
         in (rows[0])
     )
-    assert "**not confirmed**: there are more" in rows[1]
+    assert "**contradicted**: there are more" in rows[1]
     assert "**failed**: bad \\| q |" in rows[2]
     assert "**failed**: ValueError: x" in rows[3]
     assert "5 of 6 quantities" in table
-    assert "**4 claims: 1 confirmed, 1 not confirmed, 2 failed.**" in table
+    assert "**4 claims: 1 measured, 1 contradicted, 2 failed.**" in table
 
 
 @pytest.mark.parametrize(
@@ -303,7 +314,7 @@ def test_command(out, tmp_path, capsys) -> None:
     assert main(["verify", "--only", "sound", *out]) == 0
     assert (tmp_path / "out" / "selected.html").exists()
     assert main(["verify", *out]) == 3
-    assert "**2 claims: 1 confirmed, 1 failed.** 1 of 2" in capsys.readouterr().out
+    assert "**2 claims: 1 measured, 1 failed.** 1 of 2" in capsys.readouterr().out
     assert main(["verify", "--only", "nothing", *out]) == 2
     assert "cases/sound, cases/wrong" in capsys.readouterr().err
     assert main(["verify", *out, "--jobs", "0"]) == 2

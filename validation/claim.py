@@ -36,14 +36,14 @@ SECTIONS = (
     "next_checks",
 )
 
-CONFIRMED = "confirmed"
-UNCONTRADICTED = "no counterexample found"
-CONDITIONAL = "confirmed with a condition"
-UNCONTRADICTED_CONDITIONAL = "no counterexample found, with a condition"
-PARTLY = "confirmed in part"
+PROVED = "proved by certificate"
+UNCONTRADICTED = "no counterexample in {tries} tries"
 REPRODUCED = "reproduced at guessed beta"
-REFUTED = "not confirmed"
+MEASURED = "measured"
+CONTRADICTED_IN_PART = "contradicted in part"
+CONTRADICTED = "contradicted"
 FAILED = "failed: a quantity is outside its tolerance"
+WITH_CONDITION = ", with a condition"
 
 NUMBERS_IN_WORDS: Final = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"
@@ -68,9 +68,6 @@ class Claim:
     refutation
         If the claim as printed does not hold: what the quantities show instead, and why.
         With a condition beside it the claim holds in part: there, and not here.
-    universal
-        Whether the claim is about all measures, or all weights: examples then confirm
-        nothing, they only fail to contradict it.
     at_guessed_beta
         Whether the source has a beta that we do not know: then its numbers cannot be compared,
         and what holds, holds at the beta chosen here.
@@ -81,7 +78,6 @@ class Claim:
     statement: str
     condition: str = ""
     refutation: str = ""
-    universal: bool = False
     at_guessed_beta: bool = False
 
     def told(self, quantities: Sequence[Quantity], *, quick: bool = False) -> Claim:
@@ -159,6 +155,12 @@ class Quantity:
         wrong with the solver (``validation.saboteurs`` checks this).
     shows
         Whether the number shows the claim, its condition or its refutation.
+    tries
+        Of a claim about all measures, or all weights: how many of them the number was taken
+        over in search of one that contradicts it.
+    certificate
+        Whether the number is a duality gap, which proves that a measure is the least or the
+        largest one.
     """
 
     name: str
@@ -170,6 +172,8 @@ class Quantity:
     key: str = ""
     subject: Literal["solver", "formula"] = "solver"
     shows: Literal["claim", "condition", "refutation"] = "claim"
+    tries: int = 0
+    certificate: bool = False
 
     def __format__(self, spec: str) -> str:
         """The measured value; with the spec ``word`` a number up to ten in words."""
@@ -205,7 +209,9 @@ class Quantity:
 def verdict(claim: Claim, quantities: Sequence[Quantity]) -> str:
     """Return what the quantities say about the claim; at least one is needed.
 
-    A condition or a refutation that no quantity shows is a failure.
+    Examples do not confirm a claim about all measures, they fail to contradict it; a number
+    beside its expected value is a measurement; a duality gap proves.  A condition or a
+    refutation that no quantity shows is a failure.
     """
     shown = {quantity.shows for quantity in quantities}
     needed = {name for name in ("condition", "refutation") if getattr(claim, name)}
@@ -214,12 +220,16 @@ def verdict(claim: Claim, quantities: Sequence[Quantity]) -> str:
     if not needed <= shown:
         return FAILED
     if claim.refutation:
-        return PARTLY if claim.condition else REFUTED
+        return CONTRADICTED_IN_PART if claim.condition else CONTRADICTED
     if claim.at_guessed_beta:
         return REPRODUCED
-    if claim.universal:
-        return UNCONTRADICTED_CONDITIONAL if claim.condition else UNCONTRADICTED
-    return CONDITIONAL if claim.condition else CONFIRMED
+    if tries := sum(quantity.tries for quantity in quantities):
+        word = UNCONTRADICTED.format(tries=tries)
+    elif any(quantity.certificate for quantity in quantities):
+        word = PROVED
+    else:
+        word = MEASURED
+    return word + (WITH_CONDITION if claim.condition else "")
 
 
 # Numbers that a text may hold without a quantity: names of statements and settings.

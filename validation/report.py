@@ -57,14 +57,16 @@ lost its full support; laws of weights other than the one above.
 Each claim has a page: what it says, the verdict, the check that comes nearest to its tolerance,
 pictures, and behind them all numbers, each to the digits that its tolerance has.
 
-- **confirmed**: all quantities are within their tolerances.
-- **no counterexample found**: they are, and the claim is about all measures or all weights, of
-  which examples were tried.
-- **confirmed with a condition**: they are, and the claim needs the condition that is named.
+- **proved by certificate**: all quantities are within their tolerances, and a duality gap proves that
+  each measure is the least or the largest one.
+- **no counterexample in n tries**: they are, and the claim is about all measures or all weights, of
+  which n were tried.
 - **reproduced at guessed beta**: they are, at betas chosen here: density and particles agree,
   under the condition that is named, and no panel of the paper is compared.
-- **confirmed in part**: they are, and show where the claim holds and where it does not.
-- **not confirmed**: they are, and show that the claim as printed does not hold.
+- **measured**: they are, each beside what a formula or an independent method gives.
+- **with a condition**: the claim needs the condition that is named.
+- **contradicted**: they are, and show that the claim as printed does not hold; **in part**: they show
+  where it holds and where it does not.
 - **failed**: a quantity is outside its tolerance, or the script raised.
 """
 README_HEAD: Final = """\
@@ -173,10 +175,12 @@ def summary(results: Sequence[Result]) -> str:
     """Return how many claims and quantities there are, and how many hold."""
     quantities = [quantity for result in results for quantity in result.quantities]
     kept = sum(quantity.holds for quantity in quantities)
-    verdicts = [result.verdict for result in results]
+    verdicts = [
+        re.sub(r"in \d+ tries", "in n tries", result.verdict.split(":")[0])
+        for result in results
+    ]
     counts = ", ".join(
-        f"{verdicts.count(word)} {word.split(':')[0]}"
-        for word in dict.fromkeys(verdicts)
+        f"{verdicts.count(word)} {word}" for word in dict.fromkeys(verdicts)
     )
     size = "quick forms, " if any(result.quick for result in results) else ""
     minutes = sum(result.seconds for result in results) / 60

@@ -150,6 +150,7 @@ def on_minimiser(weight: float, beta: float, *, is_pair: bool) -> list[Quantity]
         independent_gap(weight, beta, found),
         0.0,
         1e-11,
+        certificate=True,
     )
     if not is_pair:
         return [gap]

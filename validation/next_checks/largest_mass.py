@@ -46,7 +46,6 @@ CLAIM = Claim(
     "{heavier:.0f} of the seeds have an atom above the drawn line of {line:.4f}, the heaviest "
     "with {heaviest:.2f} of the mass. At weights with a bound the minimisers have no cluster "
     "that it could hold for: their atoms are {apart:.1f} times its diameter apart at least.",
-    universal=True,
 )
 BOUND = OKABE_ITO["black"]
 BETA, WEAK = 50.0, 0.15
@@ -209,6 +208,7 @@ def with_bound(held: list[Held]) -> list[Quantity]:
             min(float(h.bounds.derived_single_atom or np.nan) for h in held),
             0.0,
             "at most",
+            tries=len(held),
         ),
     ]
 

@@ -28,7 +28,6 @@ CLAIM = Claim(
         "probability, wherever m is at most M and the support needs more than one arc of "
         "length half of theta_beta: it is then at least {least:.3g}/m"
     ),
-    universal=True,
 )
 MASSES = (0.01, 0.02, 0.1, 0.3, LIMIT)
 

@@ -21,7 +21,6 @@ CLAIM = Claim(
         "is injective, and the theorems on atoms hold, with softmax and without. Looked for: "
         "ends of densities from uniform, B definite and indefinite, ReLU neurons."
     ),
-    universal=True,
 )
 BETA = 5.0
 MATRICES = {

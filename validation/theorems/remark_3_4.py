@@ -24,7 +24,6 @@ CLAIM = Claim(
         "cuts, v is a polynomial and the minimiser can be a density."
     ),
     condition="shown for the kernel exp(beta x.y); that of Remark 3.4 (ii) is a claim of its own",
-    universal=True,
 )
 BETA = 5.0
 

@@ -35,7 +35,6 @@ CLAIM = Claim(
         "a, -a of equal weights have no such jump (v is that of one linear neuron), and "
         "then there is a density."
     ),
-    universal=True,
 )
 STEP = 1e-3
 PAIR = 0.01
@@ -124,7 +123,7 @@ def ends_of_densities(quick: bool) -> list[Quantity]:
             left = run.final.density.total_mass
             quantities += [
                 # Atoms go on alone once the density holds less than 1e-7.
-                Quantity(f"{name}mass of the density", left, 0, 1e-7),
+                Quantity(f"{name}mass of the density", left, 0, 1e-7, tries=1),
                 Quantity(
                     f"{name}|grad F| at the atoms, of the forces",
                     residual(equation, run.final.atoms),
@@ -169,7 +168,7 @@ def saddles(quick: bool) -> tuple[list[Quantity], dict[int, list[int]]]:
     text = f"places at which {many} particles rest, beside those of {few}: most"
     return [
         # The same minima and maxima of F are occupied, one more or less of them.
-        Quantity(text, max(found[many]), max(found[few]), 1),
+        Quantity(text, max(found[many]), max(found[few]), 1, tries=len(indefinite)),
         Quantity(
             "share of these that are at rest with Hess E of both signs",
             float(np.mean(indefinite)),

@@ -25,7 +25,6 @@ CLAIM = Claim(
         "sum n^2 kappa_n |(psi mu)_n|^2, which is not coercive: shown on the density that a "
         "linear activation has. GeLU and tanh minimisers are atoms, and strictly stable."
     ),
-    universal=True,
 )
 BETA = 5.0
 DEGREES = np.array([2, 4, 8, 12, 16])

@@ -34,7 +34,6 @@ CLAIM = Claim(
         "is uniform on a circle, of area zero but no sum of atoms (beta = 20; at -w = 0.3 it "
         "is at the angle {ring:.3f})"
     ),
-    universal=True,
 )
 BETA = 20.0
 AXIS = np.full(3, 3**-0.5)

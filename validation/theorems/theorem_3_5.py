@@ -38,7 +38,6 @@ CLAIM = Claim(
         "is no bound; at weights of that size there is a stable pair of mass {heavy:.2g} "
         "within half of theta_beta, above the line at {limit:.3f}"
     ),
-    universal=True,
 )
 LIMIT = 16 / (16 + 3 * np.exp(11 / 8))
 INWARD = 0.375 * np.exp(-0.125)
@@ -115,18 +114,19 @@ def formulas() -> list[Quantity]:
     ]
 
 
-def least_curvature(beta: float, samples: int) -> float:
+def least_curvature(beta: float, samples: int) -> tuple[float, int]:
     """Largest of the smallest Hessian eigenvalues of clusters just above the sharper bound.
 
-    Half of them are pairs as far apart as they may be, with all else where K'' is largest.
+    With it the number of those for which there is a bound.  Half of them are pairs as far apart as they may be, with all else where K'' is largest.
     """
     generator = np.random.default_rng(0)
-    worst, steepest = -np.inf, steepest_angle(beta)
+    worst, tries, steepest = -np.inf, 0, steepest_angle(beta)
     for k in range(samples):
         neurons = weak_neurons(0.05 * generator.standard_normal(3) * (k > 0))
         bound = theory.anti_concentration_bound(descent(beta, neurons))
         if bound.derived is None:
             continue
+        tries += 1
         mass = min(bound.derived + 1e-3, 0.999)
         if k % 2:
             count = int(generator.integers(2, 6))
@@ -142,7 +142,7 @@ def least_curvature(beta: float, samples: int) -> float:
             beta, (np.concatenate([inside, outside]), masses), neurons
         )
         worst = max(worst, float(np.linalg.eigvalsh(hessian)[0]))
-    return worst
+    return worst, tries
 
 
 def steepest_angle(beta: float) -> float:
@@ -173,7 +173,7 @@ def derived_bounds(quick: bool) -> list[Quantity]:
         steepest = curvature(beta, steepest_angle(beta))
         single = bound.derived_single_atom
         bend = single * curvature(beta, 0.0) + (1 - single) * steepest
-        worst = least_curvature(beta, 60 if quick else 2000)
+        worst, tries = least_curvature(beta, 60 if quick else 2000)
         share = marginal_pair(beta) / bound.derived
         name = f"derived here, beta = {beta:g}: "
         quantities += [
@@ -191,6 +191,7 @@ def derived_bounds(quick: bool) -> list[Quantity]:
                 0.0,
                 "at most",
                 subject="formula",
+                tries=tries,
             ),
             Quantity(
                 f"{name}marginal pair, share of the bound, above",
@@ -244,7 +245,14 @@ def heaviest_pairs(quick: bool) -> tuple[list[Quantity], list[tuple[float, float
         quantities += [
             # At a mass where the formulas have it so far apart.
             Quantity(f"{name}distance over theta_beta/2", distance, WIDEST, 1e-9),
-            Quantity(f"{name}mass, at most (3.3)", mass, bound.published, 0, "at most"),
+            Quantity(
+                f"{name}mass, at most (3.3)",
+                mass,
+                bound.published,
+                0,
+                "at most",
+                tries=1,
+            ),
             Quantity(
                 f"{name}mass, at most the sharper bound",
                 mass,

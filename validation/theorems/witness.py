@@ -98,7 +98,13 @@ def rows_of_minimisers(
     )
     wanted = " or ".join(kinds)
     return [
-        Quantity(f"{name} not found as {wanted}, of {len(found)}", missed, 0, 0),
+        Quantity(
+            f"{name} not found as {wanted}, of {len(found)}",
+            missed,
+            0,
+            0,
+            tries=len(found),
+        ),
         Quantity(
             f"{name}: largest int F dmu - min F", max(gaps), 0, LARGEST_GAP, shows=shows
         ),
