@@ -57,16 +57,16 @@ lost its full support; laws of weights other than the one above.
 Each claim has a page: what it says, the verdict, the check that comes nearest to its tolerance,
 pictures, and behind them all numbers, each to the digits that its tolerance has.
 
-- **proved by certificate**: all quantities are within their tolerances, and a duality gap proves that
-  each measure is the least or the largest one.
-- **no counterexample in n tries**: they are, and the claim is about all measures or all weights, of
-  which n were tried.
+- **proved by certificate**: all quantities are within their tolerances, and a duality gap proves
+  that each measure is the least or the largest one.
+- **no counterexample in n tries**: they are, and the claim is about all measures or all weights,
+  of which n were tried.
 - **reproduced at guessed beta**: they are, at betas chosen here: density and particles agree,
   under the condition that is named, and no panel of the paper is compared.
 - **measured**: they are, each beside what a formula or an independent method gives.
 - **with a condition**: the claim needs the condition that is named.
-- **contradicted**: they are, and show that the claim as printed does not hold; **in part**: they show
-  where it holds and where it does not.
+- **contradicted**: they are, and show that the claim as printed does not hold; **in part**: they
+  show where it holds and where it does not.
 - **failed**: a quantity is outside its tolerance, or the script raised.
 """
 README_HEAD: Final = """\

@@ -117,7 +117,8 @@ def formulas() -> list[Quantity]:
 def least_curvature(beta: float, samples: int) -> tuple[float, int]:
     """Largest of the smallest Hessian eigenvalues of clusters just above the sharper bound.
 
-    With it the number of those for which there is a bound.  Half of them are pairs as far apart as they may be, with all else where K'' is largest.
+    With it the number of those for which there is a bound.  Half of them are pairs as far apart
+    as they may be, with all else where K'' is largest.
     """
     generator = np.random.default_rng(0)
     worst, tries, steepest = -np.inf, 0, steepest_angle(beta)
