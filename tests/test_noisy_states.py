@@ -14,15 +14,11 @@ from scipy.sparse.linalg import aslinearoperator
 import mfpde
 from mfpde.branches import smooth
 from mfpde.branches.arclength import solve_bordered
-from mfpde.stationary.gibbs import (
-    GibbsProblem,
-    harmonics_on,
-    leading_modes,
-    needed_degree,
-    polished_density,
-    stability,
-)
-from mfpde.stationary.gibbs.finding import descend
+from mfpde.geometry.base import RealHarmonics
+from mfpde.stationary.gibbs import state as gibbs_state
+from mfpde.stationary.gibbs.finding import descend, needed_degree
+from mfpde.stationary.gibbs.harmonics import harmonics_on
+from mfpde.stationary.gibbs.state import GibbsProblem
 from mfpde.theory import eigenvalues
 
 PAPER = mfpde.Perceptron.random(3, 3, seed=111)
@@ -55,7 +51,7 @@ def bump(geometry, concentration=3.0):
 def change_along_rotations(found):
     """Largest size of the second derivative along rotations, where it is 0."""
     state = found.state
-    return max(np.linalg.norm(state.product(mode)) for mode in state.modes.T)
+    return max(np.linalg.norm(state.product(mode)) for mode in state.rotation_modes.T)
 
 
 def imbalance(state):
@@ -166,8 +162,7 @@ def test_unstable_directions_of_the_uniform_state(beta, kappa):
     expected = np.repeat(expected, 2 * degrees + 1)
     assert found.unstable_dimension == (expected > 1).sum() > 0
     assert found.strict_margin == pytest.approx(1 - expected.max(), rel=1e-10)
-    state = problem_of(found.equation, found.density)
-    values = leading_modes(state.state(state.coefficients(found.density))).values
+    values = found.leading
     count = int((expected > 0.5).sum())
     np.testing.assert_allclose(values[:count], expected[:count], rtol=1e-9)
 
@@ -176,11 +171,11 @@ def two_bumps(sphere):
     """A state with two bumps, opposite to one another: unstable, with two rotations."""
     start = mfpde.Density.from_function(sphere, lambda x: np.exp(4 * (x @ AXIS) ** 2))
     problem = problem_of(noisy(6.0, 0.006, "ascent"), start)
-    is_even = problem.harmonics.degrees % 2 == 0
+    is_even = RealHarmonics.of(sphere, problem.degree).degrees[1:] % 2 == 0
     state = problem.state(problem.coefficients(start) * is_even)
     for _ in range(60):
         state = problem.state((state.coefficients - state.residual) * is_even)
-    return polished_density(state)
+    return mfpde.StationaryDensity(state)
 
 
 @pytest.mark.parametrize("case", ["neurons", "one bump", "two bumps", "uniform"])
@@ -246,12 +241,11 @@ def test_nearly_uniform_starts_leave_the_unstable_state():
 def test_harmonics_are_orthonormal_and_add_up(geometry):
     degree = 9
     known = harmonics_on(geometry, degree)
-    unit = np.eye(len(known.degrees))
-    table = np.stack([known.synthesis(row) for row in unit], axis=1)
+    table, degrees = known.table, RealHarmonics.of(geometry, degree).degrees[1:]
     inner = table.T @ (known.shares[:, np.newaxis] * table)
     np.testing.assert_allclose(inner, np.eye(len(inner)), atol=1e-12)
     for l in range(1, degree + 1):
-        squares = (table[:, known.degrees == l] ** 2).sum(axis=1)
+        squares = (table[:, degrees == l] ** 2).sum(axis=1)
         expected = 2 if geometry.dimension == 2 else 2 * l + 1
         np.testing.assert_allclose(squares, expected, rtol=1e-12)
 
@@ -297,7 +291,7 @@ def test_branches_are_those_of_matrices(monkeypatch):
     values = [0.1, 0.05, 0.03]
     free = mfpde.continuation(equation, start, "diffusion", values)
     monkeypatch.setattr(smooth, "LARGEST_MATRIX", 10**6)
-    monkeypatch.setattr(stability, "LARGEST_MATRIX", 10**6)
+    monkeypatch.setattr(gibbs_state, "LARGEST_MATRIX", 10**6)
     dense = mfpde.continuation(equation, start, "diffusion", values)
     assert free.is_complete
     assert dense.is_complete

@@ -33,17 +33,9 @@ from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.measures.wasserstein import wasserstein
 from mfpde.stationary.convex_energy import convex_energy
-from mfpde.stationary.gibbs import (
-    LARGEST_MATRIX,
-    GibbsProblem,
-    GibbsState,
-    StationaryDensity,
-    leading_modes,
-    mean_length,
-    polished_density,
-)
 from mfpde.stationary.gibbs.finding import descend
-from mfpde.stationary.gibbs.result import TOLERANCE
+from mfpde.stationary.gibbs.result import TOLERANCE, StationaryDensity, mean_length
+from mfpde.stationary.gibbs.state import LARGEST_MATRIX, GibbsProblem, GibbsState
 from mfpde.terms.kernels import COSINES
 
 FARTHEST = 0.1
@@ -92,7 +84,7 @@ class SmoothPlace(Place):
 
     def project(self, residual: FloatArray) -> FloatArray:
         """Return a residual without its part along rotations: Psi is invariant under them."""
-        modes = self.gibbs.modes
+        modes = self.gibbs.rotation_modes
         return np.asarray(residual - modes @ (modes.T @ residual))
 
     @cached_property
@@ -100,7 +92,7 @@ class SmoothPlace(Place):
         """G_c with rows for the rotations; of many unknowns its products, 1 along rotations."""
         size = len(self.state)
         if size <= LARGEST_MATRIX:
-            return np.concatenate([self.gibbs.hessian, self.gibbs.modes.T])
+            return np.concatenate([self.gibbs.hessian, self.gibbs.rotation_modes.T])
 
         def multiply(vector: FloatArray) -> FloatArray:
             across = self.project(vector)
@@ -111,7 +103,7 @@ class SmoothPlace(Place):
     @cached_property
     def rates(self) -> tuple[FloatArray, ...]:
         """The negated eigenvalues of G_c without those of rotations, of many the largest."""
-        return (leading_modes(self.gibbs).values - 1,)
+        return (self.gibbs.leading_modes[0] - 1,)
 
     @property
     def rounding(self) -> float:
@@ -121,8 +113,8 @@ class SmoothPlace(Place):
     @property
     def null_vector(self) -> FloatArray:
         """The change of the state that G_c makes smallest."""
-        pairs = leading_modes(self.gibbs)
-        return np.asarray(pairs.vectors[:, np.argmin(np.abs(pairs.values - 1))])
+        values, vectors = self.gibbs.leading_modes
+        return np.asarray(vectors[:, np.argmin(np.abs(values - 1))])
 
     def measure_move(self, direction: FloatArray) -> float:
         """Return the largest change of s F / kappa."""
@@ -131,7 +123,7 @@ class SmoothPlace(Place):
 
     def polish(self) -> StationaryDensity:
         """Return the state with its residual and stability."""
-        return polished_density(self.gibbs)
+        return StationaryDensity(self.gibbs)
 
     def describe(self) -> BranchPoint:
         """Return the length of the mean of x, and minus the least eigenvalue; no points."""

@@ -8,7 +8,8 @@ With diffusion they are densities, rho = M e^{s F / kappa} / Z (``gibbs``).
 """
 
 from mfpde.stationary.certification import Certificate, certificate
-from mfpde.stationary.gibbs import StationaryDensity, stationary_density
+from mfpde.stationary.gibbs.finding import stationary_density
+from mfpde.stationary.gibbs.result import StationaryDensity
 from mfpde.stationary.maximization import Maximum, maximize
 from mfpde.stationary.minimization import Minimum, minimize
 from mfpde.stationary.polishing import polish

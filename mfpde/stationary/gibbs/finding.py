@@ -22,11 +22,7 @@ from scipy.sparse.linalg import LinearOperator, minres
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
 from mfpde.stationary.convex_energy import check_convex, check_energy
-from mfpde.stationary.gibbs.result import (
-    TOLERANCE,
-    StationaryDensity,
-    polished_density,
-)
+from mfpde.stationary.gibbs.result import TOLERANCE, StationaryDensity
 from mfpde.stationary.gibbs.state import GibbsProblem, GibbsState
 from mfpde.stationary.ridge_fields import NEGLIGIBLE
 
@@ -80,8 +76,7 @@ def stationary_density(
     start = check_density(equation, density, "density")
     degree = needed_degree([equation], start)
     problem = GibbsProblem(equation, start.geometry, start.total_mass, degree)
-    state, iterations = descend(problem.state(problem.coefficients(start)))
-    return polished_density(state, iterations=iterations)
+    return StationaryDensity(*descend(problem.state(problem.coefficients(start))))
 
 
 def check_density(equation: MeanFieldEquation, start: object, name: str) -> Density:
@@ -121,18 +116,9 @@ def check_density(equation: MeanFieldEquation, start: object, name: str) -> Dens
 
 
 def needed_degree(ends: list[MeanFieldEquation], density: Density) -> int:
-    """Degree that the interaction needs, at most.
-
-    Raises
-    ------
-    ValueError
-        If the grid is too coarse for it.
-    """
-    limits = [
-        term.band_limit(density.geometry, NEGLIGIBLE)
-        for equation in ends
-        for term in equation.interactions
-    ]
+    """Degree that the interaction needs, at most; ``ValueError`` on a grid too coarse for it."""
+    terms = [term for equation in ends for term in equation.interactions]
+    limits = [term.band_limit(density.geometry, NEGLIGIBLE) for term in terms]
     return max(limits, default=1)
 
 

@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.special import roots_legendre
 
-from mfpde.arrays import FloatArray, IntArray, read_only
+from mfpde.arrays import FloatArray
 from mfpde.geometry import Geometry, Zonal
 from mfpde.geometry.base import RealHarmonics
 from mfpde.geometry.harmonics import zonal_harmonics
@@ -32,8 +32,8 @@ class Harmonics:
 
     Attributes
     ----------
-    degrees
-        Degree of each B_k, (n,).
+    count
+        Number n of the functions.
     points
         The nodes, unit vectors (nodes, d); those of one cell follow one another.
     shares
@@ -44,7 +44,7 @@ class Harmonics:
         The integrals (n,) of B_k against masses (nodes,) at the nodes.
     """
 
-    degrees: IntArray
+    count: int
     points: FloatArray
     shares: FloatArray
     synthesis: Callable[[FloatArray], FloatArray]
@@ -53,7 +53,7 @@ class Harmonics:
     @cached_property
     def table(self) -> FloatArray:
         """The functions at the nodes, (nodes, n)."""
-        return np.stack([self.synthesis(row) for row in np.eye(len(self.degrees))], 1)
+        return np.stack([self.synthesis(row) for row in np.eye(self.count)], axis=1)
 
 
 @lru_cache(maxsize=4)
@@ -71,8 +71,8 @@ def harmonics_on(geometry: Geometry, degree: int) -> Harmonics:
         return packed.read(geometry.moments(masses.reshape(geometry.shape), degree))[1:]
 
     points = geometry.points.reshape(-1, geometry.dimension)
-    shares = read_only((geometry.areas / geometry.areas.sum()).ravel())
-    return Harmonics(packed.degrees[1:], points, shares, synthesis, integrals)
+    shares = (geometry.areas / geometry.areas.sum()).ravel()
+    return Harmonics(len(packed.degrees) - 1, points, shares, synthesis, integrals)
 
 
 def _zonal_harmonics(geometry: Zonal, degree: int) -> Harmonics:
@@ -84,9 +84,9 @@ def _zonal_harmonics(geometry: Zonal, degree: int) -> Harmonics:
     shares *= np.tile(weights, len(geometry.angles))
     values = zonal_harmonics(geometry.dimension, degree, np.cos(angles))[1:]
     return Harmonics(
-        degrees=np.arange(1, degree + 1),
+        count=degree,
         points=geometry.points_at(angles),
-        shares=read_only(shares / shares.sum()),
+        shares=shares / shares.sum(),
         synthesis=np.ascontiguousarray(values.T).__matmul__,
         integrals=values.__matmul__,
     )

@@ -19,7 +19,8 @@ Phi[rho] = kappa int rho log rho - s E[rho]: min Phi = max (-Psi), and
 
 bounds Phi[rho] - min Phi.  In ascent minima of Psi are minima of Phi, and c <- c - G(c), the
 concave-convex procedure (Yuille & Rangarajan, Neural Computation 15, 2003), never lets
-either rise.  The negative eigenvalues of G_c count the unstable directions in both.
+either rise.  1 - G_c has eigenvalues mu that fall quickly: the directions with mu > 1 are
+unstable, and rotations have mu = 1.  In descent none is above 0.
 
 A product with G_c takes a synthesis, a multiplication at the nodes and integrals: its matrix
 is not needed.  On a zonal grid Lambda_l = D_l lambda_l / beta, D_l the number of harmonics:
@@ -33,18 +34,25 @@ what the constant B_0 = 1 adds to F, M sum_k Lambda_k0 B_k, counts as V.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.special import logsumexp
 
-from mfpde.arrays import FloatArray, read_only
+from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
+from mfpde.geometry.base import RealHarmonics
 from mfpde.measures.measure import Density
 from mfpde.stationary.gibbs.harmonics import Harmonics, harmonics_on
 from mfpde.stationary.kernel_matrix import kernel_matrix
 from mfpde.stationary.symmetry import INDEPENDENT, invariant_rotations
-from mfpde.terms import ExternalTerm
+
+LARGEST_MATRIX = 120
+"""Up to as many unknowns all eigenvalues of the matrix take less."""
+AT_ONCE = 6
+"""Eigenvalues that are asked for at a time: more than of degree 1 on S^2, and the next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,18 +102,19 @@ class GibbsProblem:
     @cached_property
     def potential(self) -> FloatArray:
         """The potential V at the nodes, with what the constant adds to F."""
-        outside = _potential(self.equation.externals, self.geometry, self.degree)
-        if self._matrix.ndim == 1:
-            return outside
-        return outside + self.harmonics.synthesis(self.mass * self._matrix[1:, 0])
+        known = self.harmonics
+        total = np.zeros(len(known.points))
+        for term in self.equation.externals:
+            total += term.value(known.points)
+        if self._matrix.ndim == 2:
+            total += known.synthesis(self.mass * self._matrix[1:, 0])
+        return total
 
     def coefficients(self, density: Density) -> FloatArray:
         """Unknowns c that belong to a density."""
-        if self.geometry.axis is not None:
-            moments = self.geometry.moments(density.masses, self.degree)[1:].real
-        else:
-            moments = self.harmonics.integrals(density.masses.ravel())
-        return self.multiply_by_root(moments)
+        packed = RealHarmonics.of(self.geometry, self.degree)
+        moments = packed.read(self.geometry.moments(density.masses, self.degree))
+        return self.multiply_by_root(moments[1:])
 
     def field(self, coefficients: FloatArray) -> FloatArray:
         """The field sum_k sqrt(Lambda_k) c_k B_k at the nodes."""
@@ -114,17 +123,6 @@ class GibbsProblem:
     def state(self, coefficients: FloatArray) -> GibbsState:
         """The Gibbs density of the field with these coefficients."""
         return GibbsState(self, coefficients)
-
-
-@lru_cache(maxsize=4)
-def _potential(
-    terms: tuple[ExternalTerm, ...], geometry: Geometry, degree: int
-) -> FloatArray:
-    points = harmonics_on(geometry, degree).points
-    total = np.zeros(len(points))
-    for term in terms:
-        total += term.value(points)
-    return read_only(total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,23 +139,22 @@ class GibbsState:
         return np.asarray(problem.equation.sign * field / problem.equation.diffusion)
 
     @cached_property
-    def _weights(self) -> FloatArray:
-        exponents = self._exponents
-        shares = self.problem.harmonics.shares
-        return np.asarray(shares * np.exp(exponents - exponents.max()))
+    def _log_normalization(self) -> float:
+        """Log Z, taken against the uniform probability."""
+        return float(logsumexp(self._exponents, b=self.problem.harmonics.shares))
 
     @cached_property
     def probabilities(self) -> FloatArray:
         """Density over M at the nodes, times their shares of the area."""
-        return np.asarray(self._weights / self._weights.sum())
+        relative = np.exp(self._exponents - self._log_normalization)
+        return np.asarray(self.problem.harmonics.shares * relative)
 
     @cached_property
     def potential(self) -> float:
-        """The function Psi(c), Z taken against the uniform probability."""
-        problem = self.problem
-        logarithm = float(np.log(self._weights.sum()) + self._exponents.max())
+        """The function Psi(c)."""
+        problem, c = self.problem, self.coefficients
         scale = problem.equation.sign * problem.equation.diffusion * problem.mass
-        return float(self.coefficients @ self.coefficients) / 2 - scale * logarithm
+        return float(c @ c) / 2 - scale * self._log_normalization
 
     @cached_property
     def residual(self) -> FloatArray:
@@ -170,11 +167,6 @@ class GibbsState:
     def size(self) -> float:
         """The length |G|."""
         return float(np.linalg.norm(self.residual))
-
-    @cached_property
-    def largest_difference(self) -> float:
-        """Largest difference between s F at rho and kappa log rho, up to a constant."""
-        return float(np.abs(self.problem.field(self.residual)).max())
 
     @property
     def _factor(self) -> float:
@@ -208,21 +200,57 @@ class GibbsState:
         return Density(geometry, masses / geometry.areas)
 
     @cached_property
-    def modes(self) -> FloatArray:
+    def rotation_modes(self) -> FloatArray:
         """Orthonormal columns (n, k): changes of c by the rotations of the equation.
 
         At a stationary state G_c maps them to zero.
         """
         problem, geometry = self.problem, self.problem.geometry
-        rotations = invariant_rotations(problem.equation, geometry.dimension)
-        if geometry.axis is not None or not len(rotations):
+        generators = invariant_rotations(problem.equation, geometry.dimension)
+        if geometry.axis is not None or not len(generators):
             return np.empty((len(self.coefficients), 0))
         # The density turned with the generator, d rho = -grad rho . Omega x: of degree L too.
         moments = geometry.moments(self.density.masses, problem.degree)
         slopes = geometry.gradient(moments) * geometry.areas / geometry.areas.sum()
         along = np.einsum("a...,a...i->...i", slopes, geometry.tangents)
-        turned = np.einsum("gij,...j,...i->g...", rotations, geometry.points, along)
+        turned = np.einsum("gij,...j,...i->g...", generators, geometry.points, along)
         columns = [problem.harmonics.integrals(row.ravel()) for row in turned]
         matrix = problem.multiply_by_root(np.stack(columns, axis=1))
         basis, sizes, _ = np.linalg.svd(matrix, full_matrices=False)
         return np.asarray(basis[:, sizes > INDEPENDENT])
+
+    @cached_property
+    def leading_modes(self) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues mu (m,) of 1 - G_c, decreasing, and their eigenvectors (n, m).
+
+        0 stands for the eigenvalues of rotations.  All of a few; of many, in ascent those above
+        1/2 and the next one, and some further down; in descent 0 for the largest.  Lanczos'
+        method (ARPACK) finds a few at a time across those found before, until none above 1/2 is
+        left: one alone may find a multiple eigenvalue less often than it is there.  Starts are
+        drawn with a fixed seed.
+        """
+        size, known = len(self.coefficients), self.rotation_modes
+        if size <= LARGEST_MATRIX:
+            across = np.eye(size) - known @ known.T
+            values, vectors = np.linalg.eigh(
+                across @ (np.eye(size) - self.hessian) @ across
+            )
+            return values[::-1], vectors[:, ::-1]
+        if self.problem.equation.sign < 0:
+            return np.zeros(1), np.zeros((size, 1))
+
+        def multiply(vector: FloatArray) -> FloatArray:
+            rest = vector.ravel() - known @ (known.T @ vector.ravel())
+            image = rest - self.product(rest)
+            return np.asarray(image - known @ (known.T @ image))
+
+        matrix = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
+        generator, values = np.random.default_rng(0), np.empty(0)
+        while not len(values) or values[-AT_ONCE:].max() > 1 / 2:
+            # As much of each axis as 1 - G_c makes of it, roughly.
+            start = self.problem.multiply_by_root(generator.standard_normal(size))
+            found, vectors = eigsh(matrix, AT_ONCE, which="LA", v0=start)
+            values = np.append(values, found)
+            known = np.concatenate([known, vectors], axis=1)
+        order = np.argsort(-values)
+        return values[order], known[:, self.rotation_modes.shape[1] + order]
