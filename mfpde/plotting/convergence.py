@@ -19,8 +19,10 @@ PANELS = {
     "core mass": "mass in core",
     "merge time": "merge time",
 }
-PARTICLES: Look = {"marker": "x", "linestyle": "", "label": "to particles"}
-POLISHED: Look = {"marker": "s", "ls": "", "fillstyle": "none", "label": "to polished"}
+REFERENCES: dict[str, Look] = {
+    "particles": {"marker": "x", "ls": "", "label": "to particles"},
+    "polished": {"marker": "s", "ls": "", "fillstyle": "none", "label": "to polished"},
+}
 SMALLEST = 1e-16
 
 
@@ -81,11 +83,9 @@ def plot_convergence(
 
 def _draw_quantity(ax: Axes, quantity: Converging, h: FloatArray, colour: str) -> None:
     """Draw differences from grid to grid and errors against particles and polished atoms."""
-    for errors, look in (
-        (quantity.differences, {"marker": "o", "label": _label(quantity)}),
-        (quantity.particle_errors, PARTICLES),
-        (quantity.polished_errors, POLISHED),
-    ):
+    steps: Look = {"marker": "o", "label": _label(quantity)}
+    beside = [(quantity.errors_to(k), REFERENCES[k]) for k in quantity.references]
+    for errors, look in ((quantity.differences, steps), *beside):
         shown = np.where(errors > SMALLEST, errors, np.nan)
         if np.isfinite(shown).any():
             ax.plot(h[: len(errors)], shown, color=colour, markersize=4.5, **look)

@@ -16,8 +16,8 @@ or where nothing converges) ten times the larger of the last two stands for the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.notebook import Printed, format_table
 from mfpde.runs.run import Run
-from mfpde.stationary import PolishedAtoms
 
 LEAST_ORDER, LARGEST_ORDER = 0.5, 1.0
 """When atoms are born depends on the grid: a difference may be small by chance."""
@@ -52,9 +51,10 @@ class Converging:
         a grid has no such atom or merge.
     spacings
         Cell widths (n,), decreasing.
-    particles, polished
-        The same value of particles from the same start, and of the stationary atoms that
-        Newton's method finds beside those of the finest grid; NaN where there is none.
+    references
+        The same value by other means: of ``"particles"`` from the same start, and of the
+        ``"polished"`` atoms, stationary ones that Newton's method finds beside those of the finest
+        grid; NaN where there is no such atom.
     obstacle
         What is known to keep it from converging, in words.
     """
@@ -63,8 +63,7 @@ class Converging:
     kind: str
     values: FloatArray
     spacings: FloatArray
-    particles: FloatArray | float = np.nan
-    polished: FloatArray | float = np.nan
+    references: Mapping[str, FloatArray | float] = field(default_factory=dict)
     obstacle: str = ""
 
     @property
@@ -72,15 +71,9 @@ class Converging:
         """Angles between neighbouring grids, or absolute differences (n - 1,)."""
         return self._measure_distances(self.values[:-1], self.values[1:])
 
-    @property
-    def particle_errors(self) -> FloatArray:
-        """Distances (n,) to particles from the same start."""
-        return self._measure_distances(self.values, self.particles)
-
-    @property
-    def polished_errors(self) -> FloatArray:
-        """Distances (n,) to the stationary atoms."""
-        return self._measure_distances(self.values, self.polished)
+    def errors_to(self, reference: str) -> FloatArray:
+        """Return the distances (n,) of the values to that of a reference."""
+        return self._measure_distances(self.values, self.references[reference])
 
     @property
     def orders(self) -> FloatArray:
@@ -135,26 +128,19 @@ class Converging:
             return "fewer than 3 grids"
         if np.isnan(self.error):
             return "not there on each of the three finest grids"
-        words = f"order {self.order:.2g}, estimated error {self.error:.1e}"
-        if self.order < LEAST_ORDER:
-            stay = f"order {self.order:.2g}, but stay below {self.error:.1e}"
-            words = f"differences do not fall, {stay}"
-        return words + ("" if self.converged else ": too large")
+        fall = "differences do not fall, " if self.order < LEAST_ORDER else ""
+        words = f"{fall}order {self.order:.2g}, estimated error {self.error:.1e}"
+        if not self.converged:
+            return f"{words}: too large"
+        unit = "digits" if self.kind == "merge time" else "decimals"
+        return f"converged to {self.digits} {unit} ({words})"
 
     @property
     def verdict(self) -> str:
         """The value on the finest grid with the digits that hold, or that it has not converged."""
         if not self.converged:
             return f"NOT converged: {self.reason}"
-        last = len(self.values) - 1
-        if self.kind == "number":
-            return f"{self.write_value(last, self.digits)}: {self.reason}"
-        unit = "digits" if self.kind == "merge time" else "decimals"
-        value = self.write_value(last, max(self.digits + 1, 3))
-        # At the floor of the error in time no order shows, though the digits agree.
-        shows = LEAST_ORDER <= self.order < np.inf
-        word = "converged" if shows else "the grids agree"
-        return f"{value}: {word} to {self.digits} {unit} ({self.reason})"
+        return f"{self.write_value(-1, max(self.digits + 1, 3))}: {self.reason}"
 
     def write_value(self, grid: int, digits: int) -> str:
         """Write the value on a grid: of a position on the circle its angle, else coordinates."""
@@ -186,20 +172,14 @@ class AtomConvergence(Printed):
     quantities
         The number of atoms, then position, mass of the basin and mass in the core of each
         atom of the finest grid, heaviest first, then its merges in their order.
-    particles
-        The particles from the same start, or None.
-    polished
-        The stationary atoms beside those of the finest grid, or None.
     notes
-        Notes for the reader: on grids too coarse for beta, and on references that are missing.
+        Notes for the reader: on the references, and on grids too coarse for beta.
     """
 
     equation: MeanFieldEquation
     grids: tuple[Geometry, ...]
     runs: tuple[Run, ...]
     quantities: tuple[Converging, ...]
-    particles: Run | None
-    polished: PolishedAtoms | None
     notes: tuple[str, ...]
 
     @property
@@ -220,16 +200,8 @@ class AtomConvergence(Printed):
         lines = [
             f"{self.equation}, {self.equation.convention}",
             f"{', '.join(map(repr, self.grids))}; t = {self.runs[-1].final_time:g}",
+            *self.notes,
         ]
-        if self.particles is not None:
-            numbers = self.particles.statistics
-            lines.append(
-                f"particles: {numbers.get('particles')} ({numbers.get('method')}), "
-                f"{self.particles.reason}"
-            )
-        if self.polished is not None:
-            lines.append(f"polished: {self.polished.message}")
-        lines += [f"note: {note}" for note in self.notes]
         for quantity in self.quantities:
             table = _make_table(self.grids, quantity)
             lines += ["", f"{quantity.name}  {quantity.verdict}", table]
@@ -241,8 +213,7 @@ def _make_table(grids: tuple[Geometry, ...], quantity: Converging) -> str:
     numbers: dict[str, Iterable[float]] = {
         "difference": [np.nan, *quantity.differences],
         "order": [np.nan, np.nan, *quantity.orders][: len(grids)],
-        "particles": quantity.particle_errors,
-        "polished": quantity.polished_errors,
+        **{name: quantity.errors_to(name) for name in quantity.references},
     }
     columns: dict[str, Iterable[Any]] = {
         "cells": [" x ".join(map(str, grid.shape)) for grid in grids],

@@ -12,8 +12,8 @@ that of a smooth integrand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,15 +21,12 @@ from mfpde.arrays import FloatArray
 from mfpde.detection import ball_radius, concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import angles_between, normalize
-from mfpde.measures.measure import AnyMeasure
+from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.measures.sampling import as_atoms
 from mfpde.runs.run import Run
 from mfpde.studies.convergence import Converging
 from mfpde.tracking.matching import assign_pairs
 from mfpde.tracking.paths import join_atoms
-
-SHIFTS = 100
-EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +60,8 @@ class Landmarks:
         partners = assign_pairs(
             self.points, self.masses, other.points, other.masses, reach=reach
         )
-        found = {}
-        for kind, own in self.values.items():
-            found[kind] = np.full(own.shape, np.nan)
+        found = {kind: np.full(own.shape, np.nan) for kind, own in self.values.items()}
+        for kind in found.keys() & other.values.keys():
             found[kind][[*partners]] = other.values[kind][[*partners.values()]]
         return found
 
@@ -77,17 +73,26 @@ def find_final_atoms(
     regions = concentration(measure, equation).clusters
     found = [region for region in regions if region.mass >= smallest_mass]
     places = [region.position for region in found]
-    seen = np.reshape(places, (len(found), measure.dimension))
+    points = np.reshape(places, (len(found), measure.dimension))
     # Windows are small enough to hold one atom each.
-    apart = angles_between(seen, seen) + np.diag(np.full(len(found), np.inf))
+    apart = angles_between(points, points) + np.diag(np.full(len(found), np.inf))
     radii = np.minimum(2 * ball_radius(equation), apart.min(axis=1, initial=np.inf) / 2)
-    cells = as_atoms(measure)
-    for k, radius in enumerate(radii):
-        seen[k] = find_centre(seen[k], cells.points, cells.masses, radius=radius)
+    centres = find_centres(points, as_atoms(measure), radii)
     masses = np.array([region.mass for region in found])
     core_masses = np.array([region.core_mass for region in found])
-    values = {"position": seen, "mass": masses, "core mass": core_masses}
-    return Landmarks("atom", seen, masses, values)
+    values = {"position": centres, "mass": masses, "core mass": core_masses}
+    return Landmarks("atom", centres, masses, values)
+
+
+def find_centres(points: FloatArray, cells: Atoms, radii: FloatArray) -> FloatArray:
+    """Return the centres (n, d) of cores at ``points`` (n, d), with windows of ``radii`` (n,)."""
+    edges = np.cos(radii)[:, np.newaxis]
+    move = np.inf
+    while move > np.finfo(float).eps ** (3 / 4):
+        weights = cells.masses * np.maximum(points @ cells.points.T - edges, 0.0) ** 2
+        before, points = points, normalize(weights @ cells.points)
+        move = np.abs(points - before).max(initial=0.0)
+    return points
 
 
 def find_merges(run: Run, smallest_mass: float) -> Landmarks:
@@ -104,26 +109,12 @@ def find_merges(run: Run, smallest_mass: float) -> Landmarks:
     return Landmarks("merge", points, masses, {"merge time": times})
 
 
-def find_centre(
-    start: FloatArray, points: FloatArray, masses: FloatArray, *, radius: float
-) -> FloatArray:
-    """Return the centre (d,) of the core at ``start``, with a window of ``radius``."""
-    centre = start
-    for _ in range(SHIFTS):
-        weights = masses * np.maximum(points @ centre - np.cos(radius), 0.0) ** 2
-        before, centre = centre, normalize(weights @ points)
-        if np.abs(centre - before).max() <= 2 * EPS:
-            break
-    return centre
-
-
 def compare_grids(
     found: Sequence[Landmarks],
     spacings: FloatArray,
     *,
     reach: float,
-    particles: Landmarks | None = None,
-    polished: FloatArray | None = None,
+    references: Mapping[str, Landmarks],
 ) -> list[Converging]:
     """Return the number of atoms (or merges) and their quantities, judged.
 
@@ -137,36 +128,30 @@ def compare_grids(
         Cell widths (n,).
     reach
         Two further apart than this, in radians, are not the same.
-    particles
-        Those that particles show.
-    polished
-        Positions (k, d) of stationary atoms, in the order of the finest grid's.
+    references
+        Those found by other means, by name.
     """
     finest = found[-1]
-    aligned = [finest.align(landmarks, reach) for landmarks in found]
-    unknown = {kind: np.full(len(finest), np.nan) for kind in finest.values}
-    witness = unknown if particles is None else finest.align(particles, reach)
-    stationary = unknown if polished is None else unknown | {"position": polished}
+    on_grids = [finest.align(landmarks, reach) for landmarks in found]
+    beside = {name: finest.align(other, reach) for name, other in references.items()}
     number = Converging(
         f"number of {finest.name}s",
         "number",
         np.array([float(len(landmarks)) for landmarks in found]),
         spacings,
-        particles=np.nan if particles is None else len(particles),
+        {name: float(len(other)) for name, other in references.items()},
     )
+    changes = f"the {number.name} changes from grid to grid"
     quantities = [
         Converging(
             f"{kind.removeprefix('merge ')} of {finest.name} {k + 1}",
             kind,
-            np.stack([values[kind][k] for values in aligned]),
+            np.stack([values[kind][k] for values in on_grids]),
             spacings,
-            particles=witness[kind][k],
-            polished=stationary[kind][k],
+            {name: values[kind][k] for name, values in beside.items()},
+            obstacle="" if number.converged else changes,
         )
         for k in range(len(finest))
         for kind in finest.values
     ]
-    if not number.converged:
-        reason = f"the {number.name} changes from grid to grid"
-        quantities = [replace(q, obstacle=reason) for q in quantities]
     return [number, *quantities]
