@@ -17,8 +17,7 @@ For each draw of the layers a run from the same start, and of each run
 from __future__ import annotations
 
 import pickle
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -33,19 +32,20 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.measures.sampling import as_atoms
-from mfpde.notebook import Printed
+from mfpde.notebook import Printed, format_table
 from mfpde.particles import solve_particles
 from mfpde.runs.layers import Layers, stages_of
 from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
 from mfpde.solver.solve import solve
 
 MakeLayers = Callable[[np.random.Generator], Layers]
-_Numbers = tuple[FloatArray, FloatArray, float]
-AVERAGED = ("two_token", "energies", "lyapunov")
+AVERAGED = {
+    "two_token": "two-token statistic",
+    "energies": "energy",
+    "lyapunov": "largest Lyapunov exponent",
+}
 DIFFERENCE = float(np.cbrt(np.finfo(float).eps))
 """Half the distance, as a tangent, of the points whose velocities give D v."""
-TOLERANCE = 1e-9
-"""Of the tangent motion, relative and absolute."""
 
 
 class Average(NamedTuple):
@@ -95,20 +95,16 @@ class Ensemble(Printed):
         return Average(values.mean(axis=0), error)
 
     def __str__(self) -> str:
-        statistic, energy, exponent = map(self.average, AVERAGED)
-        lines = [
-            f"{len(self.seeds)} runs of random layers to t = {self.times[-1]:g}, seed "
-            f"{self.seed}",
-            f"two-token statistic {statistic.mean[0]:.4g} -> {statistic.mean[-1]:.4g} "
-            f"± {statistic.error[-1]:.1g}",
-            f"energy {energy.mean[0]:.6g} -> {energy.mean[-1]:.6g} "
-            f"± {energy.error[-1]:.1g}",
-        ]
-        if np.isfinite(self.lyapunov).all():
-            lines.append(
-                f"largest Lyapunov exponent {exponent.mean:.4g} ± {exponent.error:.1g}"
-            )
-        return "\n".join(lines)
+        rows = []
+        for name, words in AVERAGED.items():
+            mean, error = map(np.asarray, self.average(name))
+            start = mean.item(0) if mean.ndim else np.nan
+            rows.append((words, start, mean.item(-1), error.item(-1)))
+        number, end = len(self.seeds), self.times[-1]
+        return (
+            f"{number} runs of random layers to t = {end:g}, seed {self.seed}\n"
+            f"{format_table(('mean of', 'start', 'end', 'standard error'), rows)}"
+        )
 
 
 def ensemble(
@@ -150,7 +146,7 @@ def ensemble(
         function of a module.
     options
         More arguments of :func:`mfpde.solve_particles` for tokens, of :func:`mfpde.solve` for
-        a density: ``rtol``, ``time_step``, ``transport``, ...
+        a density.
 
     Raises
     ------
@@ -168,12 +164,12 @@ def ensemble(
     jobs = whole_number("jobs", jobs, at_least=1, at_most=LARGEST_COUNT)
     drawn = np.random.SeedSequence(seed).generate_state(runs, np.uint64)
     seeds = tuple(map(int, drawn))
-    t_end = end_time(_layers(make_layers, seeds[0]), t_end)
+    t_end = end_time(_draw_layers(make_layers, seeds[0]), t_end)
     times = save_times(
         t_end, save_every=save_every, save_at=save_at, default_saves=DEFAULT_SAVES
     )
-    one = partial(
-        _one_run,
+    follow = partial(
+        _follow_run,
         make_layers,
         start,
         times=times,
@@ -181,36 +177,36 @@ def ensemble(
         lyapunov=lyapunov,
         options=options,
     )
-    results = [one(s) for s in seeds] if jobs == 1 else _in_processes(one, seeds, jobs)
+    if jobs == 1:
+        results = [*map(follow, seeds)]
+    else:
+        _check_is_sent(follow, jobs)
+        with ProcessPoolExecutor(min(jobs, runs)) as pool:
+            results = [*pool.map(follow, seeds)]
     statistics, energies, exponents = map(np.array, zip(*results, strict=True))
     return Ensemble(times, statistics, energies, exponents, seeds, seed)
 
 
-def _layers(make_layers: MakeLayers, seed: int) -> Layers:
-    layers = make_layers(np.random.default_rng(seed))
+def _draw_layers(make_layers: MakeLayers, seed: int) -> Layers:
     # Users hand over other things too.
-    given: object = layers
-    if not isinstance(given, Layers):
-        raise ValueError(f"make_layers returned {shown(given)}: it must return Layers")
+    layers: object = make_layers(np.random.default_rng(seed))
+    if not isinstance(layers, Layers):
+        raise ValueError(f"make_layers returned {shown(layers)}: it must return Layers")
     return layers
 
 
-def _in_processes(
-    one: partial[_Numbers], seeds: Sequence[int], jobs: int
-) -> list[_Numbers]:
+def _check_is_sent(task: Callable[..., Any], jobs: int) -> None:
+    """Raise ``ValueError`` for a task that cannot be sent to other processes."""
     try:
-        pickle.dumps(one)
+        pickle.dumps(task)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        why = re.sub(r" at 0x[0-9a-f]+", "", str(error))
         raise ValueError(
             f"jobs = {jobs}: make_layers, start and options must be such as can be sent to other "
-            f"processes ({why}); define functions in a module, or use jobs=1"
+            f"processes ({shown(error)}); define functions in a module, or use jobs=1"
         ) from error
-    with ProcessPoolExecutor(min(jobs, len(seeds))) as pool:
-        return list(pool.map(one, seeds))
 
 
-def _one_run(
+def _follow_run(
     make_layers: MakeLayers,
     start: AnyMeasure,
     seed: int,
@@ -219,22 +215,23 @@ def _one_run(
     t_end: float,
     lyapunov: bool,
     options: dict[str, Any],
-) -> _Numbers:
+) -> tuple[FloatArray, FloatArray, float]:
     """Return the two-token statistic and energies (times,) of a run, and its exponent."""
-    layers = _layers(make_layers, seed)
-    follow = solve_particles if isinstance(start, Atoms) else solve
-    run = follow(layers, start, t_end=t_end, save_at=times, **options)
+    layers = _draw_layers(make_layers, seed)
+    solver = solve_particles if isinstance(start, Atoms) else solve
+    run = solver(layers, start, t_end=t_end, save_at=times, **options)
     if len(run.times) < len(times):
         raise ValueError(f"the run of seed {seed} did not reach its end: {run.reason}")
     exponent = np.nan
     if lyapunov and isinstance(start, Atoms):
         heading = np.random.default_rng([seed, 1]).standard_normal(start.dimension)
         exponent = lyapunov_exponent(layers, start, heading, t_end=t_end)
-    statistic = np.array([(1 - mean @ mean) / 2 for mean in map(_mean, run.states)])
+    means = map(find_mean, run.states)
+    statistic = np.array([(1 - mean @ mean) / 2 for mean in means])
     return statistic, run.energies, exponent
 
 
-def _mean(measure: AnyMeasure) -> FloatArray:
+def find_mean(measure: AnyMeasure) -> FloatArray:
     """Return int x dmu, shape (d,)."""
     cells = as_atoms(measure)
     mean = cells.masses @ cells.points
@@ -251,38 +248,33 @@ def lyapunov_exponent(
     It starts along the tangential part of ``heading`` (d,), and moves by
     delta' = D v[mu(t)](x(t)) delta in the field of all tokens.
     """
+
+    def find_rates(
+        _time: float, state: FloatArray, equation: MeanFieldEquation
+    ) -> FloatArray:
+        """Rates of the tokens, the displacement's direction, and the logarithm of its length."""
+        vectors = state[:-1].reshape(len(tokens) + 1, -1)
+        points = normalize(vectors[:-1])
+        # The part along x neither grows nor decays: beside a tangent that decays it would win.
+        direction = _unit_tangent(vectors[-1], points[0])
+        beside = points[0] + DIFFERENCE * np.array([[1.0], [-1.0]]) * direction
+        field = equation.field(Atoms(points, tokens.masses))
+        speeds = field.velocity(np.concatenate([points, normalize(beside)]))
+        moved = (speeds[-2] - speeds[-1]) / (2 * DIFFERENCE)
+        growth = moved @ direction
+        turn = moved - growth * direction
+        return np.concatenate([speeds[:-2].ravel(), turn, [growth]])
+
     direction = _unit_tangent(heading, tokens.points[0])
     state = np.concatenate([tokens.points.ravel(), direction, [0.0]])
-    begin = 0.0
+    begin, tolerance = 0.0, 1e-9
+    options = {"method": "DOP853", "rtol": tolerance, "atol": tolerance}
     for equation, end in stages_of(layers, 0.0, t_end):
-        found = solve_ivp(
-            partial(_tangent_motion, equation, tokens.masses),
-            (begin, end),
-            state,
-            method="DOP853",
-            rtol=TOLERANCE,
-            atol=TOLERANCE,
-        )
+        found = solve_ivp(find_rates, (begin, end), state, args=(equation,), **options)
         if found.status < 0:
             raise ValueError(f"the tangent motion failed: {found.message}")
         state, begin = found.y[:, -1], end
     return float(state[-1] / t_end)
-
-
-def _tangent_motion(
-    equation: MeanFieldEquation, masses: FloatArray, _time: float, state: FloatArray
-) -> FloatArray:
-    """Rates of the tokens, the displacement's direction, and the logarithm of its length."""
-    vectors = state[:-1].reshape(len(masses) + 1, -1)
-    points = normalize(vectors[:-1])
-    # The part along x neither grows nor decays: beside a tangent that decays it would win.
-    direction = _unit_tangent(vectors[-1], points[0])
-    beside = points[0] + DIFFERENCE * np.array([[1.0], [-1.0]]) * direction
-    field = equation.field(Atoms(points, masses))
-    speeds = field.velocity(np.concatenate([points, normalize(beside)]))
-    moved = (speeds[-2] - speeds[-1]) / (2 * DIFFERENCE)
-    growth = moved @ direction
-    return np.concatenate([speeds[:-2].ravel(), moved - growth * direction, [growth]])
 
 
 def _unit_tangent(vector: FloatArray, point: FloatArray) -> FloatArray:
