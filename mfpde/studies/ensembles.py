@@ -267,7 +267,7 @@ def lyapunov_exponent(
 
     direction = _unit_tangent(heading, tokens.points[0])
     state = np.concatenate([tokens.points.ravel(), direction, [0.0]])
-    begin, tolerance = 0.0, 1e-9
+    begin, tolerance = 0.0, np.sqrt(np.finfo(float).eps)
     options = {"method": "DOP853", "rtol": tolerance, "atol": tolerance}
     for equation, end in stages_of(layers, 0.0, t_end):
         found = solve_ivp(find_rates, (begin, end), state, args=(equation,), **options)
