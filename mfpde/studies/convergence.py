@@ -8,10 +8,10 @@ the two spacings, so that the observed order of three grids is
 
 which is exact for orders 1 and 2, and between doublings log2 (d_i / d_(i+1)).  Richardson's
 estimate of the finest value's error is d / (r^p - 1), r = h_(n-1) / h_n (Roache, J. Fluids Eng.
-116 (1994)).  It is used with care: the order is the smaller of the last two, at most 1, and d is
-at least what the difference before it leaves at order 1, d_(n-2) / r, since a last difference may
-be small by accident.  Where differences do not fall (p < 1/2: at the floor of the error in time,
-or where nothing converges) ten times the larger of the last two stands for the error.
+116 (1994)).  It is used with care: the order is the smaller of the last two, within 1/2 and 1, and
+d is at least what the difference before it leaves at order 1, d_(n-2) / r, since a last difference
+may be small by accident.  Below 1/2 differences do not fall: at the floor of the error in time,
+or where nothing converges.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from mfpde.runs.run import Run
 
 LEAST_ORDER, LARGEST_ORDER = 0.5, 1.0
 """When atoms are born depends on the grid: a difference may be small by chance."""
-STAGNATION = 10.0
 LEAST_DIGITS = 2
 EPS = float(np.finfo(float).eps)
 
@@ -97,11 +96,10 @@ class Converging:
         if len(self.spacings) <= 2:
             return np.nan
         before, last = self.differences[-2:]
-        if self.order < LEAST_ORDER:
-            return float(STAGNATION * max(before, last))
         ratio = self.spacings[-2] / self.spacings[-1]
         larger = np.maximum(last, before / ratio)
-        return float(larger / (ratio ** min(self.order, LARGEST_ORDER) - 1))
+        order = np.clip(self.order, LEAST_ORDER, LARGEST_ORDER)
+        return float(larger / (ratio**order - 1))
 
     @property
     def digits(self) -> int:
