@@ -10,7 +10,7 @@ from numpy.polynomial import Polynomial as Series
 
 import mfpde
 from mfpde.arrays import FloatArray
-from mfpde.terms.kernels import Kernel, KernelBounds
+from mfpde.terms.kernels import Kernel
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,16 @@ class Twin(Kernel):
         return np.exp(self.beta * (cosines - 1))
 
     @property
-    def bounds(self) -> KernelBounds:
-        return mfpde.Exponential(self.beta).bounds
+    def third_derivative(self) -> float:
+        return mfpde.Exponential(self.beta).third_derivative
 
 
-def series_bounds(series: Series) -> KernelBounds:
-    """Bounds of a polynomial along great arcs, over a mesh of u and s = u', 2 % wider."""
+def bound_third_derivative(series: Series) -> float:
+    """Bound of a polynomial's along great arcs, over a mesh of u and s = u', 2 % wider."""
     angle, share = np.meshgrid(np.linspace(0, np.pi, 801), np.linspace(0, 1, 201))
     u, s = np.cos(angle), share * np.sin(angle)
     w1, w2, w3 = (series.deriv(k)(u) for k in range(1, 4))
-    third = float(np.abs(w3 * s**3 - 3 * w2 * s * u - w1 * s).max())
-    return KernelBounds(1.02 * third)
+    return 1.02 * float(np.abs(w3 * s**3 - 3 * w2 * s * u - w1 * s).max())
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,8 @@ class Power(Kernel):
         return self.series.deriv()(cosines)
 
     @property
-    def bounds(self) -> KernelBounds:
-        return series_bounds(self.series)
+    def third_derivative(self) -> float:
+        return bound_third_derivative(self.series)
 
 
 def descent(
@@ -131,7 +130,9 @@ def test_a_kernel_with_a_negative_eigenvalue_has_no_certificate():
 def test_a_kernel_without_bounds_is_refused():
     kernel = mfpde.ZonalKernel(np.sin, np.cos)
     equation = descent(kernel, mfpde.Perceptron([[1.0, 0.0]], [0.3]))
-    with pytest.raises(ValueError, match="needs bounds of the kernel's derivatives"):
+    with pytest.raises(
+        ValueError, match="needs a bound of the kernel's third derivative"
+    ):
         mfpde.minimize(equation, GRIDS[0])
 
 

@@ -333,7 +333,7 @@ def test_third_derivatives_of_the_kernel_are_bounded(seed, beta):
     u = np.cos(t) * (start @ y) + np.sin(t) * (heading @ y)
     s = np.sin(t) * (start @ y) - np.cos(t) * (heading @ y)
     third = np.exp(beta * (u - 1)) * s * (beta**2 * s**2 - 3 * beta * u - 1)
-    assert np.abs(third).max() <= mfpde.Exponential(beta).bounds.third
+    assert np.abs(third).max() <= mfpde.Exponential(beta).third_derivative
 
 
 @settings(deadline=None, max_examples=25)

@@ -207,7 +207,7 @@ def test_derivatives_of_the_kernel_are_the_papers(beta) -> None:
         derivatives_by_fourier(beta, 3), third, atol=1e-9 + 1e-11 * beta**2
     )
     largest = np.abs(third).max() / beta
-    assert largest <= kernel.bounds.third <= 1.5 * largest + 1
+    assert largest <= kernel.third_derivative <= 1.5 * largest + 1
 
 
 @given(beta=st.floats(0.6, 1000.0))

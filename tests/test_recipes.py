@@ -132,7 +132,7 @@ def test_two_atoms_move_as_their_equation_says(made, method) -> None:
 
 
 def test_what_a_kernel_does_not_say_is_refused(made) -> None:
-    unbounded = r"bounds of the kernel's derivatives.*Polynomial"
+    unbounded = r"bound of the kernel's third derivative.*Polynomial"
     with pytest.raises(ValueError, match=unbounded):
         mfpde.certificate(descent(made.kernel), mfpde.Atoms([[1.0, 0.0]]))
     with pytest.raises(ValueError, match=unbounded):

@@ -211,10 +211,10 @@ def check_bounded(equation: MeanFieldEquation, name: str) -> None:
     """Raise ``ValueError`` unless all terms have an energy and bounds of their derivatives."""
     check_energy(equation, name)
     for interaction in equation.interactions:
-        if interaction.bounds is None:
+        if interaction.zonal_kernel.third_derivative is None:
             raise ValueError(
-                f"{name} needs bounds of the kernel's derivatives, which "
-                f"{interaction!r} does not give (mfpde.terms.kernels.KernelBounds)"
+                f"{name} needs a bound of the kernel's third derivative, which "
+                f"{interaction!r} does not give (mfpde.terms.kernels.Kernel)"
             )
     for term in equation.externals:
         if term.layer is None:

@@ -9,7 +9,7 @@ s' = -y, y' = s and s^2 + y^2 <= |a|^2,
 
 with g1, g2, g3 the derivatives of g.  They are bounded by L >= |D^2| and T >= |D^3|:
 
-* T of a kernel W by its own ``bounds``, as |b| <= 1;
+* T of a kernel W by its own ``third_derivative``, as |b| <= 1;
 * of a neuron, M a bound of |sigma'| and sigma(z) = sigma(c) + m y with |m| <= M,
 
       L = |w| (M |a|^2 + |sigma(c)| |a|),   T = |w| (|sigma''| |a|^3 + 2 M |a|^2 + |sigma(c)| |a|).
@@ -82,14 +82,11 @@ class KernelRidges:
     mass: float
 
     def bends(self, points: FloatArray, reach: float) -> FloatArray:
-        """Constants T (n,) within the distance ``reach`` of ``points`` (n, d).
-
-        An angle arccos(b.x) changes by no more than x moves.
-        """
-        bounds = self.kernel.bounds
-        assert bounds is not None
-        own = bounds.third_within(points @ self.vectors.T, reach)
-        return np.minimum(self.mass * bounds.third, own @ np.abs(self.weights))
+        """Constants T (n,), the same at all ``points`` (n, d)."""
+        del reach
+        third = self.kernel.third_derivative
+        assert third is not None
+        return np.full(len(points), self.mass * third)
 
     @property
     def width(self) -> float:

@@ -7,14 +7,14 @@ beta W.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ive
 
-from mfpde.arrays import FloatArray, blocks_of_rows, read_only, real_number
+from mfpde.arrays import FloatArray, blocks_of_rows, real_number
 from mfpde.terms.funk_hecke import NEGLIGIBLE, KernelSeries, log_series
-from mfpde.terms.kernels import Kernel, KernelBounds, PointMasses
+from mfpde.terms.kernels import Kernel, PointMasses
 
 # Below it K / beta is x.y (up to a constant) to more digits than there are, and 1 / beta
 # is soon not representable.
@@ -63,10 +63,20 @@ class Exponential(Kernel):
         """W'' = beta K at u = ``cosines``."""
         return np.asarray(self.beta * self.slope(cosines))
 
-    @property
-    def bounds(self) -> KernelBounds:
-        """Bounds of derivatives along great arcs: second ones are at least -1."""
-        return _find_bounds(self.beta)
+    @cached_property
+    def third_derivative(self) -> float:
+        """The largest |K r (beta^2 r^2 - 3 beta u - 1)|, which is |d^3/ds^3 W| with r = u'.
+
+        There r is anything within sqrt(1 - u^2): the largest is at its end, or where the
+        derivative by r vanishes.  Between the angles that are tried a share of 1e-5 is missed.
+        """
+        beta, angles = self.beta, np.linspace(0.0, np.pi, ANGLES)
+        u, ends = np.cos(angles), np.sin(angles)
+        slopes = 3 * beta * u + 1
+        turning = np.sqrt(np.maximum(slopes, 0) / max(3 * beta**2, 1e-300))
+        r = np.stack([ends, np.minimum(turning, ends)])
+        sizes = np.exp(beta * (u - 1)) * np.abs(beta**2 * r**3 - slopes * r)
+        return float(1.0001 * sizes.max())
 
     def expand(self, dimension: int) -> KernelSeries:
         """Eigenvalues lambda_l / beta by Bessel's ratios (paper, Lemma 5.1); of u at beta = 0."""
@@ -111,20 +121,3 @@ class Exponential(Kernel):
             peaks[block], sums[block] = largest - self.beta, shares.sum(axis=1)
             vectors[block] = shares @ atoms.points
         return peaks, sums, vectors
-
-
-@lru_cache(maxsize=64)
-def _find_bounds(beta: float) -> KernelBounds:
-    """Bounds of |d^3/ds^3 W| along great arcs: the largest |K r (beta^2 r^2 - 3 beta u - 1)|.
-
-    There r = u' is anything within sqrt(1 - u^2): the largest is at its end, or where the
-    derivative by r vanishes.  Between the angles that are tried a share of 1e-5 is missed.
-    """
-    angles = np.linspace(0.0, np.pi, ANGLES)
-    u, ends = np.cos(angles), np.sin(angles)
-    slopes = 3 * beta * u + 1
-    turning = np.sqrt(np.maximum(slopes, 0) / max(3 * beta**2, 1e-300))
-    r = np.stack([ends, np.minimum(turning, ends)])
-    sizes = np.exp(beta * (u - 1)) * np.abs(beta**2 * r**3 - slopes * r)
-    third = 1.0001 * sizes.max(axis=0)
-    return KernelBounds(float(third.max()), read_only(third))

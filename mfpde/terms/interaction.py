@@ -19,7 +19,7 @@ from mfpde.arrays import FloatArray, check_kind
 from mfpde.geometry import Geometry
 from mfpde.terms.external import tangential
 from mfpde.terms.funk_hecke import NEGLIGIBLE
-from mfpde.terms.kernels import Kernel, KernelBounds, PointMasses
+from mfpde.terms.kernels import Kernel, PointMasses
 
 RESOLVED_TOLERANCE = 1e-10
 
@@ -72,11 +72,6 @@ class InteractionTerm(ABC):
     def has_energy(self) -> bool:
         """Whether that potential is the derivative of an energy by the measure."""
         return self.is_gradient
-
-    @property
-    def bounds(self) -> KernelBounds | None:
-        """Bounds of :attr:`zonal_kernel` along great arcs, None if none are known."""
-        return self.zonal_kernel.bounds
 
     @property
     def sharpness(self) -> float:

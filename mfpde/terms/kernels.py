@@ -6,7 +6,7 @@ from them and can be given where a formula is known:
     chebyshev               coefficients of W on [-1, 1], of which the spectrum follows
     W''                     by Chebyshev interpolation of W'
     sharpness               max |W''| / max |W'|: that of exp(beta (u - 1)) is beta
-    bounds                  of derivatives along great arcs, which certificates need
+    third_derivative        a bound of it along great arcs, which certificates need
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.chebyshev import poly2cheb
 from numpy.polynomial.polynomial import polyder, polyval
-from scipy.ndimage import maximum_filter1d
 
 from mfpde.arrays import FloatArray, blocks_of_rows, name_of, real_array
 from mfpde.terms.funk_hecke import (
@@ -57,30 +56,6 @@ class KernelSums(NamedTuple):
     vectors: FloatArray
 
 
-class KernelBounds(NamedTuple):
-    """Bounds of derivatives of a kernel along great arcs, as certificates need them.
-
-    They are taken on trust.  An energy whose minimum is certified is convex: the kernel's
-    eigenvalues from degree 1 on must not be negative, which is checked.
-
-    ``third`` bounds |d^3/ds^3 W(gamma(s).y)| along every great arc gamma, and so may ``at_angles``
-    (k,) at equal steps of the angle arccos u from 0 to pi, which makes certificates faster.
-    With u = gamma.y, u'' = -u and |u'| <= sqrt(1 - u^2).
-    """
-
-    third: float
-    at_angles: FloatArray | None = None
-
-    def third_within(self, cosines: FloatArray, reach: float) -> FloatArray:
-        """Bounds of third derivatives at angles up to ``reach`` from those of u = ``cosines``."""
-        if self.at_angles is None:
-            return np.full(cosines.shape, self.third)
-        step = np.pi / (len(self.at_angles) - 1)
-        largest = maximum_filter1d(self.at_angles, 2 * int(reach / step + 2) + 1)
-        angles = np.arccos(np.clip(cosines, -1.0, 1.0))
-        return np.asarray(largest[(angles / step).astype(np.int64)])
-
-
 class Kernel(ABC):
     """A function W(u) of u = x.y in [-1, 1]; give ``value`` and ``slope``.
 
@@ -105,8 +80,13 @@ class Kernel(ABC):
         return Chebyshev(chebyshev_coefficients(self.slope)).deriv()
 
     @property
-    def bounds(self) -> KernelBounds | None:
-        """Bounds of derivatives along great arcs; None, the default, if none are known."""
+    def third_derivative(self) -> float | None:
+        """Bound of |d^3/ds^3 W(gamma(s).y)| along every great arc gamma; None if none is known.
+
+        With u = gamma.y, u'' = -u and |u'| <= sqrt(1 - u^2).  It is taken on trust by
+        certificates, which need a convex energy too: that no eigenvalue of the kernel is
+        negative from degree 1 on is checked.
+        """
         return None
 
     @cached_property
