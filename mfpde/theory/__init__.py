@@ -21,7 +21,7 @@ from mfpde.theory.curvature import (
     concavity_angle,
     kernel_curvature,
 )
-from mfpde.theory.few_atoms import equispaced_lifetime, equispaced_rates, merge_time
+from mfpde.theory.few_atoms import equispaced_rates, merge_time
 from mfpde.theory.inverse import InverseOfInteraction, density_with_potential
 from mfpde.theory.spectrum import (
     critical_diffusion,
@@ -51,7 +51,6 @@ __all__ = [
     "density_with_potential",
     "early_clusters",
     "eigenvalues",
-    "equispaced_lifetime",
     "equispaced_rates",
     "fastest_mode",
     "growth_rates",

@@ -107,29 +107,6 @@ def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
     return NonDegeneracy(full, deviations, holds)
 
 
-def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
-    """Return the perceptron that Proposition 6.1 is about, or raise ``ValueError``."""
-    if not only_attention(equation, "Proposition 6.1").needs_values:
-        raise ValueError(
-            "equation has unnormalised attention; Proposition 6.1 is about softmax"
-        )
-    terms = equation.perceptrons
-    is_fit = (
-        len(terms) == len(equation.externals) == 1
-        and terms[0].activation.name == "relu"
-        and terms[0].is_gradient
-        and not terms[0].biases.any()
-        and not terms[0].output_bias.any()
-        and equation.diffusion == 0
-    )
-    if not is_fit:
-        raise ValueError(
-            f"equation = {equation!r}; Proposition 6.1 is about one ReLU perceptron with "
-            "scalar weights and without biases, and no diffusion"
-        )
-    return terms[0]
-
-
 def attention_of_descent(
     equation: MeanFieldEquation, source: str, further: Mapping[str, bool] | None = None
 ) -> Attention:
@@ -138,24 +115,36 @@ def attention_of_descent(
     A ``ValueError`` says what ``source`` is about if the equation is of another kind, by the
     hypotheses of all statements or ``further`` ones.
     """
-    attention = only_attention(equation, source)
     hypotheses = {
+        "one attention": len(equation.attentions) == 1,
         "descent": equation.direction == "descent",
         "unnormalised attention": not equation.has_softmax,
         "atoms, which diffusion dissolves": equation.diffusion == 0,
         "gradient drifts": equation.has_energy,
-        **(further or {}),
     }
+    _check_hypotheses(equation, source, hypotheses | dict(further or {}))
+    return equation.attentions[0]
+
+
+def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
+    """Return the perceptron that Proposition 6.1 is about, or raise ``ValueError``."""
+    terms = equation.perceptrons
+    kinds = [term.activation.name for term in terms]
+    has_bias = any(t.biases.any() or t.output_bias.any() for t in terms)
+    hypotheses = {
+        "one softmax attention": len(equation.attentions) == 1 and equation.has_softmax,
+        "one ReLU perceptron": kinds == ["relu"] and len(equation.externals) == 1,
+        "scalar weights without biases": equation.has_first_variation and not has_bias,
+        "no diffusion": equation.diffusion == 0,
+    }
+    _check_hypotheses(equation, "Proposition 6.1", hypotheses)
+    return terms[0]
+
+
+def _check_hypotheses(
+    equation: MeanFieldEquation, source: str, hypotheses: Mapping[str, bool]
+) -> None:
+    """Raise ``ValueError`` with the first of the ``hypotheses`` that does not hold."""
     for words, holds in hypotheses.items():
         if not holds:
             raise ValueError(f"equation = {equation!r}: {source} is about {words}")
-    return attention
-
-
-def only_attention(equation: MeanFieldEquation, source: str) -> Attention:
-    """Return the one attention that ``source`` is about; ``ValueError`` if there are others."""
-    if len(equation.attentions) != 1:
-        raise ValueError(
-            f"equation has {len(equation.attentions)} attentions; {source} is about one"
-        )
-    return equation.attentions[0]

@@ -1,4 +1,4 @@
-r"""A few atoms alone: the time in which two of them meet, and how long equispaced ones stay.
+r"""A few atoms alone: the time in which two of them meet, and how fast equispaced ones part.
 
 *Two atoms* of total mass M at the angle D, with y = 1 - cos D, approach in ascent with the shifted
 kernel, in any dimension, by (derived here; softmax: of shares p + q = 1, k = e^(-beta y))
@@ -115,8 +115,9 @@ def equispaced_rates(
 ) -> FloatArray:
     """Linear rates (n,) of the shifts of n = ``count`` equispaced atoms, for q = 0..n-1.
 
-    Formula: this module's docstring.  A shift grows if its rate per unit of time is above 0;
-    rates that are rounding of the terms of the sum are set to 0.
+    Formula: this module's docstring.  A shift grows if its rate per unit of time is above 0:
+    clusters that far apart last 1 / (the largest rate), times the logarithm of what they are off
+    by.  Rates that are rounding of the terms of the sum are set to 0.
     Parameters and errors are those of :func:`growth_rates`.
     Begin with ``equispaced_rates(25.0, 5, direction="ascent")``.
     """
@@ -135,25 +136,3 @@ def equispaced_rates(
     if normalized:
         rates /= pulls.mean()
     return np.asarray((1 if ascends else -1) * attention.amplitude * rates)
-
-
-def equispaced_lifetime(
-    beta: float,
-    count: int,
-    *,
-    direction: str = "ascent",
-    normalized: bool = False,
-    kernel: Convention = "shifted",
-) -> float:
-    """Time in which the fastest shift of n = ``count`` equispaced atoms grows by a factor e.
-
-    It is 1 / (largest of :func:`equispaced_rates`), or inf if no shift grows: clusters that far
-    apart last this time times the logarithm of what they are off by.
-    Parameters and errors are those of :func:`growth_rates`.
-    Begin with ``equispaced_lifetime(25.0, 5)``.
-    """
-    rates = equispaced_rates(
-        beta, count, direction=direction, normalized=normalized, kernel=kernel
-    )
-    largest = float(rates.max())
-    return 1 / largest if largest > 0 else float(np.inf)

@@ -28,7 +28,6 @@ HIGHEST = 20.0
 """The branch is followed from this height times d, where order has the lower free energy."""
 STEP = 1.1
 """Ratio of neighbouring heights: Newton's method converges from one to the next."""
-EPS = float(np.finfo(float).eps)
 
 
 class OrderedState(NamedTuple):
@@ -68,11 +67,10 @@ class OrderedStates:
         self.log_shares = np.log(shares) + (dimension - 2) * np.log(np.sin(theta))
         self.log_shares -= np.log(np.exp(self.log_shares).sum())
         # A fold below is at kappa_# to rounding: their distance is of fourth order in h.
-        self.lowest = EPS**0.25 * dimension
+        self.lowest = np.finfo(float).eps ** 0.25 * dimension
         height, total = HIGHEST * dimension, self.weights.sum()
         point_mass = np.append(height * self.weights / total, total / height)
-        self.highest = self._find(height, point_mass)
-        self.states = {height: self.highest}
+        self.highest = self._find_state(height, point_mass)
 
     def find_below(
         self, above: OrderedState, function: Callable[[OrderedState], float]
@@ -81,27 +79,26 @@ class OrderedStates:
 
         None if there is none down to the lowest height that counts.
         """
-
-        def value(height: float) -> float:
-            return function(self._state_at(height))
-
-        before = here = above.height
-        while value(here) <= 0 and here > self.lowest:
-            before, here = here, here / STEP
-        if here == before or here <= self.lowest:
+        before = here = above
+        while function(here) <= 0:
+            if here.height <= self.lowest:
+                return None
+            before, here = here, self._move(here, here.height / STEP)
+        if here is above:
             return None
-        height = brentq(value, before, here, xtol=EPS * here, rtol=4 * EPS)
-        return self._state_at(height)
+        logarithm = brentq(
+            lambda log_height: function(self._move(before, np.exp(log_height))),
+            np.log(here.height),
+            np.log(before.height),
+        )
+        return self._move(before, np.exp(logarithm))
 
-    def _state_at(self, height: float) -> OrderedState:
-        """Return the state of a height, found from the nearest known one."""
-        if height not in self.states:
-            near = self.states[min(self.states, key=lambda h: abs(h - height))]
-            guess = near.unknowns + (height - near.height) * near.tangent
-            self.states[height] = self._find(height, guess)
-        return self.states[height]
+    def _move(self, state: OrderedState, height: float) -> OrderedState:
+        """Return the state of another height, found from the tangent at ``state``."""
+        guess = state.unknowns + (height - state.height) * state.tangent
+        return self._find_state(height, guess)
 
-    def _find(self, height: float, guess: FloatArray) -> OrderedState:
+    def _find_state(self, height: float, guess: FloatArray) -> OrderedState:
         """Solve kappa a = w M(a), sum a = h for (a, kappa) by Newton's method from a guess."""
 
         def imbalance(unknowns: FloatArray) -> tuple[FloatArray, FloatArray]:

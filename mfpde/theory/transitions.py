@@ -31,7 +31,7 @@ from mfpde.arrays import (
     real_array,
     whole_number,
 )
-from mfpde.notebook import Printed
+from mfpde.notebook import Printed, format_table
 from mfpde.terms import Kernel
 from mfpde.terms.funk_hecke import log_eigenvalues
 from mfpde.theory.curvature import Convention
@@ -53,8 +53,7 @@ def largest_continuous_beta(dimension: int, *, degree: int = 1) -> float:
     l = whole_number("degree", degree, at_least=1, at_most=LARGEST_MODE)
     if l > 1 and dimension > 2:
         raise ValueError(
-            f"degree = {l}: modes above 1 are known on the circle only (dimension = 2), where "
-            "states of l-fold symmetry are those of a circle l times as short; on "
+            f"degree = {l}: modes above 1 are known on the circle only (dimension = 2); on "
             f"S^{dimension - 1} use continuation"
         )
 
@@ -63,25 +62,20 @@ def largest_continuous_beta(dimension: int, *, degree: int = 1) -> float:
         return float(logs[2 * l] - logs[l] + np.log(dimension))
 
     # lambda_2l / lambda_l increases from 0 at small beta to 1; beta_* is near 2.2 l^2 on S^1.
-    return float(brentq(excess, l**2 / 2, 4 * l**2, xtol=1e-13, rtol=1e-14))
+    return float(brentq(excess, l**2 / 2, 4 * l**2))
 
 
 def has_continuous_transition(beta: float | Kernel, dimension: int) -> bool:
     """Whether the noisy phase transition is continuous: beta <= beta_*.
 
-    This holds for unnormalised attention, under either kernel (this module's docstring).  For a
-    kernel W in place of ``beta`` it is the statement on small amplitudes that is behind it: the
-    states that leave the uniform one at the critical diffusion do so below it iff
-    lambda_2l <= lambda_l / d, l the degree of the largest eigenvalue, for l = 1 or on the circle;
-    for even l in d > 2 they never do (the free energy has a cubic term).  Other ordered states,
-    far from the uniform one, are not excluded.  ``dimension`` is d.
+    This holds for unnormalised attention, under either kernel.  For a kernel W in place of
+    ``beta`` it is about small amplitudes: the states that leave the uniform one at the critical
+    diffusion do so below it iff lambda_2l <= lambda_l / d, l the degree of the largest
+    eigenvalue, for l = 1 or on the circle; for even l in ``dimension`` d > 2 they never do (the
+    free energy has a cubic term).  Ordered states far from the uniform one are not excluded.
+    An argument out of its range is a ``ValueError``, and so is a kernel without a positive
+    eigenvalue from degree 1 on, or whose largest one is of an odd degree above 1 in d > 2.
     Begin with ``has_continuous_transition(1.0, 3)``.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of its range; for a kernel whose eigenvalues from degree 1 on
-        are not positive anywhere, or whose largest one is of an odd degree above 1 in d > 2.
     """
     found = find_relative_curvatures(beta, dimension)
     l = 1 + int(np.argmax(found[1:]))
@@ -99,9 +93,8 @@ def has_continuous_transition(beta: float | Kernel, dimension: int) -> bool:
 class PhaseDiagram(Printed):
     """Transitions of noisy attention in ascent, for each beta; arrays of shape (betas,).
 
-    kappa is the equation's diffusion, in the convention of ``kernel``.  Where the transition is
-    continuous, at or below the ``cusp`` beta_*, ``fold`` is the threshold, its moment 0, and
-    coexistence, its barrier and its moment are nan.
+    Where the transition is continuous, at or below the ``cusp`` beta_*, ``fold`` is the threshold,
+    its moment 0, and coexistence, its barrier and its moment are nan.
 
     Attributes
     ----------
@@ -138,17 +131,19 @@ class PhaseDiagram(Printed):
     def __str__(self) -> str:
         kernel = "exp(beta (x.y - 1))" if self.kernel == "shifted" else "exp(beta x.y)"
         mode = f"of degree {self.degree} " if self.degree > 1 else ""
-        title = (
+        columns = {
+            "beta": self.betas,
+            "threshold": self.threshold,
+            "coexistence": self.coexistence,
+            "fold": self.fold,
+            "barrier": self.barrier,
+            "moment": self.moment_at_coexistence,
+        }
+        table = format_table([*columns], zip(*columns.values(), strict=True))
+        return (
             f"ascent with diffusion on S^{self.dimension - 1}, K = {kernel}; the transition "
-            f"{mode}is continuous up to beta = {self.cusp:.12g}"
+            f"{mode}is continuous up to beta = {self.cusp:.12g}\n{table}"
         )
-        heads = ("beta", "threshold", "coexistence", "fold", "barrier", "moment")
-        columns = [self.betas, self.threshold, self.coexistence, self.fold]
-        columns += [self.barrier, self.moment_at_coexistence]
-        lines = [title, "".join(f"{head:>15}" for head in heads)]
-        for row in zip(*columns, strict=True):
-            lines.append("".join(f"{value:15.9g}" for value in row))
-        return "\n".join(lines)
 
 
 def phase_diagram(
@@ -156,8 +151,8 @@ def phase_diagram(
 ) -> PhaseDiagram:
     """The phase diagram in beta and kappa of attention in ascent with diffusion.
 
-    Unnormalised attention alone, without a perceptron.  Formulas and method: this module's
-    docstring.  Ratios of kappa are accurate to about 1e-10.
+    Of unnormalised attention alone, without a perceptron.  Ratios of kappa are accurate to about
+    1e-10.  ``print`` it for a table, draw it by :func:`mfpde.plot_phase_diagram`.
 
     Begin with ``phase_diagram(3, [2.0, 4.0])``.
 
@@ -172,11 +167,6 @@ def phase_diagram(
     degree
         Degree l of the mode that orders, from 1 to 100, above 1 on the circle only: states of
         l-fold symmetry.  Against other modes these need not be stable.
-
-    Returns
-    -------
-    PhaseDiagram
-        ``print`` it for a table, draw it by :func:`mfpde.plot_phase_diagram`.
 
     Raises
     ------
@@ -208,10 +198,10 @@ def phase_diagram(
 def _find_window(
     beta: float, dimension: int, degree: int, cusp: float
 ) -> tuple[float, ...]:
-    """Return the numbers of one beta, from the most concentrated state down.
+    """Return threshold, fold, coexistence, barrier and both moments at one beta.
 
-    They are threshold, fold, coexistence, barrier and both moments.  No kappa is ever bracketed,
-    so that the smallest windows are found.
+    They are met on the way down from the most concentrated state.  No kappa is ever bracketed, so
+    that the smallest windows are found.
     """
     threshold = float(find_curvatures(beta, dimension, degree))
     if beta <= cusp:
