@@ -211,9 +211,11 @@ def test_two_atoms_beside_an_axis_turn_freely_around_it(
         direction="descent",
     )
     assert found.residual <= 1e-14
-    assert found.symmetry_dimension == dimension - 2
-    assert found.neutral_dimension == 0
-    assert found.second_order_margin == 0
+    assert found.is_second_order
+    # Of a user's potential it is not known that it has an axis.
+    free = found.neutral_dimension if as_potential else found.symmetry_dimension
+    assert free == dimension - 2
+    assert found.neutral_dimension + found.symmetry_dimension == dimension - 2
     # Free to spread around the axis, they dissolve into a ring.
     assert not found.is_split_stable
     cosine = float(found.atoms.points[0] @ found.atoms.points[1])
@@ -538,7 +540,7 @@ def test_vector_weights_along_the_directions_give_the_same_rates() -> None:
         np.sort(vector.shift_rates.real), np.sort(scalar.shift_rates), rtol=1e-11
     )
     np.testing.assert_allclose(vector.split_rates, scalar.split_rates, rtol=1e-11)
-    assert scalar.has_hessian
+    assert scalar.hessian_eigenvalues is not None
     assert vector.hessian_eigenvalues is None
 
 
@@ -551,11 +553,9 @@ def test_at_a_kink_the_less_stable_side_counts(weight: float, rate: float) -> No
         atoms=on_circle(np.array([np.pi / 2])),
         direction="ascent",
     )
-    assert found.on_kinks == 1
     np.testing.assert_allclose(found.shift_rates, [rate], atol=1e-15)
     assert found.is_second_order == (weight < 0)
     assert not found.is_strict
-    assert "kink" in str(found)
 
 
 def test_an_atom_in_a_dead_zone_is_neutral() -> None:
@@ -621,7 +621,6 @@ def test_the_table_holds_positions_masses_and_margins() -> None:
 
 
 PAIR = on_circle(np.array([0.0, 2.0]))
-RING = on_circle(np.arange(0, 2 * np.pi, 0.2))
 MANY = on_circle(np.linspace(0, 6, 4100))
 
 
@@ -633,7 +632,6 @@ MANY = on_circle(np.linspace(0, 6, 4100))
         (mfpde.uniform(mfpde.Circle(64)), {}, r"must be Atoms.*concentration"),
         (PAIR, {"max_move": 0.0}, r"max_move = 0"),
         (PAIR, {"merge_within": -1.0}, r"merge_within = -1"),
-        (RING, {"merge_within": 0.3}, r"merge_within = 0.3 links atoms around"),
         (MANY, {}, r"4100 coordinates, at most 4000.*merge_with"),
     ],
 )

@@ -30,7 +30,7 @@ from mfpde.measures.measure import Atoms
 from mfpde.stationary import PolishedAtoms, polish
 from mfpde.stationary.derivatives import FieldDerivatives, field_derivatives
 from mfpde.stationary.gibbs.result import TOLERANCE
-from mfpde.stationary.rates import linear_rates
+from mfpde.stationary.result import linear_rates
 from mfpde.stationary.symmetry import rotation_modes
 
 
@@ -65,7 +65,7 @@ class AtomicPlace(Place):
 
     @cached_property
     def _modes(self) -> FloatArray:
-        return rotation_modes(self.equation, self.points, self._frames)
+        return rotation_modes(self.equation, self.points)
 
     @property
     def residual(self) -> FloatArray:

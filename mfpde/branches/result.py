@@ -245,7 +245,7 @@ def _cells(state: StationaryState) -> dict[str, str]:
         masses = [] if state.atoms is None else [f"{m:.4f}" for m in state.atoms.masses]
         cells = {"atoms": str(len(masses) or state.kind), "energy": energy}
         return {**cells, "gap": residual, "masses": " ".join(masses)}
-    unstable = int((state.shift_rates.real > state.shift_rounding).sum())
+    unstable = int((state.shift_rates.real > state.rounding).sum())
     return {
         "atoms": str(len(state.atoms)),
         "energy": energy,

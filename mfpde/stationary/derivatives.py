@@ -8,7 +8,7 @@ External terms act at each atom alone:
 At a kink of sigma (ReLU at z = 0) the side is taken that makes s Hess V larger, so that
 what is called stable is stable on either side; with vector weights, where the sides have no
 order, the one with the larger sigma'.  Any other term, a user's potential, is
-differentiated by five-point central differences of its drift along great arcs, step 1e-3.
+differentiated by central differences of its drift along great arcs.
 
 An interaction is summed directly over the atoms: with E_ij = m_j W'(u_ij), u_ij = x_i.B x_j,
 E'_ij = m_j W''(u_ij) and the frames f_i of the atoms,
@@ -36,11 +36,11 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry.arcs import geodesic_moves, tangent_frames
+from mfpde.geometry.arcs import tangent_frames, velocity_gradients
 from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
 
-DIFFERENCE_STEP = 1e-3
-"""Step, in radians, at which five-point differences of order 4 err by 1e-12 and round by 1e-13."""
+DIFFERENCE_STEP = float(np.cbrt(np.finfo(np.float64).eps))
+"""Step, in radians, of central differences: they err by its square, and round by as much."""
 
 
 class FieldDerivatives(NamedTuple):
@@ -94,7 +94,7 @@ def field_derivatives(
     """
     frames = tangent_frames(points)
     drift, gradients, scales = external_field(
-        equation.externals, points, frames, sign=equation.sign
+        equation.externals, points, sign=equation.sign
     )
     count, size = drift.shape
     jacobian = np.zeros((count, size, count, size))
@@ -184,36 +184,25 @@ def _add_to_diagonal(jacobian: FloatArray, blocks: FloatArray) -> None:
 
 
 def external_field(
-    terms: Iterable[ExternalTerm], points: FloatArray, frames: FloatArray, *, sign: int
+    terms: Iterable[ExternalTerm], points: FloatArray, *, sign: int
 ) -> ExternalField:
-    """Sum of the drifts of ``terms`` at ``points`` (n, d), in ``frames`` (n, d - 1, d).
+    """Sum of the drifts of ``terms`` at ``points`` (n, d), in their tangent frames.
 
     On a kink the side is taken on which ``sign`` times the derivative is larger.
     """
+    frames = tangent_frames(points)
     count, size, _ = frames.shape
-    drift, scales = np.zeros((count, size)), np.zeros(count)
-    gradients = np.zeros((count, size, size))
+    parts = [
+        ExternalField(
+            np.zeros((count, size)), np.zeros((count, size, size)), np.zeros(count)
+        )
+    ]
     for term in terms:
-        here = np.einsum("nai,ni->na", frames, term.drift(points))
-        if term.layer is not None:
-            slopes, contributions = _of_layer(term.layer, points, frames, sign=sign)
+        if term.layer is None:
+            parts.append(_by_differences(term, points, frames))
         else:
-            slopes = _by_differences(term, points, frames)
-            contributions = np.linalg.norm(here, axis=1)
-            contributions += np.linalg.norm(slopes, axis=(1, 2))
-        drift += here
-        gradients += slopes
-        scales += contributions
-    return ExternalField(drift, gradients, scales)
-
-
-def count_on_kinks(equation: MeanFieldEquation, points: FloatArray) -> int:
-    """Count the pairs (point, neuron) where the point lies on the neuron's kink."""
-    total = 0
-    for layer in equation.perceptrons:
-        left, right = layer.activation.slopes(layer.preactivations(points))
-        total += int(((left != right) & layer.acts).sum())
-    return total
+            parts.append(_of_layer(term.layer, points, frames, sign=sign))
+    return ExternalField(*(np.sum(part, axis=0) for part in zip(*parts, strict=True)))
 
 
 def is_differenced(term: ExternalTerm) -> bool:
@@ -223,7 +212,7 @@ def is_differenced(term: ExternalTerm) -> bool:
 
 def _of_layer(
     term: Perceptron, points: FloatArray, frames: FloatArray, *, sign: int
-) -> tuple[FloatArray, FloatArray]:
+) -> ExternalField:
     z = term.preactivations(points)
     outputs = np.asarray(term.activation.sigma(z))
     left, right = term.activation.slopes(z)
@@ -242,23 +231,17 @@ def _of_layer(
     largest = np.maximum(np.abs(left), np.abs(right))
     scales = (np.abs(outputs) + largest * lengths) @ strengths
     scales += np.linalg.norm(term.output_bias)
-    return gradients, np.asarray(scales)
+    drift = np.einsum("nai,ni->na", frames, term.drift(points))
+    return ExternalField(drift, gradients, np.asarray(scales))
 
 
 def _by_differences(
     term: ExternalTerm, points: FloatArray, frames: FloatArray
-) -> FloatArray:
-    """Derivative of component a along tangent b at [a, b]: P_x d/dt drift(Exp_x(t e_b))."""
-    count, size, _ = frames.shape
-    gradients = np.empty((count, size, size))
-    for b in range(size):
-        step = np.zeros((count, size))
-        slope = np.zeros(points.shape)
-        for steps, weight in ((1, 8), (-1, -8), (2, -1), (-2, 1)):
-            step[:, b] = steps * DIFFERENCE_STEP
-            slope += weight * term.drift(geodesic_moves(points, frames, step))
-        gradients[:, :, b] = np.einsum("nai,ni->na", frames, slope)
-    gradients /= 12 * DIFFERENCE_STEP
+) -> ExternalField:
+    drift, gradients = velocity_gradients(
+        term.drift, points, frames=frames, step=DIFFERENCE_STEP
+    )
     if term.is_gradient:
         gradients = (gradients + np.swapaxes(gradients, 1, 2)) / 2
-    return gradients
+    scales = np.linalg.norm(drift, axis=1) + np.linalg.norm(gradients, axis=(1, 2))
+    return ExternalField(drift, gradients, scales)

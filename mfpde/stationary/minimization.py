@@ -25,7 +25,7 @@ from mfpde.stationary.certification import (
 )
 from mfpde.stationary.convex_energy import ConvexEnergy, check_descent, convex_energy
 from mfpde.stationary.kernel_matrix import smooth_candidate
-from mfpde.stationary.result import format_table
+from mfpde.stationary.result import tabulate_atoms
 from mfpde.stationary.ring_minimizer import (
     AxialRings,
     common_axis,
@@ -99,10 +99,12 @@ class Minimum(Printed):
             extent = f"{values.min():.6g} to {values.max():.6g}"
             return "\n".join([*lines, f"density over the uniform one: {extent}"])
         if self.rings is None:
-            return "\n".join(lines + format_table(self.measure))
+            return "\n".join([*lines, tabulate_atoms(self.measure)])
         axis = " ".join(f"{x:.7f}" for x in self.rings.axis)
         across = Atoms(self.rings.on_half_circle, self.rings.masses)
-        return "\n".join([*lines, f"axis {axis}", *format_table(across, "ring")])
+        return "\n".join(
+            [*lines, f"rings around the axis {axis}", tabulate_atoms(across)]
+        )
 
 
 def minimize(

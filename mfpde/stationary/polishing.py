@@ -3,14 +3,15 @@ r"""Polish atoms to a stationary state and say whether it is stable.
     v(x_i) = s grad F(x_i) = 0    at every atom, masses fixed (paper, eq. 2.2)
 
 by Newton's method, then the spectrum of the Wasserstein Hessian (paper, eqs. 2.3, 2.4) and
-the splitting test (``rates.py``).  With D the derivative of grad F by the positions,
+the splitting test (``result.py``).  With D the derivative of grad F by the positions,
 
     D u = -grad F,   x_i <- Exp_{x_i}(t u_i),   t <= 1
 
 1. The equations of atom i are divided by the size of the contributions to its velocity, so
    that weakly coupled atoms are placed as well as strongly coupled ones.
 2. u is the least-squares solution that leaves alone the rotations of the equation, and other
-   directions that change nothing at relative size 1e-12.
+   directions that change nothing at relative size 1e-12 (1.5e-8 where second derivatives come
+   from differences).
 3. t keeps each step within half of what an atom may move in all, and is halved until the
    scaled residual falls.
 4. The iteration goes on until the residual falls no further, and stops early once an atom
@@ -20,7 +21,6 @@ the splitting test (``rates.py``).  With D the derivative of grad F by the posit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lstsq
@@ -28,19 +28,19 @@ from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, real_number, shown
 from mfpde.detection import ConcentratedRegion
-from mfpde.detection.basins import connect
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import distances, geodesic_moves, tangent_frames
 from mfpde.measures.measure import Atoms
-from mfpde.stationary.derivatives import (
-    DIFFERENCE_STEP,
-    FieldDerivatives,
-    count_on_kinks,
-    is_differenced,
+from mfpde.stationary.derivatives import FieldDerivatives, is_differenced
+from mfpde.stationary.neighbours import unite_neighbours
+from mfpde.stationary.result import PolishedAtoms, linear_rates
+from mfpde.stationary.symmetry import (
+    INDEPENDENT,
+    TurningField,
+    rotation_modes,
+    turning_field,
 )
-from mfpde.stationary.rates import has_wasserstein_hessian, linear_rates
-from mfpde.stationary.result import PolishedAtoms
-from mfpde.stationary.symmetry import TurningField, rotation_modes, turning_field
+from mfpde.terms import PointMasses
 
 TOLERANCE = 1e-14
 LARGEST_SYSTEM = 4000
@@ -79,9 +79,9 @@ def polish(
         How far an atom may move, in radians.  By default a quarter of the distance to its
         nearest neighbour, at most 1/(4 sqrt(max(beta, 1))).
     merge_within
-        Atoms linked by distances up to this, in radians, are united to one at their mean
-        first: raise it for particles that have gathered in clusters, which lie about 1e-6
-        apart at the default ``rtol`` of :func:`solve_particles`.
+        Atoms up to this distance from a heavier one are united with it first, at their mean:
+        raise it for particles that have gathered in clusters, which lie about 1e-6 apart at
+        the default ``rtol`` of :func:`solve_particles`.
 
     Returns
     -------
@@ -98,7 +98,8 @@ def polish(
     """
     given = _as_atoms(atoms)
     _check(equation, given, merge_within)
-    start = _merge_close_atoms(given, merge_within)
+    pieces = PointMasses(given.points, given.masses)
+    start = Atoms(*unite_neighbours(pieces, merge_within))
     coordinates = len(start) * (start.dimension - 1)
     if coordinates > LARGEST_SYSTEM:
         raise ValueError(
@@ -107,37 +108,59 @@ def polish(
             f"unite these by a larger merge_within (now {merge_within:g})"
         )
     reach = _reach(equation, start, max_move)
-    end = _find_zero(equation, start, reach)
-    return _result(equation, start, end, reach, merged=len(given) - len(start))
+    is_exact = not any(is_differenced(term) for term in equation.externals)
+    negligible = NEGLIGIBLE if is_exact else INDEPENDENT
+    points, (field, rotation), iterations = _find_zero(
+        equation, start, reach, negligible
+    )
+    speeds = np.linalg.norm(field.gradient, axis=1)
+    relative = float((speeds / field.positive_scales).max())
+    moves = distances(start.points, points)
+    modes = rotation_modes(equation, points)
+    shifts, splits = linear_rates(equation, field, start.masses, modes=modes)
+    largest = max(float(field.scales.max()), float(np.abs(splits).max()))
+    turns = float(np.linalg.norm(rotation, 2))
+    return PolishedAtoms(
+        equation=equation,
+        atoms=Atoms(points, start.masses),
+        converged=relative <= TOLERANCE and bool((moves <= reach).all()),
+        message=_message(
+            moves, reach, relative, turns if turns > NEGLIGIBLE * largest else 0.0
+        ),
+        residual=float(speeds.max()),
+        relative_residual=relative,
+        iterations=iterations,
+        moved=float(moves.max()),
+        merged=len(given) - len(start),
+        shift_rates=shifts,
+        split_rates=splits,
+        symmetry_dimension=modes.shape[1],
+        rounding=negligible * largest,
+        angular_velocity=equation.sign * rotation,
+    )
 
 
 def _as_atoms(atoms: Atoms | Sequence[ConcentratedRegion]) -> Atoms:
     given: object = atoms
-    if isinstance(given, Atoms):
-        found = given
-    elif isinstance(given, Sequence) and all(
-        isinstance(region, ConcentratedRegion) for region in given
-    ):
-        found = _of_regions(given)
-    else:
-        raise ValueError(
-            f"atoms = {shown(given)} must be Atoms, or the clusters of a concentration report: "
-            "polish(equation, concentration(measure, equation).clusters)"
-        )
-    if len(found) == 0:
-        raise ValueError("atoms: there are none; at least one is needed")
-    return found
-
-
-def _of_regions(regions: Sequence[ConcentratedRegion]) -> Atoms:
-    for region in regions:
-        if region.kind not in ("atom", "forming"):
+    if not isinstance(given, Atoms):
+        if not isinstance(given, Sequence) or not all(
+            isinstance(region, ConcentratedRegion) for region in given
+        ):
             raise ValueError(
-                f"atoms: a region of kind {region.kind!r} is no atom; polish moves points only"
+                f"atoms = {shown(given)} must be Atoms, or the clusters of a concentration "
+                "report: polish(equation, concentration(measure, equation).clusters)"
             )
-    if not regions:
-        return Atoms.none(2)
-    return Atoms([r.position for r in regions], [r.mass for r in regions])
+        for region in given:
+            if region.kind not in ("atom", "forming"):
+                raise ValueError(
+                    f"atoms: a region of kind {region.kind!r} is no atom; polish moves "
+                    "points only"
+                )
+        places = [region.position for region in given] or np.empty((0, 2))
+        given = Atoms(places, [region.mass for region in given])
+    if len(given) == 0:
+        raise ValueError("atoms: there are none; at least one is needed")
+    return given
 
 
 def _check(equation: MeanFieldEquation, atoms: Atoms, merge_within: float) -> None:
@@ -149,24 +172,6 @@ def _check(equation: MeanFieldEquation, atoms: Atoms, merge_within: float) -> No
         )
     for term in equation.externals:
         term.check_dimension(atoms.dimension)
-
-
-def _merge_close_atoms(atoms: Atoms, within: float) -> Atoms:
-    """Atoms with those linked by chords up to ``within`` united at their mean."""
-    pairs = cKDTree(atoms.points).query_pairs(within, output_type="ndarray")
-    if not len(pairs):
-        return atoms
-    group = connect(len(atoms), pairs)
-    masses = np.bincount(group, weights=atoms.masses)
-    means = np.zeros((len(masses), atoms.dimension))
-    np.add.at(means, group, atoms.masses[:, np.newaxis] * atoms.points)
-    lengths = np.linalg.norm(means, axis=1)
-    if (lengths < 0.5 * masses).any():
-        raise ValueError(
-            f"merge_within = {within:g} links atoms around the sphere; it must be smaller "
-            "than the gaps between clusters"
-        )
-    return Atoms(means / lengths[:, np.newaxis], masses)
 
 
 def _reach(
@@ -183,54 +188,46 @@ def _reach(
     return np.asarray(np.minimum(reach, REACH * chords[:, 1]))
 
 
-class _NewtonEnd(NamedTuple):
-    """The end of an iteration of Newton's method.
-
-    ``points`` (n, d) with the field ``there``, the distance that each atom ``moves``
-    from its start, and the number of ``iterations``.
-    """
-
-    points: FloatArray
-    there: TurningField
-    moves: FloatArray
-    iterations: int
-
-
 def _find_zero(
-    equation: MeanFieldEquation, start: Atoms, reach: FloatArray
-) -> _NewtonEnd:
-    """Move atoms to a zero of the velocity, each by at most ``reach`` (n,), in radians."""
-    points, masses = start.points, start.masses
-    here = turning_field(equation, points, masses)
-    moves, iterations = np.zeros(len(masses)), 0
-    while iterations < MOST_ITERATIONS and (moves <= reach).all():
+    equation: MeanFieldEquation, start: Atoms, reach: FloatArray, negligible: float
+) -> tuple[FloatArray, TurningField, int]:
+    """Move atoms to a zero of the velocity, each by at most ``reach`` (n,), in radians.
+
+    Returns the points (n, d), the field there and the number of iterations; what is
+    ``negligible`` beside the largest singular value is left alone.
+    """
+    points, iterations = start.points, 0
+    here = turning_field(equation, points, start.masses)
+    while iterations < MOST_ITERATIONS:
         frames, scales = tangent_frames(points), here.field.positive_scales
-        step = _newton_step(here.field, rotation_modes(equation, points, frames))
-        before = _merit(here.field, scales)
+        modes = rotation_modes(equation, points)
+        step = _newton_step(here.field, modes, negligible)
         lengths = np.linalg.norm(step, axis=1)
-        share = float(
-            np.min(reach / np.maximum(2 * lengths, np.finfo(float).tiny), initial=1.0)
-        )
+        share = 1 / max(1.0, float((2 * lengths / reach).max()))
+        before = _merit(here.field, scales)
         while share * lengths.max() > np.finfo(float).eps:
             candidate = geodesic_moves(points, frames, share * step)
-            there = turning_field(equation, candidate, masses)
+            there = turning_field(equation, candidate, start.masses)
             if _merit(there.field, scales) < (1 - share / 4) * before:
                 break
             share /= 2
         else:
             break
-        points, here = candidate, there
-        moves, iterations = distances(start.points, points), iterations + 1
-    return _NewtonEnd(points, here, moves, iterations)
+        points, here, iterations = candidate, there, iterations + 1
+        if (distances(start.points, points) > reach).any():
+            break
+    return points, here, iterations
 
 
-def _newton_step(field: FieldDerivatives, modes: FloatArray) -> FloatArray:
+def _newton_step(
+    field: FieldDerivatives, modes: FloatArray, negligible: float
+) -> FloatArray:
     """Least-squares solution u (n, d - 1) of D u = -grad F and ``modes``^T u = 0."""
     scales = np.repeat(field.positive_scales, field.gradient.shape[1])
     matrix = field.jacobian.reshape(len(scales), -1) / scales[:, np.newaxis]
     target = np.append(-field.gradient.ravel() / scales, np.zeros(modes.shape[1]))
     step = lstsq(
-        np.vstack([matrix, modes.T]), target, NEGLIGIBLE, lapack_driver="gelsy"
+        np.vstack([matrix, modes.T]), target, negligible, lapack_driver="gelsy"
     )[0]
     return np.asarray(step.reshape(field.gradient.shape))
 
@@ -241,59 +238,22 @@ def _merit(field: FieldDerivatives, scales: FloatArray) -> float:
         return float(np.linalg.norm(field.gradient / scales[:, np.newaxis]))
 
 
-def _result(
-    equation: MeanFieldEquation,
-    start: Atoms,
-    end: _NewtonEnd,
-    reach: FloatArray,
-    *,
-    merged: int,
-) -> PolishedAtoms:
-    field, rotation = end.there
-    speeds = np.linalg.norm(field.gradient, axis=1)
-    relative = float((speeds / field.positive_scales).max())
-    converged = relative <= TOLERANCE and bool((end.moves <= reach).all())
-    modes = rotation_modes(equation, end.points, tangent_frames(end.points))
-    found = linear_rates(equation, field, start.masses, modes=modes)
-    differenced = any(is_differenced(term) for term in equation.externals)
-    share = NEGLIGIBLE / DIFFERENCE_STEP if differenced else NEGLIGIBLE
-    largest = float(field.scales.max())
-    return PolishedAtoms(
-        equation=equation,
-        atoms=Atoms(end.points, start.masses),
-        converged=converged,
-        message=_message(end, reach, relative),
-        residual=float(speeds.max()),
-        relative_residual=relative,
-        iterations=end.iterations,
-        moved=float(end.moves.max()),
-        merged=merged,
-        shift_rates=found.shifts,
-        split_rates=found.splits,
-        symmetry_dimension=modes.shape[1],
-        on_kinks=count_on_kinks(equation, end.points),
-        has_hessian=has_wasserstein_hessian(equation),
-        shift_rounding=share * largest,
-        split_rounding=share * max(largest, float(np.abs(found.splits).max())),
-        angular_velocity=equation.sign * rotation,
-    )
-
-
-def _message(end: _NewtonEnd, reach: FloatArray, relative: float) -> str:
-    if (end.moves > reach).any():
-        atom = int(np.argmax(end.moves / reach))
+def _message(
+    moves: FloatArray, reach: FloatArray, relative: float, speed: float
+) -> str:
+    nowhere = "Newton's method finds no stationary state beside the start"
+    if (moves > reach).any():
+        atom = int(np.argmax(moves / reach))
         return (
-            f"atom {atom} moved by {end.moves[atom]:.3g}, further than it may "
-            f"({reach[atom]:.3g}): Newton's method finds no stationary state beside "
-            "the start; let the run go on, unite close atoms by merge_within, or allow "
-            "more by max_move"
+            f"atom {atom} moved by {moves[atom]:.3g}, further than it may "
+            f"({reach[atom]:.3g}): {nowhere}; let the run go on, unite close atoms by "
+            "merge_within, or allow more by max_move"
         )
     if relative > TOLERANCE:
         return (
-            f"the relative residual is {relative:.1e} and falls no more: Newton's method finds "
-            "no stationary state beside the start; let the run go on or use a finer grid"
+            f"the relative residual is {relative:.1e} and falls no more: {nowhere}; let "
+            "the run go on or use a finer grid"
         )
-    speed = float(np.linalg.norm(end.there.rotation, 2))
-    if speed <= NEGLIGIBLE * float(end.there.field.scales.max()):
-        return "stationary to rounding"
-    return f"a relative equilibrium: it turns with angular speed {speed:.9g}"
+    if speed:
+        return f"a relative equilibrium: it turns with angular speed {speed:.9g}"
+    return "stationary to rounding"

@@ -1,15 +1,31 @@
-"""The result of :func:`polish`: the atoms, their residual, and whether they are stable."""
+r"""The result of :func:`polish`: the atoms, their residual, and whether they are stable.
+
+Let D be the derivative of grad F at the atoms by their positions, in tangent coordinates,
+and M the masses.  For unnormalised attention with gradient terms M D is the Hessian of
+E in the Wasserstein sense at an atomic measure, and
+
+    M^{1/2} D M^{-1/2} = M^{-1/2} Hess E M^{-1/2}
+
+is symmetric; its eigenvalues lambda are those of Hess E in L^2(mu), and positions near the
+state change at the rates s lambda.  In general the rates are the eigenvalues of s D.
+
+An atom that a density has collapsed to must not dissolve either: s Hess F(x_i), with the
+atom's own mass in F held at x_i, must be negative.  Hess E does not tell this, since its
+tangent vectors shift whole atoms.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms
-from mfpde.notebook import Printed
+from mfpde.notebook import Printed, format_table
+from mfpde.stationary.derivatives import FieldDerivatives
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,18 +62,13 @@ class PolishedAtoms(Printed):
     split_rates
         Rates at which a small part of each atom would leave it, (n, d - 1), decreasing:
         eigenvalues of s Hess F(x_i), own mass included (real parts for a general drift).
+        Where an atom sits on a neuron's kink the less stable side counts.
     symmetry_dimension
         Number of independent motions of the atoms by rotations that leave the equation
         as it is.
-    on_kinks
-        How many pairs of an atom and a neuron sit on a kink of the activation.  There the
-        side is taken that is less stable.
-    has_hessian
-        Whether the Wasserstein Hessian of E describes the flow (unnormalised attention,
-        gradient terms).
-    shift_rounding, split_rounding
+    rounding
         Rates smaller than this have no sign: 1e-12 of the largest contributions to them,
-        or 1e-9 where second derivatives come from differences.
+        or 1.5e-8 where second derivatives come from differences.
     angular_velocity
         The antisymmetric matrix Omega (d, d) with v(x_i) = Omega x_i: 0 for a state at
         rest.  A state that turns is a relative equilibrium; its residual and its rates
@@ -76,10 +87,7 @@ class PolishedAtoms(Printed):
     shift_rates: FloatArray | ComplexArray
     split_rates: FloatArray
     symmetry_dimension: int
-    on_kinks: int
-    has_hessian: bool
-    shift_rounding: float
-    split_rounding: float
+    rounding: float
     angular_velocity: FloatArray
 
     @property
@@ -95,7 +103,7 @@ class PolishedAtoms(Printed):
         second-order point of descent (a minimiser), at most 0 in ascent.  None for
         softmax and for drifts without potential, whose flow they would not describe.
         """
-        if not self.has_hessian:
+        if not has_wasserstein_hessian(self.equation):
             return None
         values = self.equation.sign * self.shift_rates.real
         return np.sort(np.concatenate([values, np.zeros(self.symmetry_dimension)]))
@@ -119,12 +127,12 @@ class PolishedAtoms(Printed):
     @property
     def neutral_dimension(self) -> int:
         """Number of modes, besides the rotations, whose rate is zero to rounding."""
-        return int((np.abs(self.shift_rates.real) <= self.shift_rounding).sum())
+        return int((np.abs(self.shift_rates.real) <= self.rounding).sum())
 
     @property
     def is_second_order(self) -> bool:
         """Whether no shift of whole atoms grows (paper, eq. 2.3; softmax: by the Jacobian)."""
-        return self.converged and self.second_order_margin >= -self.shift_rounding
+        return self.converged and self.second_order_margin >= -self.rounding
 
     @property
     def is_strict(self) -> bool:
@@ -132,12 +140,12 @@ class PolishedAtoms(Printed):
 
         This is the paper's eq. 2.4 if ``symmetry_dimension`` is 0.
         """
-        return self.converged and self.strict_margin > self.shift_rounding
+        return self.converged and self.strict_margin > self.rounding
 
     @property
     def is_split_stable(self) -> bool:
         """Whether every atom holds together as the limit of a density: s Hess F(x_i) < 0."""
-        return self.converged and self.split_margin > self.split_rounding
+        return self.converged and self.split_margin > self.rounding
 
     def __str__(self) -> str:
         merged = f", {self.merged} merged before" if self.merged else ""
@@ -150,8 +158,7 @@ class PolishedAtoms(Printed):
         ]
         if self.converged:
             lines += self._describe_stability()
-        table = format_table(self.atoms, split_rates=self.split_rates[:, 0])
-        return "\n".join(lines + table)
+        return "\n".join([*lines, tabulate_atoms(self.atoms, self.split_rates[:, 0])])
 
     def _describe_stability(self) -> list[str]:
         modes = (
@@ -167,42 +174,75 @@ class PolishedAtoms(Printed):
             f"{name:>12}: {'yes' if holds else 'no':<4}margin {margin:.4e}{more}"
             for name, holds, margin, more in verdicts
         ]
-        if not self.has_hessian:
+        if not has_wasserstein_hessian(self.equation):
             lines.append("rates are those of the velocity's Jacobian, not of a Hessian")
-        if self.on_kinks:
-            lines.append(
-                f"{self.on_kinks} times an atom sits on a neuron's kink; rates there are "
-                "those of the less stable side"
-            )
         return lines
 
 
-def format_table(
-    atoms: Atoms, name: str = "atom", split_rates: FloatArray | None = None
-) -> list[str]:
-    """A heading and a row for each atom: its place, its mass and its largest split rate.
+class Rates(NamedTuple):
+    """Linear rates near a state of n atoms: of motions but rotations, and of splitting.
+
+    They are ``shift_rates`` and ``split_rates`` of :class:`PolishedAtoms`.
+    """
+
+    shifts: FloatArray | ComplexArray
+    splits: FloatArray
+
+
+def has_wasserstein_hessian(equation: MeanFieldEquation) -> bool:
+    """Whether v = s grad dE/dmu, so that the Hessian of E describes the flow."""
+    return equation.has_energy and not equation.has_softmax
+
+
+def linear_rates(
+    equation: MeanFieldEquation,
+    field: FieldDerivatives,
+    masses: FloatArray,
+    *,
+    modes: FloatArray,
+) -> Rates:
+    """Rates near atoms of ``masses`` (n,), with the derivatives ``field`` of grad F there.
+
+    Along the columns of ``modes`` (n (d - 1), k), in tangent coordinates, the field at the atoms
+    does not change.
+    """
+    roots = np.repeat(np.sqrt(masses), field.gradient.shape[1])[:, np.newaxis]
+    matrix = roots * field.jacobian.reshape(len(roots), -1) / roots.T
+    full, _ = np.linalg.qr(roots * modes, mode="complete")
+    transverse = full[:, modes.shape[1] :]
+    # The rotations span an invariant subspace, so that this has all other eigenvalues.
+    shifts = _eigenvalues(
+        equation.sign * transverse.T @ matrix @ transverse,
+        has_wasserstein_hessian(equation),
+    )
+    splits = _eigenvalues(equation.sign * field.own_gradients, equation.has_energy)
+    return Rates(shifts, np.asarray(splits.real))
+
+
+def _eigenvalues(matrices: FloatArray, symmetric: bool) -> ComplexArray | FloatArray:
+    """Eigenvalues of ``matrices`` (..., n, n), decreasing in their real parts."""
+    if symmetric:
+        mean = (matrices + np.swapaxes(matrices, -1, -2)) / 2
+        return np.asarray(np.linalg.eigvalsh(mean)[..., ::-1])
+    values = np.linalg.eigvals(matrices)
+    order = np.argsort(-values.real, axis=-1)
+    return np.asarray(np.take_along_axis(values, order, axis=-1))
+
+
+def tabulate_atoms(atoms: Atoms, split_rates: FloatArray | None = None) -> str:
+    """A table with a row for each atom: its place, its mass and its largest split rate.
 
     Places are angle / pi on S^1, else up to 3 coordinates.
     """
+    places, titles = atoms.points[:, :3], ["x1", "x2", "x3"]
     if atoms.dimension == 2:
-        titles = ["angle/pi"]
         turns = np.arctan2(atoms.points[:, 1], atoms.points[:, 0]) / np.pi
-        places = np.mod(turns, 2.0)[:, np.newaxis]
-    else:
-        # Adding zero turns a rounded -0.0 into 0.0.
-        places = np.round(atoms.points[:, :3], 7) + 0.0
-        titles = [f"x{k + 1}" for k in range(places.shape[1])]
-    titles = [f"{title:>12}" for title in [*titles, "mass"]]
-    rows = [
-        " ".join(f"{number:12.9f}" for number in [*place, mass])
-        for place, mass in zip(places, atoms.masses, strict=True)
-    ]
+        places, titles = np.mod(turns, 2.0)[:, np.newaxis], ["angle/pi"]
+    # Adding zero turns a rounded -0.0 into 0.0.
+    numbers = np.column_stack([np.round(places, 9) + 0.0, atoms.masses])
+    rows = [[f"{number: .9f}" for number in row] for row in numbers]
+    headers = ["atom", *titles, "mass"]
     if split_rates is not None:
-        titles.append(f"{'split rate':>12}")
-        rows = [
-            f"{row} {rate:12.4e}" for row, rate in zip(rows, split_rates, strict=True)
-        ]
-    return [
-        " ".join([f"{name:>4}", *titles]),
-        *(f"{index:4d} {row}" for index, row in enumerate(rows)),
-    ]
+        headers.append("split rate")
+        rows = [[*row, f"{r: .4e}"] for row, r in zip(rows, split_rates, strict=True)]
+    return format_table(headers, [[str(k), *row] for k, row in enumerate(rows)])

@@ -25,7 +25,6 @@ from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, unit_vectors
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry.arcs import tangent_frames
 from mfpde.stationary.cell_maximum import cells_of
 from mfpde.stationary.derivatives import external_field
 from mfpde.terms import Attention, Perceptron
@@ -73,8 +72,7 @@ def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictSt
         raise ValueError(f"points of shape {unit.shape} must have shape (n, d), n >= 1")
     for term in equation.externals:
         term.check_dimension(unit.shape[1])
-    frames = tangent_frames(unit)
-    field = external_field(equation.externals, unit, frames, sign=equation.sign)
+    field = external_field(equation.externals, unit, sign=equation.sign)
     hessians = (field.gradients + np.swapaxes(field.gradients, 1, 2)) / 2
     curvatures = np.asarray(np.linalg.eigvalsh(hessians)[:, 0])
     margin = float(curvatures.min()) - attention.energy_amplitude
