@@ -1,7 +1,13 @@
-r"""Basins of a velocity field on a graph of cells, and on lines their edges between cells.
+r"""Basins of a velocity field: which cells its flow carries to the same attractor.
 
-Every cell sends its mass to one of its neighbours.  On a line of angles the velocity's sign
-tells which.  On S^2 it is the neighbour along which the mean velocity of the two is largest,
+On a line of angles the velocity's sign tells: mass goes on to the next cell if it moves there, and
+basins end where the velocity vanishes, interpolated linearly: between two cells that flow apart,
+v_i < 0 < v_(i+1), the end of the first is moved from the face to
+
+    theta_i + (theta_(i+1) - theta_i) v_i / (v_i - v_(i+1)).
+
+On S^2 each cell sends its mass to the neighbour along which the mean velocity of the two is
+largest,
 
     (v_i + v_j).(x_j - x_i) / (2 |x_j - x_i|),
 
@@ -9,22 +15,17 @@ for a gradient flow the slope of s F between them to O(h^2); a cell from which a
 at most rounding is an attractor.  Connected components of this graph are the basins: each
 has one attractor, or one cycle for a drift that is no gradient.
 
-A lattice of eight directions shows peaks of s F on a ridge where there are none.  So on S2 two
+A lattice of eight directions shows peaks of s F on a ridge where there are none.  So on S^2 two
 basins are one if the pass between them (the largest of min(s F_i, s F_j) over neighbours i, j)
 lies below the lower peak by no more than what s F loses over one cell there: passes from the
-highest down, the persistence of peaks.
-
-On a line an edge is where the velocity vanishes, interpolated linearly: between two cells
-that flow apart, v_i < 0 < v_(i+1), the face is moved from their middle to
-
-    theta_i + (theta_(i+1) - theta_i) v_i / (v_i - v_(i+1)).
-
-On S^2 edges are those of cells, along which some thousandths of the mass may be on the wrong side.
+highest down, the persistence of peaks.  Edges are those of cells, along which some thousandths of
+the mass may be on the wrong side.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -33,14 +34,117 @@ from scipy.sparse.csgraph import connected_components
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.cores import Cloud
 from mfpde.detection.flow import CellFlow
+from mfpde.detection.graph import CellGraph
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
 
 
-def label_basins(flow: CellFlow) -> IntArray:
-    """Basin (n,) of each cell, from 0; -1 in stretches at rest into which nothing flows."""
+@dataclass(frozen=True, eq=False)
+class Basins:
+    """Basins of a velocity field on a graph of cells.
+
+    Attributes
+    ----------
+    cells
+        The cells.
+    labels
+        Basin (n,) of each cell, from 0; -1 in stretches at rest into which nothing flows.
+    shifts
+        By how much, as a share of the way to the next one, each cell of a line ends farther than
+        half-way, (n,).
+    parts
+        Which of these ends (n,) part basins, or the two sides of one.
+    """
+
+    cells: CellGraph
+    labels: IntArray
+    shifts: FloatArray
+    parts: BoolArray
+
+    @cached_property
+    def ends(self) -> FloatArray:
+        """Angles (n,) at which the cells of a line end."""
+        angles = angles_of(self.cells.points)
+        lengths = np.mod(angles[self.cells.neighbours[1]] - angles, 2 * np.pi)
+        return np.asarray(angles + (0.5 + self.shifts) * lengths)
+
+    def labels_at(self, places: FloatArray) -> IntArray:
+        """Basins (m,) of places (m, d) among the cells."""
+        if not self.cells.on_line:
+            return self.labels[self.cells.cells_of(places)]
+        angles, last = angles_of(places), self.ends[-1]
+        if self.cells.place == "circle":
+            angles = last - np.mod(last - angles, 2 * np.pi)
+        numbers = np.searchsorted(self.ends, angles)
+        return self.labels[np.minimum(numbers, len(self.ends) - 1)]
+
+    def divide(self, cloud: Cloud) -> Cloud:
+        """The mass of a density in its basins: on a line, of what the cells' ends contain."""
+        if not self.cells.on_line:
+            return cloud
+        shifts, after = self.shifts, self.cells.neighbours[1]
+        added = (
+            shifts * cloud.masses[np.where(shifts > 0, after, np.arange(len(after)))]
+        )
+        before = np.roll(shifts, 1)
+        middles = angles_of(cloud.points) + (shifts + before) / 2 * cloud.widths
+        return replace(
+            cloud,
+            points=points_at(middles),
+            masses=cloud.masses + added - np.roll(added, 1),
+            widths=cloud.widths * (1 + shifts - before),
+        )
+
+    def around(self, angle: float) -> tuple[float, float]:
+        """Angles of the edges on both sides of an ``angle`` of a line."""
+        edges = np.concatenate([[0.0], self.ends[self.parts], [np.pi]])
+        if self.cells.place == "circle":
+            turns = 2 * np.pi * np.array([[-1], [0], [1]])
+            edges = (edges[1:-1] + turns).ravel()
+            if not len(edges):
+                return angle - np.pi, angle + np.pi
+        above = np.clip(np.searchsorted(edges, angle, "right"), 1, len(edges) - 1)
+        return float(edges[above - 1]), float(edges[above])
+
+
+def find_basins(flow: CellFlow) -> Basins:
+    """Return the basins of a velocity field."""
+    if flow.cells.on_line:
+        return _part_line(flow)
+    labels = _connect_cells(flow)
+    if flow.equation.has_energy:
+        labels = _join_over_passes(flow, labels)
+    return Basins(flow.cells, labels, np.empty(0), np.empty(0, dtype=bool))
+
+
+def _part_line(flow: CellFlow) -> Basins:
+    """The basins of a line of cells."""
+    cells = flow.cells
+    before, after = cells.neighbours
+    along = np.einsum("ni,ni->n", flow.velocity, tangents_at(angles_of(cells.points)))
+    still = flow.speeds <= flow.rest_speed
+    speeds = np.where(still, 0.0, along)
+    # One zero alone is no stretch at rest but an attractor, a saddle or a source.
+    is_entered = (speeds[before] > 0) | (speeds[after] < 0)
+    frozen = still & (still[before] | still[after]) & ~is_entered
+    fixed = still & ~frozen
+    goes_on = (speeds > 0) | (speeds[after] < 0) | (fixed & fixed[after])
+    labels = np.append(0, np.cumsum(~goes_on[:-1]))
+    if goes_on[-1] and cells.place == "circle":
+        labels[labels == labels[-1]] = 0
+    labels[frozen] = -1
+    opens = (speeds <= 0) & (speeds[after] >= 0) & (speeds < speeds[after])
+    opens &= ~frozen & ~frozen[after]
+    shares = np.divide(
+        speeds, speeds - speeds[after], where=opens, out=0 * speeds + 0.5
+    )
+    return Basins(cells, labels, shares - 0.5, opens | (labels != labels[after]))
+
+
+def _connect_cells(flow: CellFlow) -> IntArray:
+    """Basin (n,) of each cell of S^2."""
     neighbours = flow.cells.neighbours
     numbers, still = np.arange(len(flow.cells)), flow.speeds <= flow.rest_speed
-    targets = _find_targets(flow, still)
+    targets = _find_targets(flow)
     # One zero alone is no stretch at rest but an attractor, a saddle or a source.
     frozen = still & still[neighbours].any(axis=0)
     frozen[targets[~still]] = False
@@ -51,10 +155,7 @@ def label_basins(flow: CellFlow) -> IntArray:
     second = np.concatenate([targets, neighbours[sides, cells]])
     labels = connect(len(numbers), np.stack([first, second], axis=1))
     labels[frozen] = -1
-    if flow.place == "sphere" and flow.equation.has_energy:
-        labels = _join_over_passes(flow, labels)
-    # From 0 without gaps; stretches at rest, which sort first, stay -1.
-    return np.unique(np.append(labels, -1), return_inverse=True)[1].ravel()[:-1] - 1
+    return labels
 
 
 def connect(count: int, pairs: IntArray) -> IntArray:
@@ -64,20 +165,15 @@ def connect(count: int, pairs: IntArray) -> IntArray:
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
-def _find_targets(flow: CellFlow, still: BoolArray) -> IntArray:
-    """Number of the cell that each cell flows to: itself at an attractor."""
+def _find_targets(flow: CellFlow) -> IntArray:
+    """Number of the cell that each cell of S^2 flows to: itself at an attractor."""
     points, velocity = flow.cells.points, flow.velocity
     targets = np.arange(len(points))
     fastest = np.full(len(points), flow.rest_speed)
     for other in flow.cells.neighbours:
         chords = points[other] - points
-        lengths = np.linalg.norm(chords, axis=1)
-        along = velocity + velocity[other]
-        if flow.cells.on_line:
-            # A zero lies between two cells that flow to each other.
-            along = 2 * np.where(still[:, np.newaxis], velocity[other], velocity)
-        flows = np.einsum("ni,ni->n", along, chords)
-        slopes = np.divide(flows, 2 * lengths, where=lengths > 0, out=0 * flows)
+        flows = np.einsum("ni,ni->n", velocity + velocity[other], chords)
+        slopes = flows / (2 * np.linalg.norm(chords, axis=1))
         targets = np.where(slopes > fastest, other, targets)
         fastest = np.maximum(fastest, slopes)
     return targets
@@ -105,83 +201,3 @@ def _join_over_passes(flow: CellFlow, labels: IntArray) -> IntArray:
         if levels[edge] >= lowest[peak[second]]:
             parent[parent == second] = first
     return np.where(labels >= 0, parent[labels], -1)
-
-
-@dataclass(frozen=True, eq=False)
-class Edges:
-    """Ends of the cells of a line, moved where basins part.
-
-    Attributes
-    ----------
-    ends, middles
-        Angles (n,) at which each cell ends, and those half-way to the next cell.
-    parts
-        Which of the ends (n,) part basins, or the two sides of one.
-    is_closed
-        Whether the line is a circle; else it ends at pi.
-    """
-
-    ends: FloatArray
-    middles: FloatArray
-    parts: BoolArray
-    is_closed: bool
-
-    def cells_of(self, angles: FloatArray) -> IntArray:
-        """Numbers of the cells that hold ``angles`` (m,)."""
-        if self.is_closed:
-            last = self.ends[-1]
-            angles = last - np.mod(last - angles, 2 * np.pi)
-        return np.minimum(np.searchsorted(self.ends, angles), len(self.ends) - 1)
-
-    def split_cells(self, labels: IntArray, cloud: Cloud) -> Cloud:
-        """The mass, with each part of a cell beyond its moved end as a point of its own.
-
-        The part is in the basin next to that of the cell.
-        """
-        before = np.arange(len(self.ends))
-        after, beyond = np.roll(before, -1), self.middles - self.ends
-        own, next_to_it = np.where(beyond > 0, [before, after], [after, before])
-        is_split = self.parts & (beyond != 0) & (labels[own] != labels[next_to_it])
-        cells, lengths = own[is_split], np.abs(beyond[is_split])
-        whole, masses = cloud.take(cells), cloud.masses.copy()
-        held = whole.masses * np.minimum(lengths / whole.widths, 1.0)
-        masses[cells] -= held
-        part = replace(
-            whole,
-            points=points_at((self.middles + self.ends)[is_split] / 2),
-            masses=held,
-            widths=np.maximum(lengths, np.finfo(float).eps),
-            owners=labels[next_to_it[is_split]],
-        )
-        return replace(cloud, masses=masses).add(part)
-
-    def around(self, angle: float) -> tuple[float, float]:
-        """Angles of the edges on both sides of an ``angle``."""
-        cuts = self.ends[self.parts]
-        if not self.is_closed:
-            cuts = np.concatenate([[0.0], cuts, [np.pi]])
-            place = np.clip(np.searchsorted(cuts, angle, "right"), 1, len(cuts) - 1)
-            return float(cuts[place - 1]), float(cuts[place])
-        ahead = np.mod(cuts - angle, 2 * np.pi) if len(cuts) else np.array([np.pi])
-        low = np.mod(angle + ahead.max(), 2 * np.pi)
-        return float(low), float(low + 2 * np.pi + ahead.min() - ahead.max())
-
-
-def find_edges(flow: CellFlow, labels: IntArray) -> Edges:
-    """Return where the cells of a line end."""
-    angles, is_closed = angles_of(flow.cells.points), flow.place == "circle"
-    speeds = np.einsum("ni,ni->n", flow.velocity, tangents_at(angles))
-    before = np.where(flow.speeds <= flow.rest_speed, 0.0, speeds)
-    after, others = np.roll(before, -1), np.roll(labels, -1)
-    opens = (before <= 0) & (after >= 0) & (after > before)
-    opens &= np.minimum(labels, others) >= 0
-    opens &= (labels != others) | (before * after < 0)
-    lengths = np.mod(np.roll(angles, -1) - angles, 2 * np.pi)
-    shares = np.full(len(angles), 0.5)
-    shares[opens] = before[opens] / (before[opens] - after[opens])
-    ends, middles = angles + shares * lengths, angles + lengths / 2
-    parts = opens | (labels != others)
-    if not is_closed:
-        ends[-1] = middles[-1] = np.pi
-        parts[-1] = False
-    return Edges(ends, middles, parts, is_closed)

@@ -23,7 +23,8 @@ from scipy.spatial import cKDTree
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.balls import CORE_CELLS
-from mfpde.detection.cores import Cloud, Core, chord_angles
+from mfpde.detection.basins import Basins
+from mfpde.detection.cores import Cloud, Core, chord_angles, masses_in_boxes
 from mfpde.detection.flow import ROUNDING, CellFlow
 from mfpde.detection.region import ATOM_EXPONENT, LEAST_SHARE, NARROW
 from mfpde.geometry.arcs import exponential_map
@@ -61,7 +62,7 @@ class Part:
 
 
 def split_basins(
-    flow: CellFlow, labels: IntArray, moving: Cloud, exact: FloatArray
+    flow: CellFlow, basins: Basins, moving: Cloud, exact: FloatArray
 ) -> Iterator[Part]:
     """The parts of each basin, by the places of ``exact`` atoms (k, d) and of clusters."""
     clusters = find_clusters(flow, moving)
@@ -70,9 +71,9 @@ def split_basins(
         basin = moving.take(moving.owners == owner)
         if basin.masses.sum() <= ROUNDING:
             continue
-        cells = np.nonzero(labels == owner)[0]
+        cells = np.flatnonzero(basins.labels == owner)
         if not len(cells):
-            cells = np.unique(basin.cells)
+            cells = flow.cells.cells_of(basin.points)
         within = [c for c, o in zip(clusters, owners, strict=True) if o == owner]
         yield from _split(flow, basin, cells, exact, within)
 
@@ -111,24 +112,38 @@ def _split(
             yield Part(basin.take(nearest == rank), cells, atom, centre, second)
 
 
+def find_crowds(flow: CellFlow, places: FloatArray, masses: FloatArray) -> FloatArray:
+    """Densities (n,) about particles: of the mass in boxes as wide as a cluster.
+
+    A cluster meets up to 2^d of them.
+    """
+    held = masses_in_boxes(places, masses, 2 * NARROW * flow.cell)
+    return np.asarray(held * 2 ** places.shape[1] / _measure_cluster(flow))
+
+
+def _measure_cluster(flow: CellFlow) -> float:
+    """Length of the widest cluster on a line, or its area on S^2."""
+    width = 2 * NARROW * flow.cell
+    return float(np.pi * width**2 if flow.cells.place == "sphere" else width)
+
+
 def find_clusters(flow: CellFlow, cloud: Cloud) -> list[Core]:
     """Return peaks that are points to the grid, heaviest first; none on a Zonal grid.
 
     Each holds a hundredth of the mass.  Rings of a Zonal grid are told apart by the sign of the
     velocity.
     """
-    if flow.place == "zonal":
+    if flow.cells.place == "zonal":
         return []
     window = CORE_CELLS * flow.cell
-    heights, least = _find_heights(flow, cloud)
-    is_open = heights >= least
+    is_open = cloud.heights * _measure_cluster(flow) >= LEAST_SHARE
     found: list[Core] = []
     while is_open.any():
-        start = cloud.points[np.argmax(np.where(is_open, heights, -np.inf))]
+        start = cloud.points[np.argmax(np.where(is_open, cloud.heights, -np.inf))]
         near = cloud.take(cloud.points @ start >= np.cos(min(3 * window, np.pi)))
         core = near.core_about(start, window)
-        for place in (start, core.centre):
-            is_open &= cloud.points @ place < np.cos(window)
+        for centre in (start, core.centre):
+            is_open &= cloud.points @ centre < np.cos(window)
         inner = near.masses_about(core.centre, np.array([window / 2]))[0]
         is_point = core.mass < inner * 2**ATOM_EXPONENT
         is_narrow = core.principal_radii[0] <= NARROW * flow.cell
@@ -138,23 +153,6 @@ def find_clusters(flow: CellFlow, cloud: Cloud) -> list[Core]:
         if is_cluster and core.mass >= LEAST_SHARE:
             found.append(core)
     return sorted(found, key=lambda core: -core.mass)
-
-
-def _find_heights(flow: CellFlow, cloud: Cloud) -> tuple[FloatArray, float]:
-    """Densities (n,) of points, and how large that of a cluster is in its middle.
-
-    Of particles the mass in boxes as wide as a cluster, of which it meets some.
-    """
-    width = 2 * NARROW * flow.cell
-    if flow.has_grid:
-        heights = cloud.masses / flow.cells.areas[cloud.cells]
-        heights[cloud.numbers >= 0] = 0.0
-        size = width if flow.place == "circle" else np.pi * width**2
-        return heights, LEAST_SHARE / size
-    boxes = np.floor(cloud.points / width)
-    box_of = np.ravel(np.unique(boxes, axis=0, return_inverse=True)[1])
-    held = np.asarray(np.bincount(box_of, cloud.masses), dtype=float)[box_of]
-    return held, LEAST_SHARE / float(2 ** boxes.shape[1])
 
 
 def _rests(flow: CellFlow, cluster: Core) -> bool:

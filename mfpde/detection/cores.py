@@ -1,6 +1,6 @@
 r"""The moving mass of a measure as weighted points, and the cores of the mass in it.
 
-A point stands for a cell, for the part of a cell on one side of an edge, or for an atom.  A
+A point stands for a cell, at the edge of a basin for its part on one side, or for an atom.  A
 ball covers the share
 
     c = min(max((r - distance) / h + 1/2, 0), 1)
@@ -19,9 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
-from mfpde.compiled import compiled
 from mfpde.detection.flow import ROUNDING
-from mfpde.geometry.arcs import coordinates_about
+from mfpde.geometry.arcs import coordinates_about, normalize
 
 MOST_SHIFTS = 20
 TINY = float(np.finfo(float).tiny)
@@ -37,8 +36,10 @@ class Cloud:
         Places (n, d), and masses (n,) as shares of the whole.
     widths
         Width (n,) of the cell that a point stands for, in radians; 1e-12 of an atom.
-    cells, owners
-        The cell (n,) that holds each point, and the basin that it is in.
+    heights
+        Density (n,), by angle on lines; 0 of exact atoms, of particles the mass about each.
+    owners
+        The basin (n,) that each point is in.
     numbers
         Number (n,) of each exact atom; -1 for cells and particles.
     """
@@ -46,7 +47,7 @@ class Cloud:
     points: FloatArray
     masses: FloatArray
     widths: FloatArray
-    cells: IntArray
+    heights: FloatArray
     owners: IntArray
     numbers: IntArray
 
@@ -59,76 +60,44 @@ class Cloud:
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return Cloud(*(np.concatenate(pair) for pair in pairs))
 
-    def masses_about(self, centre: FloatArray, radii: FloatArray) -> FloatArray:
-        """Masses (m,) within each of ``radii`` (m,) of a point."""
-        near, away = self._find_near(centre, float(radii.max(initial=0.0)))
-        shares = cover(away, radii[:, np.newaxis], self.widths[near])
-        return np.asarray(shares @ self.masses[near])
-
     def core_about(self, start: FloatArray, radius: float) -> Core:
         """Core by mean shift from ``start`` over balls of ``radius``."""
-        shifted = shift_to_mean(self.points, self.masses, self.widths, start, radius)
-        return self.core_at(shifted, radius)
+        centre = start
+        for _ in range(MOST_SHIFTS):
+            near, masses = self._cut_ball(centre, radius)
+            total = masses @ self.points[near]
+            if not total.any():
+                break
+            last, centre = centre, normalize(total)
+            if np.linalg.norm(centre - last) < ROUNDING:
+                break
+        return self.core_at(centre, radius)
 
     def core_at(self, centre: FloatArray, radius: float) -> Core:
         """Core of the mass within ``radius`` of a point, which need not be its mean."""
-        near, away = self._find_near(centre, radius)
-        masses = cover(away, radius, self.widths[near]) * self.masses[near]
-        mass, offsets = (
-            float(masses.sum()),
-            coordinates_about(centre, self.points[near]),
-        )
+        near, masses = self._cut_ball(centre, radius)
+        offsets = coordinates_about(centre, self.points[near])
+        mass = float(masses.sum())
         covariance = (masses[:, np.newaxis] * offsets).T @ offsets / max(mass, TINY)
         return Core(centre, mass, covariance, int(np.count_nonzero(masses)))
+
+    def masses_about(self, centre: FloatArray, radii: FloatArray) -> FloatArray:
+        """Masses (m,) within each of ``radii`` (m,) of a point."""
+        away = chord_angles(self.points, centre)
+        return cover(away, radii[:, np.newaxis], self.widths) @ self.masses
+
+    def _cut_ball(
+        self, centre: FloatArray, radius: float
+    ) -> tuple[IntArray, FloatArray]:
+        """Points that a ball about a point may cover, and their masses in it."""
+        farthest = min(radius + self._widest, np.pi)
+        near = np.flatnonzero(self.points @ centre >= np.cos(farthest))
+        away = chord_angles(self.points[near], centre)
+        return near, cover(away, radius, self.widths[near]) * self.masses[near]
 
     @cached_property
     def _widest(self) -> float:
         return float(self.widths.max(initial=0.0))
-
-    def _find_near(
-        self, centre: FloatArray, radius: float
-    ) -> tuple[IntArray, FloatArray]:
-        """Points that a ball about a point may cover, and how far away they are."""
-        farthest = min(radius + self._widest, np.pi)
-        near = np.nonzero(self.points @ centre >= np.cos(farthest))[0]
-        return near, chord_angles(self.points[near], centre)
-
-
-@compiled
-def shift_to_mean(
-    points: FloatArray,
-    masses: FloatArray,
-    widths: FloatArray,
-    start: FloatArray,
-    radius: float,
-) -> FloatArray:
-    """The centre (d,) that mean shift from ``start`` (d,) over balls of ``radius`` ends at.
-
-    The points (n, d) have ``masses`` (n,) and ``widths`` (n,).
-    """
-    count, dimension = points.shape
-    centre, total = start.copy(), np.empty(dimension)
-    for _ in range(MOST_SHIFTS):
-        total[:] = 0.0
-        for p in range(count):
-            squared = 0.0
-            for i in range(dimension):
-                squared += (points[p, i] - centre[i]) ** 2
-            # The angle is longer than its chord.
-            if 4 * squared >= (2 * radius + widths[p]) ** 2:
-                continue
-            away = 2 * np.arcsin(min(np.sqrt(squared) / 2, 1.0))
-            share = min(max((radius - away) / widths[p] + 0.5, 0.0), 1.0)
-            for i in range(dimension):
-                total[i] += share * masses[p] * points[p, i]
-        length = np.sqrt((total**2).sum())
-        if length == 0.0:
-            break
-        step = np.sqrt(((total / length - centre) ** 2).sum())
-        centre = total / length
-        if step < ROUNDING:
-            break
-    return centre
 
 
 def chord_angles(points: FloatArray, centre: FloatArray) -> FloatArray:
@@ -143,6 +112,12 @@ def cover(
 ) -> FloatArray:
     """Shares of cells at distances ``away`` that balls of a ``radius`` cover."""
     return np.asarray(np.clip((radius - away) / widths + 0.5, 0.0, 1.0))
+
+
+def masses_in_boxes(points: FloatArray, masses: FloatArray, width: float) -> FloatArray:
+    """Masses (n,) in the boxes, ``width`` wide, of a lattice that hold each of the points."""
+    boxes = np.unique(np.floor(points / width), axis=0, return_inverse=True)[1].ravel()
+    return np.asarray(np.bincount(boxes, masses)[boxes])
 
 
 class Core(NamedTuple):

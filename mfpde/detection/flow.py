@@ -8,15 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.detection.balls import ball_radius
-from mfpde.detection.graph import CellGraph, Place, graph_of, graph_of_arcs
+from mfpde.detection.balls import CORE_CELLS, ball_radius
+from mfpde.detection.graph import CellGraph, graph_of, graph_of_arcs
 from mfpde.detection.region import NARROW
 from mfpde.equation import MeanFieldEquation
 from mfpde.field import GridField, MeasureField
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.arcs import tangent_frames, velocity_gradients
-from mfpde.geometry.circle import angles_of, points_at, tangents_at
-from mfpde.measures.distributions import polar_angles
+from mfpde.geometry.circle import angles_of, tangents_at
 from mfpde.measures.measure import Atoms, Measure
 
 ROUNDING = 1e-12
@@ -51,11 +50,6 @@ class CellFlow:
     velocity: FloatArray
 
     @property
-    def place(self) -> Place:
-        """``"circle"``, ``"sphere"`` or ``"zonal"``."""
-        return self.cells.place
-
-    @property
     def has_grid(self) -> bool:
         """Whether the cells are those of the measure's density."""
         return isinstance(self.measure, Measure)
@@ -75,6 +69,14 @@ class CellFlow:
         """The Zonal grid, if there is one."""
         geometry = self.measure.geometry if isinstance(self.measure, Measure) else None
         return geometry if isinstance(geometry, Zonal) else None
+
+    @cached_property
+    def core_radius(self) -> float:
+        """Radius of a core in radians: that of a ball, but on S^1 and S^2 at least 4 cells."""
+        radius = ball_radius(self.equation)
+        if not self.has_grid or self.cells.place == "zonal":
+            return radius
+        return max(radius, CORE_CELLS * self.spacing)
 
     @cached_property
     def speeds(self) -> FloatArray:
@@ -97,10 +99,6 @@ class CellFlow:
         values = self.field.first_variation(points).ravel()
         return np.asarray(self.equation.sign * values)
 
-    def places_of(self, points: FloatArray) -> FloatArray:
-        """Where unit vectors ``points`` (n, d) lie among the cells."""
-        return points_at(polar_angles(points)) if self.place == "zonal" else points
-
     def point_of(self, place: FloatArray) -> FloatArray:
         """The unit vector (d,) at a place: of a Zonal grid the pole, or one point of the ring."""
         zonal = self.zonal
@@ -113,7 +111,7 @@ class CellFlow:
     def is_ring(self, place: FloatArray) -> bool:
         """Whether a place among the cells is a ring of a Zonal grid, not a pole."""
         nearest = DIFFERENCE * self.spacing
-        return self.place == "zonal" and bool(abs(place[1]) >= np.sin(nearest))
+        return self.cells.place == "zonal" and bool(abs(place[1]) >= np.sin(nearest))
 
     def velocity_at(self, points: FloatArray) -> FloatArray:
         """Velocity (n, d) at ``points`` (n, d); of rings, as points of the circle, (n, 2)."""
@@ -139,7 +137,7 @@ class CellFlow:
             self.velocity_at, points, frames=frames, step=step
         )
         rates = np.sort(np.linalg.eigvals(gradient[0]).real)
-        if self.place != "zonal":
+        if self.cells.place != "zonal":
             return np.asarray(rates)
         along = rates[0]
         if self.is_ring(place):

@@ -17,6 +17,7 @@ from scipy.spatial import cKDTree
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.geometry.circle import points_at
+from mfpde.measures.distributions import polar_angles
 
 Place = Literal["circle", "sphere", "zonal"]
 
@@ -50,6 +51,10 @@ class CellGraph:
     def on_line(self) -> bool:
         """Whether the cells are those of a line of increasing angles."""
         return self.place != "sphere"
+
+    def places_of(self, points: FloatArray) -> FloatArray:
+        """Where unit vectors ``points`` (n, d) lie among the cells."""
+        return points_at(polar_angles(points)) if self.place == "zonal" else points
 
     @cached_property
     def _tree(self) -> cKDTree:

@@ -68,7 +68,7 @@ def _jumps_on_line(flow: CellFlow, values: FloatArray, floor: float) -> Jumps:
         return values.take(numbers + round(distance + 0.5), mode="wrap")
 
     is_jump = _find_steps(sample, floor) > 0
-    if flow.place == "zonal":
+    if flow.cells.place == "zonal":
         # Beyond the poles there is nothing.
         farthest = round(FAR[-1])
         is_jump[:farthest] = is_jump[-farthest - 1 :] = False

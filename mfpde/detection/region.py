@@ -105,10 +105,9 @@ class ConcentratedRegion:
     excess
         Mean density of the core over its extent (that of a uniform density with its rms
         radius, at most the ball), in units of that of its basin; 0 of a negligible core.
-    ball_masses, exponents
-        mu(B(x, r)) about the core for the report's radii (n,), and d log mu(B) / d log r
-        between them (n - 1,): d - 1 for a density, 0 for an atom, 1 on a curve in S^2.  On a
-        zonal grid about a pole, or of bands about a ring.
+    ball_masses
+        mu(B(x, r)) about the core for the report's radii (n,).  On a zonal grid about a pole,
+        or of bands about a ring.
     second_peak
         Mass of the heaviest other cluster in the basin, as narrow as an atom, that flows to
         the core and has yet to arrive.
@@ -137,7 +136,6 @@ class ConcentratedRegion:
     contraction_rate: float
     excess: float
     ball_masses: FloatArray
-    exponents: FloatArray
     second_peak: float
     largest_speed: float
     roughness: float
@@ -180,6 +178,11 @@ class ConcentratedRegion:
             (True, "resolved", "resolved, nothing contracts there"),
         )
         return next((kind, why) for holds, kind, why in decisions if holds)
+
+    @property
+    def exponents(self) -> FloatArray:
+        """d log mu(B) / d log r (n - 1,): d - 1 of a density, 0 of an atom, 1 on a curve."""
+        return local_exponents(self.ball_masses)
 
     @property
     def radius(self) -> float:
@@ -233,7 +236,7 @@ def angle_of(point: FloatArray) -> float:
     return float(np.arctan2(np.linalg.norm(point[:-1]), point[-1]))
 
 
-def local_exponents(radii: FloatArray, masses: FloatArray) -> FloatArray:
-    """Local exponents d log mass / d log r between neighbouring radii; NaN without mass."""
+def local_exponents(masses: FloatArray) -> FloatArray:
+    """Local exponents d log mass / d log r between radii of which each is twice the last."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.diff(np.log(masses)) / np.diff(np.log(radii)))
+        return np.asarray(np.diff(np.log2(masses)))

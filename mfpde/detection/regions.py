@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray
-from mfpde.detection.balls import CORE_CELLS, ball_radius, profile_radii
-from mfpde.detection.basins import Edges
+from mfpde.detection.balls import profile_radii
+from mfpde.detection.basins import Basins
 from mfpde.detection.clusters import Part
-from mfpde.detection.cores import Cloud, Core, chord_angles, cover
+from mfpde.detection.cores import Cloud, Core, chord_angles, cover, masses_in_boxes
 from mfpde.detection.curves import find_curve
 from mfpde.detection.flow import ROUNDING, CellFlow
 from mfpde.detection.region import (
@@ -20,14 +20,10 @@ from mfpde.detection.region import (
     NARROW_RING,
     ConcentratedRegion,
     CurveShape,
-    local_exponents,
 )
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.measure import Atoms, Measure
-
-PROBED = 256
-"""Particles, or twice as many, among which the densest place is looked for."""
 
 WINDOW = 6.0
 """Radius in cells of the window in which a core's width on the grid is measured."""
@@ -39,12 +35,10 @@ class RegionSearch:
 
     Attributes
     ----------
-    flow, edges
-        The velocity on the cells, and the edges of its basins on a line.
+    flow, basins
+        The velocity on the cells, and its basins.
     whole
         All mass as weighted points, cells first.
-    parts
-        The basins with mass, split.
     exact
         The exact atoms of the measure.
     jumps
@@ -52,9 +46,8 @@ class RegionSearch:
     """
 
     flow: CellFlow
-    edges: Edges | None
+    basins: Basins
     whole: Cloud
-    parts: tuple[Part, ...]
     exact: Atoms
     jumps: BoolArray
 
@@ -63,39 +56,23 @@ class RegionSearch:
         """Mass of the measure, of which the masses of clouds and cores are shares."""
         return self.flow.measure.total_mass
 
-    @cached_property
-    def core_radius(self) -> float:
-        """Radius of a core in radians: that of a ball, but on S^1 and S^2 at least 4 cells."""
-        radius, flow = ball_radius(self.flow.equation), self.flow
-        if not flow.has_grid or flow.place == "zonal":
-            return radius
-        return max(radius, CORE_CELLS * flow.spacing)
-
     @property
     def window(self) -> float:
         """Radius in radians of the window in which a core's width is measured."""
         limit = WINDOW * self.flow.spacing if self.flow.has_grid else np.inf
-        return min(limit, self.core_radius)
+        return min(limit, self.flow.core_radius)
 
-    def regions(self) -> tuple[ConcentratedRegion, ...]:
-        """All regions: by angle on lines, heaviest first on the sphere."""
-        found = [self._measure(part) for part in self.parts]
-        if self.flow.cells.on_line:
-            return tuple(sorted(found, key=lambda region: region.angle))
-        return tuple(sorted(found, key=lambda region: -region.mass))
-
-    def _measure(self, part: Part) -> ConcentratedRegion:
-        flow, edges, total = self.flow, self.edges, self.total
+    def measure(self, part: Part) -> ConcentratedRegion:
+        """Return the region of a part of a basin."""
+        flow, total = self.flow, self.total
         core = self._find_core(part)
         rates, is_ring = flow.rates_at(core.centre), flow.is_ring(core.centre)
         place = self._find_place(part, core, contracts=rates[-1] < 0)
-        radii = profile_radii(flow.spacing)
-        balls = self.whole.masses_about(core.centre, radii)
         narrow = part.cloud.core_at(core.centre, self.window)
         # In how many directions mass spreads: in one across a ring.
         spread = 1 if is_ring else len(rates)
         widths, principal = narrow.principal_radii, core.principal_radii
-        if flow.place == "zonal":
+        if flow.zonal is not None:
             # About a pole a radius is that of all directions together; of a width two count, as
             # on S^2: in high dimension a narrow atom is many principal radii away from the pole.
             widths = widths / np.sqrt(min(spread, 2))
@@ -104,6 +81,8 @@ class RegionSearch:
         if part.atom is not None:
             principal = self._radii_of_exact(part.atom)
         excess = self._find_excess(part, core, spread)
+        balls = self.whole.masses_about(core.centre, profile_radii(flow.spacing))
+        on_line = flow.cells.on_line
         return ConcentratedRegion(
             position=flow.point_of(place),
             mass=float(part.cloud.masses.sum()) * total,
@@ -115,37 +94,27 @@ class RegionSearch:
             contraction_rate=-float(rates[-1]),
             excess=excess,
             ball_masses=balls * total,
-            exponents=local_exponents(radii, balls),
             second_peak=part.second_peak * total,
             largest_speed=float(flow.speeds[part.cells].max(initial=0.0)) / flow.cell,
             roughness=self._find_roughness(narrow),
             has_jump=bool(self.jumps[part.cells].any()),
             is_exact=part.atom is not None and not is_ring,
             curve=self._find_curve(part, core, widths[0] / flow.cell, excess),
-            basin=edges.around(float(angles_of(place))) if edges else None,
+            basin=self.basins.around(float(angles_of(place))) if on_line else None,
         )
 
     def _find_core(self, part: Part) -> Core:
         """The core of a part: about its exact atom, if it has one."""
-        cloud, start = part.cloud, part.centre
+        flow, cloud, start = self.flow, part.cloud, part.centre
         if start is not None and part.atom is not None:
-            return cloud.core_at(start, self.core_radius)
+            return cloud.core_at(start, flow.core_radius)
         if start is None:
-            start = self._find_start(cloud)
-        core = cloud.core_about(start, self.core_radius)
-        return self._take_pole(part, core) if self.flow.place == "zonal" else core
-
-    def _find_start(self, cloud: Cloud) -> FloatArray:
-        """Where mean shift starts: the densest cell, or the particle with most mass about it."""
-        if not self.flow.has_grid:
-            probes = cloud.points[:: max(len(cloud.points) // PROBED, 1)]
-            is_near = probes @ cloud.points.T >= np.cos(self.core_radius)
-            return np.asarray(probes[(is_near @ cloud.masses).argmax()])
-        held = cloud.masses
-        if not self.flow.cells.on_line:
-            held = held / self.flow.cells.areas[cloud.cells]
-        # On a line a cell at an edge may hold little: most of it is in the next basin.
-        return np.asarray(cloud.points[held.argmax()])
+            crowds = cloud.heights
+            if not flow.has_grid:
+                crowds = masses_in_boxes(cloud.points, cloud.masses, flow.core_radius)
+            start = cloud.points[crowds.argmax()]
+        core = cloud.core_about(start, flow.core_radius)
+        return self._take_pole(part, core) if flow.zonal is not None else core
 
     def _take_pole(self, part: Part, band: Core) -> Core:
         """The core of the nearest pole, if mass gathers there rather than on the ring."""
@@ -157,15 +126,15 @@ class RegionSearch:
         # Mass by angle has its maximum beside the pole also for a bump about the pole.
         if last not in part.cells or values[last] < values[nearest]:
             return band
-        cap = part.cloud.core_at(pole, self.core_radius)
+        cap = part.cloud.core_at(pole, self.flow.core_radius)
         return cap if cap.mass > LEAST_SHARE * band.mass else band
 
     def _find_place(self, part: Part, core: Core, *, contracts: bool) -> FloatArray:
         """The place (d,) of a core: of an exact atom and its tail together, if it leads them."""
-        if part.atom is None or not contracts or self.flow.place == "zonal":
+        if part.atom is None or not contracts or self.flow.zonal is not None:
             return core.centre
-        whole = part.cloud.core_about(core.centre, self.core_radius)
-        is_in = whole.centre @ core.centre > np.cos(self.core_radius)
+        whole = part.cloud.core_about(core.centre, self.flow.core_radius)
+        is_in = whole.centre @ core.centre > np.cos(self.flow.core_radius)
         is_most = whole.mass < 2 * self.exact.masses[part.atom] / self.total
         return whole.centre if is_in and is_most else core.centre
 
@@ -179,7 +148,7 @@ class RegionSearch:
         # a uniform ball with its rms radius.
         own = max(core.radius * np.sqrt((spread + 2) / spread), flow.cell / 2)
         away = chord_angles(cells.points[part.cells], core.centre)
-        covered = cover(away, min(own, self.core_radius), cells.width)
+        covered = cover(away, min(own, self.flow.core_radius), cells.width)
         area = float(covered @ cells.areas[part.cells])
         everything = float(cells.areas[part.cells].sum())
         return share * everything / area if area > 0 else np.inf
@@ -189,7 +158,7 @@ class RegionSearch:
         """Half the mass (n,) by which each cell differs from the mean of its neighbours."""
         cells = self.flow.cells
         # By angle it is smooth also where areas are many decades apart.
-        weights = 1.0 if self.flow.place == "zonal" else cells.areas
+        weights = 1.0 if self.flow.zonal is not None else cells.areas
         values = self.whole.masses[: len(cells)] / weights
         means = values[cells.neighbours].mean(axis=0)
         return np.asarray(np.abs(values - means) * weights / 2)
@@ -207,7 +176,7 @@ class RegionSearch:
     ) -> CurveShape | None:
         """The curve or ring that the mass of a part lies on, if it does."""
         flow, centre, zonal = self.flow, core.centre, self.flow.zonal
-        if flow.place == "sphere" and flow.has_grid and part.atom is None:
+        if flow.cells.place == "sphere" and flow.has_grid and part.atom is None:
             return find_curve(part.cloud, self.whole, flow.spacing)
         if zonal is None or not flow.is_ring(centre):
             return None
@@ -215,7 +184,7 @@ class RegionSearch:
         if part.atom is None and excess <= LEAST_EXCESS:
             return None
         if part.atom is None and width > NARROW_RING:
-            sides = angle + self.core_radius * np.array([-1.0, 1.0])
+            sides = angle + self.flow.core_radius * np.array([-1.0, 1.0])
             points = points_at(np.clip(sides, 0.0, np.pi))
             if (((centre - points) * flow.velocity_at(points)).sum(axis=1) <= 0).any():
                 return None

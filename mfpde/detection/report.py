@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.detection.basins import Basins
 from mfpde.detection.flow import ROUNDING
 from mfpde.detection.graph import Place
 from mfpde.detection.region import (
@@ -60,8 +61,8 @@ class ConcentrationReport(Printed):
     frozen_mass
         Mass in cells with |v| < 1e-3 h per unit time (h the cell width), outside the cores
         of atoms: it needs a thousand units of time for a cell.
-    place
-        ``"circle"``, ``"sphere"`` or ``"zonal"``.
+    basins
+        The basins, which tell where points belong.
     spacing
         Cell width h; NaN for atoms without a grid.
     radii, largest_ball_masses
@@ -79,13 +80,18 @@ class ConcentrationReport(Printed):
     core_radius: float
     resting_mass: float
     frozen_mass: float
-    place: Place
+    basins: Basins
     spacing: float
     radii: FloatArray
     largest_ball_masses: FloatArray
     jumps: FloatArray
     jump_length: float
     measure: AnyMeasure
+
+    @property
+    def place(self) -> Place:
+        """``"circle"``, ``"sphere"`` or ``"zonal"``."""
+        return self.basins.cells.place
 
     @property
     def total_mass(self) -> float:
@@ -130,7 +136,7 @@ class ConcentrationReport(Printed):
     @property
     def exponents(self) -> FloatArray:
         """The local exponents d log Q / d log r between the radii, (n - 1,)."""
-        return local_exponents(self.radii, self.largest_ball_masses)
+        return local_exponents(self.largest_ball_masses)
 
     @property
     def verdict(self) -> Verdict:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from mfpde.arrays import IntArray
 from mfpde.detection.balls import largest_ball_mass, profile_radii
-from mfpde.detection.basins import Edges, find_edges, label_basins
-from mfpde.detection.clusters import split_basins
+from mfpde.detection.basins import Basins, find_basins
+from mfpde.detection.clusters import find_crowds, split_basins
 from mfpde.detection.cores import Cloud
 from mfpde.detection.flow import ROUNDING, CellFlow, flow_of
 from mfpde.detection.jumps import find_jumps
@@ -17,7 +14,6 @@ from mfpde.detection.region import FROZEN_SPEED, ConcentratedRegion
 from mfpde.detection.regions import RegionSearch
 from mfpde.detection.report import ConcentrationReport
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
 
 
@@ -64,24 +60,28 @@ def concentration(
             "measure has total mass 0: there is nothing that could concentrate"
         )
     flow = flow_of(whole, equation)
-    mass, labels = _gather_mass(flow), label_basins(flow)
-    edges = find_edges(flow, labels) if flow.cells.on_line else None
-    moving = _take_moving(flow, labels, edges, mass)
-    radii, jumps = profile_radii(flow.spacing), find_jumps(flow)
+    basins, jumps, radii = (
+        find_basins(flow),
+        find_jumps(flow),
+        profile_radii(flow.spacing),
+    )
+    mass, moving = _gather_mass(flow, basins)
     exact, balls = Atoms.none(whole.dimension), []
     if isinstance(whole, Measure):
         exact = whole.atoms
         balls = [largest_ball_mass(whole, radius) for radius in radii]
-    parts = tuple(split_basins(flow, labels, moving, flow.places_of(exact.points)))
-    search = RegionSearch(flow, edges, mass, parts, exact, jumps.cells)
-    regions = search.regions()
+    search = RegionSearch(flow, basins, mass, exact, jumps.cells)
+    parts = split_basins(flow, basins, moving, flow.cells.places_of(exact.points))
+    regions = [search.measure(part) for part in parts]
+    on_line = flow.cells.on_line
+    regions.sort(key=lambda region: region.angle if on_line else -region.mass)
     resting = max(1 - float(moving.masses.sum()), 0.0) * whole.total_mass
     return ConcentrationReport(
-        regions=regions,
-        core_radius=search.core_radius,
+        regions=tuple(regions),
+        core_radius=flow.core_radius,
         resting_mass=resting,
-        frozen_mass=_frozen_mass(search, regions) if flow.has_grid else resting,
-        place=flow.place,
+        frozen_mass=_find_frozen(search, regions) if flow.has_grid else resting,
+        basins=basins,
         spacing=flow.spacing,
         radii=radii,
         largest_ball_masses=np.array(balls),
@@ -91,52 +91,36 @@ def concentration(
     )
 
 
-def _gather_mass(flow: CellFlow) -> Cloud:
-    """All mass as points: the cells of a grid, in order, and then the atoms."""
+def _gather_mass(flow: CellFlow, basins: Basins) -> tuple[Cloud, Cloud]:
+    """All mass as points, the cells of a grid first; and what is not at rest, in its basins."""
     measure, cells = flow.measure, flow.cells
-    atoms, masses = measure, np.empty(0)
-    if isinstance(measure, Measure):
-        atoms, masses = measure.atoms, measure.density.masses.ravel()
-    assert isinstance(atoms, Atoms)
-    count, places = len(masses), flow.places_of(atoms.points)
-    shares = np.concatenate([masses, atoms.masses]) / measure.total_mass
-    numbers = np.full(len(shares), -1)
-    if count:
-        numbers[count:] = np.arange(len(atoms))
-    return Cloud(
-        points=np.concatenate([cells.points[:count], places]),
-        masses=shares,
-        widths=np.repeat([cells.width, ROUNDING], [count, len(atoms)]),
-        cells=np.concatenate([np.arange(count), cells.cells_of(places)]),
-        owners=np.full(len(shares), -1),
-        numbers=numbers,
-    )
-
-
-def _take_moving(
-    flow: CellFlow, labels: IntArray, edges: Edges | None, whole: Cloud
-) -> Cloud:
-    """The mass that is not at rest, in its basins, and all exact atoms."""
-    cells, count = whole.cells.copy(), len(labels) if flow.has_grid else 0
-    if edges is not None:
-        cells[count:] = edges.cells_of(angles_of(whole.points[count:]))
-    moving = replace(whole, cells=cells, owners=labels[cells])
-    if edges is not None and count:
-        moving = edges.split_cells(labels, moving)
+    atoms = measure.atoms if isinstance(measure, Measure) else measure
+    places, shares = cells.places_of(atoms.points), atoms.masses / measure.total_mass
+    owners, numbers = basins.labels_at(places), np.arange(len(atoms))
+    widths, nothing = np.full(len(atoms), ROUNDING), np.zeros(len(atoms))
+    if not isinstance(measure, Measure):
+        crowds = find_crowds(flow, places, shares)
+        whole = Cloud(places, shares, widths, crowds, owners, np.full_like(numbers, -1))
+        return whole, whole.take(owners >= 0)
     # An atom of the measure is one also where it rests: there it is a basin of its own.
-    alone = (moving.owners < 0) & (moving.numbers >= 0)
-    moving.owners[alone] = labels.max(initial=-1) + 1 + moving.cells[alone]
-    return moving.take((moving.owners >= 0) & (moving.masses > ROUNDING**2))
+    owners = np.where(owners < 0, len(cells) + numbers, owners)
+    points = Cloud(places, shares, widths, nothing, owners, numbers)
+    masses = measure.density.masses.ravel() / measure.total_mass
+    # By angle a bump about a pole has no peak at the pole itself.
+    heights = masses / (cells.width if cells.place == "zonal" else cells.areas)
+    widths, nowhere = np.full(len(cells), cells.width), np.full(len(cells), -1)
+    density = Cloud(cells.points, masses, widths, heights, basins.labels, nowhere)
+    moving = basins.divide(density).add(points)
+    is_moving = (moving.owners >= 0) & (moving.masses > ROUNDING**2)
+    return density.add(points), moving.take(is_moving)
 
 
-def _frozen_mass(
-    search: RegionSearch, regions: tuple[ConcentratedRegion, ...]
-) -> float:
+def _find_frozen(search: RegionSearch, regions: list[ConcentratedRegion]) -> float:
     """Mass in cells with |v| < 1e-3 h per unit time, outside the cores of atoms."""
     flow = search.flow
     frozen = flow.speeds < max(FROZEN_SPEED * flow.spacing, flow.rest_speed)
     for region in regions:
         if region.kind in ("atom", "forming"):
-            place = flow.places_of(region.position[np.newaxis])[0]
+            place = flow.cells.places_of(region.position[np.newaxis])[0]
             frozen[flow.cells.within(place, search.window)] = False
     return float(search.whole.masses[: len(frozen)][frozen].sum() * search.total)
