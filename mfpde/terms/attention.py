@@ -20,27 +20,29 @@ by e^c at the end, and adds c to the logarithm of softmax.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, choice, real_number
-from mfpde.terms.attention_arguments import (
-    LARGEST_BETA,
-    LARGEST_FACTOR,
-    check_largest_logit,
-    format_matrix,
-    read_matrices,
-    refuse,
+from mfpde.arrays import (
+    FloatArray,
+    choice,
+    nearest,
+    read_only,
+    real_array,
+    real_number,
 )
 from mfpde.terms.exponential_kernel import SMALLEST_BETA, Exponential
 from mfpde.terms.external import tangential
 from mfpde.terms.interaction import FieldValues, InteractionTerm
 from mfpde.terms.kernels import PointMasses
 
+LARGEST_LOGIT = 1000.0
+LARGEST_UNSHIFTED_LOGIT = 350.0
+"""Whose exponentials and their squares are representable."""
 PROPORTIONAL = 1e-14
 """Relative distance below which V counts as a multiple of D, and D as symmetric."""
 
@@ -96,12 +98,33 @@ class Attention(InteractionTerm):
         **others: object,
     ) -> None:
         for name in others:
-            raise refuse(name)
-        largest = LARGEST_BETA if bilinear is None else LARGEST_FACTOR
-        beta = real_number("beta", beta, at_least=0.0, at_most=largest)
+            known = [field.name for field in fields(self)]
+            raise ValueError(
+                f"Attention has no argument {name!r}{nearest(name, known)}: it takes "
+                f"{', '.join(known)}; several heads are several terms, "
+                "MeanFieldEquation(Attention(...), Attention(...)), each token attends to all "
+                "of a measure, and the dimension is that of the geometry"
+            )
+        beta = real_number("beta", beta, at_least=0.0)
         if not isinstance(normalized, bool | np.bool_):
             raise ValueError(f"normalized = {normalized!r} must be True or False")
-        keys, values = read_matrices(bilinear, value)
+        keys = None if bilinear is None else _read_square("bilinear", bilinear)
+        if keys is None and value is not None:
+            raise ValueError(
+                "value without bilinear: give both matrices, bilinear = identity for "
+                "logits beta x.y"
+            )
+        if keys is not None and not keys.any():
+            raise ValueError(
+                "bilinear is zero: all logits are 0; use beta = 0 with bilinear = identity "
+                "for tokens that count alike"
+            )
+        values = None if value is None else _read_square("value", value)
+        if keys is not None and values is not None and values.shape != keys.shape:
+            raise ValueError(
+                f"value has shape {values.shape} and bilinear {keys.shape}: both must be "
+                "(d, d) with the same d"
+            )
         given = {
             "beta": beta if beta >= SMALLEST_BETA else 0.0,
             "normalized": normalized,
@@ -111,7 +134,13 @@ class Attention(InteractionTerm):
         }
         for name, one in given.items():
             object.__setattr__(self, name, one)
-        check_largest_logit(self._width_in_words, self.shift, self.kernel)
+        most = LARGEST_LOGIT if kernel == "shifted" else LARGEST_UNSHIFTED_LOGIT
+        if self.shift > most:
+            raise ValueError(
+                f"{self._width_in_words} with kernel={kernel!r} must be at most {most:g}; "
+                "unshifted is shifted with weights and diffusion times e^-beta and time times "
+                "e^beta (softmax attention is the same under both)"
+            )
 
     @property
     def is_zonal(self) -> bool:
@@ -210,17 +239,13 @@ class Attention(InteractionTerm):
         logits, largest = ("x.y", "1") if self.is_zonal else ("x.Dy", "|D|")
         if self.kernel == "shifted":
             logits = f"({logits} - {largest})"
-        kernel = f"exp(beta {logits})"
-        return (
-            f"A = (1/beta) log int {kernel} dmu"
-            if self.needs_values
-            else f"K = {kernel}"
-        )
+        softmax = f"A = (1/beta) log int exp(beta {logits}) dmu"
+        return softmax if self.needs_values else f"K = exp(beta {logits})"
 
     @property
     def _width_in_words(self) -> str:
-        logits = "beta" if self.is_zonal else "beta |bilinear|"
-        return f"{logits} = {self.shift:g}"
+        words = f"beta = {self.beta:g}"
+        return words if self.is_zonal else f"beta |bilinear| = {self.shift:g} ({words})"
 
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` unless the matrices are (``dimension``, ``dimension``)."""
@@ -295,12 +320,24 @@ class Attention(InteractionTerm):
         return (self.beta, self.normalized, self.kernel, *given)
 
     def __repr__(self) -> str:
-        if self.bilinear is None:
-            options = f"normalized={self.normalized!r}, kernel={self.kernel!r}"
-            return f"{type(self).__name__}(beta={self.beta!r}, {options})"
-        parts = [f"beta={self.beta:g}", f"bilinear={format_matrix(self.bilinear)}"]
-        if self.value is not None:
-            parts.append(f"value={format_matrix(self.value)}")
-        parts += ["normalized=True"] if self.normalized else []
-        parts += [f"kernel={self.kernel!r}"] if self.kernel != "shifted" else []
+        matrices = (("bilinear", self.bilinear), ("value", self.value))
+        parts = [f"beta={self.beta!r}"]
+        parts += [f"{k}={_format_matrix(m)}" for k, m in matrices if m is not None]
+        parts += [f"normalized={self.normalized!r}", f"kernel={self.kernel!r}"]
         return f"Attention({', '.join(parts)})"
+
+
+def _read_square(name: str, matrix: ArrayLike) -> FloatArray:
+    found = real_array(name, matrix)
+    if found.ndim != 2 or found.shape[0] != found.shape[1] or len(found) < 2:
+        raise ValueError(
+            f"{name} has shape {found.shape}: it must be a square matrix (d, d), d at least 2"
+        )
+    return read_only(np.ascontiguousarray(found))
+
+
+def _format_matrix(matrix: FloatArray) -> str:
+    """Return a small matrix in digits, of a large one its size."""
+    if len(matrix) > 4:
+        return f"<matrix {len(matrix)} x {len(matrix)}>"
+    return str([[float(f"{entry:.6g}") for entry in row] for row in matrix])
