@@ -5,19 +5,19 @@ r"""The transfer matrix T of a kernel exp(beta (x.Dy - g(x))): from moments to c
 in the real and imaginary parts of a grid's moments f_b.  T follows from samples of the kernel
 on a small grid, transformed in y and then in x: the transforms are exact for the degrees that
 the kernel has, those of the exponential kernel with inverse temperature beta |D|_2.  T is
-held in blocks: the kernel does not change under (x, y) -> (-x, -y), so that only degrees with an
+held sparse: the kernel does not change under (x, y) -> (-x, -y), so that only degrees with an
 even sum belong together, and high degrees in x and in y hardly do.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cached_property, lru_cache
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from mfpde.arrays import ComplexArray, FloatArray, IntArray
+from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.memory import check_memory
 from mfpde.terms.attention import Attention
@@ -27,8 +27,6 @@ LARGEST_LOST = 11.0
 """Largest beta (|D|_2 - sigma_min) at which Z / exp(beta |D|_2) keeps its digits."""
 NEGLIGIBLE = 1e-15
 """Size beside the largest below which entries of T are left out."""
-ROWS = 512
-"""Rows of a pair of blocks, about."""
 GROWTH = 1.3
 MOST_KEPT = 256
 """Matrices that are kept for other equations with their D."""
@@ -55,14 +53,6 @@ def shift_at(head: Attention, points: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(lengths + square))
 
 
-class Block(NamedTuple):
-    """Rows and columns of T, and its entries there, transposed (columns, rows)."""
-
-    rows: IntArray
-    columns: IntArray
-    entries: FloatArray
-
-
 @dataclass(frozen=True, eq=False)
 class Transfer:
     """The matrix T of a kernel, from moments up to one degree to coefficients up to another.
@@ -75,33 +65,31 @@ class Transfer:
         Whether the shift g is no constant.
     moment_degree, field_degree
         Degrees of the moments, and of the coefficients.
-    size
-        Number of the rows.
-    blocks
+    matrix
         T where it is not negligible.
-    largest
-        The largest |T_ab| of each b.
     """
 
     has_smooth_shift: bool
     moment_degree: int
     field_degree: int
-    size: int
-    blocks: tuple[Block, ...]
-    largest: FloatArray
+    matrix: csr_array
 
     def apply(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients (k, n) of the fields int K dmu of measures with ``moments`` (k, m)."""
         parts = np.ascontiguousarray(moments).view(np.float64)
-        found = np.zeros((len(parts), self.size))
-        for rows, columns, entries in self.blocks:
-            found[:, rows] = parts[:, columns] @ entries
+        found = np.ascontiguousarray((self.matrix @ parts.T).T)
         coefficients: ComplexArray = found.view(np.complex128)
         return coefficients
 
     def largest_terms(self, moments: ComplexArray) -> float:
         """Bound of the sum over b of |T_ab f_b| for all a, f the parts of ``moments``."""
-        return float(self.largest @ np.abs(np.ascontiguousarray(moments).view(float)))
+        parts = np.abs(np.ascontiguousarray(moments).view(np.float64))
+        return float(self._largest @ parts)
+
+    @cached_property
+    def _largest(self) -> FloatArray:
+        """The largest |T_ab| of each b."""
+        return np.asarray(abs(self.matrix).max(axis=0).toarray()).ravel()
 
 
 def transfer(head: Attention, geometry: Geometry) -> Transfer:
@@ -126,15 +114,14 @@ def _resolve(head: Attention, geometry: Geometry) -> Transfer:
     is_smoothed, limit = head.needs_values, geometry.max_degree
     inner = outer = head.band_limit(geometry) - 1
     while True:
-        matrix = np.abs(found := _sample_kernel(head, geometry, inner, outer))
-        degrees = np.repeat(geometry.degrees(outer), 2)
+        found = _sample_kernel(head, geometry, inner, outer)
+        sizes, degrees = np.abs(found), np.repeat(geometry.degrees(outer), 2)
         # What is left out is as large as the last two degrees.
-        last = matrix[degrees >= outer - 1].max() / matrix.max()
+        last = sizes[degrees >= outer - 1].max() / sizes.max()
         allowed = NEGLIGIBLE if outer < limit else RESOLVED_TOLERANCE
         if not is_smoothed or last <= allowed:
-            blocks = _split_in_blocks(found, degrees)
-            largest = matrix.max(axis=0)
-            return Transfer(is_smoothed, inner, outer, len(found), blocks, largest)
+            found[sizes <= NEGLIGIBLE * sizes.max()] = 0.0
+            return Transfer(is_smoothed, inner, outer, csr_array(found))
         wider = int(GROWTH * outer) + 1
         if outer == limit:
             raise ValueError(
@@ -142,19 +129,6 @@ def _resolve(head: Attention, geometry: Geometry) -> Transfer:
                 f"above {outer}: it needs at least {geometry.cells_for_degree(wider)}"
             )
         outer = min(wider, limit)
-
-
-def _split_in_blocks(matrix: FloatArray, degrees: IntArray) -> tuple[Block, ...]:
-    """The entries that are not negligible, by rows of even and of odd ``degrees``."""
-    is_large = np.abs(matrix) > NEGLIGIBLE * np.abs(matrix).max()
-    order = np.lexsort((degrees, degrees % 2))
-    order = order[is_large.any(axis=1)[order]]
-    blocks = []
-    for rows in np.array_split(order, 2 * (1 + len(order) // ROWS)):
-        columns = np.flatnonzero(is_large[rows].any(axis=0))
-        entries = np.ascontiguousarray(matrix[np.ix_(rows, columns)].T)
-        blocks.append(Block(rows, columns, entries))
-    return tuple(blocks)
 
 
 def _sample_kernel(
