@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 import mfpde
+from mfpde.geometry.circle import points_at
+from mfpde.measures.events import Event
 from mfpde.runs.stopping import StopReason
-from mfpde.tracking import SeenAtoms, Track
+from mfpde.tracking import Junction, SeenAtoms, Track
 
 
 def by_gid(where: Artist, gid: str) -> list[Any]:
@@ -35,6 +38,25 @@ def is_within_page(figure: Figure) -> bool:
     """Whether nothing of a figure is cut by the edge of its page."""
     box, (width, height) = lay_out(figure).get_tightbbox(), figure.get_size_inches()
     return 0 <= box.x0 < box.x1 <= width and 0 <= box.y0 < box.y1 <= height
+
+
+# Measures and runs ----------------------------------------------------------------------------
+
+NEURONS = mfpde.Perceptron([[-0.9967, 0.0806], [-0.6199, -0.7847]], [0.63, -0.47])
+DESCENT = mfpde.MeanFieldEquation(mfpde.Attention(5.0), NEURONS, direction="descent")
+
+
+def poisson_kernel(circle: mfpde.Circle, r: float) -> mfpde.Density:
+    """The density (1 - r^2) / (1 - 2 r cos(theta - 2) + r^2), of mass 1."""
+    values = (1 - r**2) / (1 - 2 * r * np.cos(circle.angles - 2.0) + r**2)
+    return mfpde.Density(circle, values).normalized()
+
+
+def bump(sphere: mfpde.Sphere, centre: Any, sharpness: float) -> mfpde.Density:
+    centre = np.array(centre) / np.linalg.norm(centre)
+    return mfpde.Density.from_function(
+        sphere, lambda x: np.exp(sharpness * (x @ centre - 1))
+    )
 
 
 def run_of(
@@ -61,6 +83,80 @@ def run_of(
     )
 
 
+def kuramoto_run(
+    *, equation: Any = DESCENT, times: Any = None, cells: int = 256
+) -> mfpde.Run:
+    """Exact ascent at beta = 0: Poisson kernels, r^2/(1-r^2) = e^t r0^2/(1-r0^2)."""
+    times = np.linspace(0.0, 10.0, 21) if times is None else times
+    odds = np.exp(times) * 0.01 / 0.99
+    radii = np.sqrt(odds / (1 + odds))
+    kernels = [poisson_kernel(mfpde.Circle(cells), r) for r in radii]
+    return run_of(
+        [mfpde.Measure(kernel) for kernel in kernels],
+        equation,
+        times=times,
+        track=empty_track(times, 2),
+        energy=radii**2 / 2,
+        dissipation=radii**2 * (1 - radii**2) / 2,
+        largest_density=np.array([kernel.values.max() for kernel in kernels]),
+    )
+
+
+def particle_run(count: int) -> mfpde.Run:
+    start = 2 * np.pi * (np.arange(count) + 0.5) / count
+    states = [mfpde.Atoms(points_at(start - 0.2 * t * np.sin(start))) for t in range(3)]
+    return run_of(states, energy=np.full(3, np.nan))
+
+
+def zonal_run() -> mfpde.Run:
+    zonal = mfpde.Zonal(8, 128)
+    states = [
+        mfpde.Density.from_function(zonal, lambda x, r=r: np.exp(r * x[:, -1]))
+        for r in np.linspace(0.0, 30.0, 6)
+    ]
+    neuron = mfpde.Perceptron([zonal.axis], [1.0], biases=[0.5])
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(8.0), neuron, direction="ascent")
+    numbers = {name: np.exp(-np.arange(6.0)) for name in ("energy", "dissipation")}
+    times = np.linspace(0.0, 3.0, 6)
+    return run_of(list(map(mfpde.Measure, states)), equation, times=times, **numbers)
+
+
+def layered_run(geometry: Any) -> mfpde.Run:
+    """A run that holds one narrow bump at five times, over a layer each of two units of time.
+
+    The layers have other neurons; the first gathers mass and the second spreads it.  The save
+    at the breakpoint, t = 2, is the last of the first.
+    """
+    first, second = np.eye(geometry.dimension)[:2]
+    if geometry.axis is not None:
+        first, second = geometry.axis, -geometry.axis
+    one, other = (
+        mfpde.MeanFieldEquation(
+            mfpde.Attention(4.0), mfpde.Perceptron([unit], [0.8]), direction=direction
+        )
+        for unit, direction in ((first, "ascent"), (second, "descent"))
+    )
+    narrow = mfpde.Density.from_function(
+        geometry, lambda x: 0.02 + np.exp(25 * (x @ first - 1))
+    )
+    run = run_of([mfpde.Measure(narrow.normalized())] * 5, other)
+    return replace(run, layers=mfpde.Layers([(one, 2.0), (other, 2.0)]))
+
+
+# Tracks ---------------------------------------------------------------------------------------
+
+TIMES = np.arange(6.0)
+# Atoms 1 and 2 merge into 4 between 2 and 3, over the angle 0; 3 is born, and dies.
+ANGLES = {1: [0.3, 0.2, 0.1], 2: [-0.3, -0.2, -0.1], 3: [2.0, 2.0, 2.0], 4: [0.0] * 3}
+MASSES = {1: 0.3, 2: 0.3, 3: 0.2, 4: 0.6}
+FIRST = {1: 0, 2: 0, 3: 1, 4: 3}
+EVENTS = (
+    ("birth", 0.5, [3], 0, (), (3,)),
+    ("merge", 2.5, [1, 2], 2, (1, 2), (4,)),
+    ("death", 3.5, [3], 2, (3,), ()),
+)
+
+
 def empty_track(times: Any, dimension: int) -> Track:
     """A track without atoms; a run that has it is not searched for any."""
     none, count = np.empty(0), len(times)
@@ -69,14 +165,41 @@ def empty_track(times: Any, dimension: int) -> Track:
     return Track(np.asarray(times), (seen,) * count, ("",) * count, ())
 
 
-def poisson_kernel(circle: mfpde.Circle, r: float) -> mfpde.Density:
-    """The density (1 - r^2) / (1 - 2 r cos(theta - 2) + r^2), of mass 1."""
-    values = (1 - r**2) / (1 - 2 * r * np.cos(circle.angles - 2.0) + r**2)
-    return mfpde.Density(circle, values).normalized()
+def placed(angles: Any, dimension: int) -> np.ndarray:
+    """Points at angles of the circle, or of a great circle that is tilted."""
+    flat = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    return flat if dimension == 2 else flat @ np.array([[0.6, 0, 0.8], [0, 1.0, 0]])
 
 
-def bump(sphere: mfpde.Sphere, centre: Any, sharpness: float) -> mfpde.Density:
-    centre = np.array(centre) / np.linalg.norm(centre)
-    return mfpde.Density.from_function(
-        sphere, lambda x: np.exp(sharpness * (x @ centre - 1))
+def known_track(dimension: int) -> Track:
+    """A track with a birth, a merge and a death."""
+
+    def at(identities: list[int], index: Any) -> tuple[np.ndarray, np.ndarray]:
+        angles = np.array([ANGLES[i][index(i)] for i in identities])
+        return placed(angles, dimension), np.array([MASSES[i] for i in identities])
+
+    seen = []
+    for save in range(len(TIMES)):
+        held = [i for i in ANGLES if FIRST[i] <= save < FIRST[i] + 3]
+        points, masses = at(held, lambda i, save=save: save - FIRST[i])
+        forming = np.zeros(len(held), dtype=bool)
+        seen.append(SeenAtoms(points, masses, forming, np.array(held), masses))
+    junctions = tuple(
+        Junction(
+            Event(kind, time, *at(identities, lambda _, last=last: last)),
+            *(np.floor(time), np.ceil(time)),
+            parents,
+            children,
+        )
+        for kind, time, identities, last, parents, children in EVENTS
     )
+    return Track(TIMES, tuple(seen), ("",) * len(TIMES), junctions)
+
+
+def known_run(geometry: Any) -> mfpde.Run:
+    """Uniform states with a known track."""
+    neuron = mfpde.Perceptron(np.eye(1, geometry.dimension), [0.1])
+    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
+    states = [mfpde.Measure(mfpde.uniform(geometry))] * len(TIMES)
+    track = known_track(geometry.dimension)
+    return run_of(states, equation, times=TIMES, track=track, energy=TIMES)

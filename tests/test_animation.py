@@ -10,10 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from drawn import by_gid, legend_of, run_of
+from drawn import by_gid, layered_run, legend_of, run_of
 from matplotlib.animation import FFMpegWriter
 from matplotlib.collections import Collection
-from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 from PIL import Image, ImageSequence
 
@@ -143,19 +142,6 @@ def test_densities_move_on_an_axis_that_stays() -> None:
     np.testing.assert_allclose(shown[1], (shown[0] + shown[2]) / 2)
 
 
-@pytest.mark.parametrize("log", [True, False])
-def test_the_scale_is_as_asked_for(log) -> None:
-    states = {
-        "curve": bump(CIRCLE, 0.5, angles=[1.0]),
-        "map": bump(SPHERE, 0.5, centres=[[0.5, 1.0]]),
-    }
-    for view, state in states.items():
-        figure, _ = film_of(run_of([state]), view, [0], log=log)
-        (drawn,) = by_gid(figure, "density")
-        scale = drawn.axes.get_yscale() == "log"
-        assert (scale if view == "curve" else isinstance(drawn.norm, LogNorm)) == log
-
-
 def test_atoms_move_along_great_circles_and_go_with_their_frame() -> None:
     east, west, north = [1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]
     ends = half_with([0.6, 0.0, 0.8], [0.6, -0.8, 0.0])
@@ -186,14 +172,6 @@ def test_particles_move_in_their_order() -> None:
     np.testing.assert_allclose(heads.get_xdata(), (angles + 1) % (2 * np.pi))
 
 
-def test_particles_and_both_views_of_a_sphere_are_drawn(tmp_path) -> None:
-    start = bump(SPHERE, 0.5, centres=[[0.5, 1.0]])
-    for state, view in ((start, "map"), (mfpde.quantized(start, 50), "globe")):
-        path = mfpde.animate(run_of([state]), tmp_path / f"{view}.gif", view=view)
-        (frame,) = frames_of(path)
-        assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 50
-
-
 def test_the_atoms_of_a_track_are_in_the_film() -> None:
     bumps = mfpde.bumps(CIRCLE, angles=[1.0, 3.0], widths=[0.1, 0.1], masses=[0.5, 0.5])
     ascent = mfpde.MeanFieldEquation(mfpde.Attention(6.0), direction="ascent")
@@ -204,28 +182,6 @@ def test_the_atoms_of_a_track_are_in_the_film() -> None:
 
 
 # Layers -----------------------------------------------------------------------------------------
-
-
-def layered_run(geometry) -> mfpde.Run:
-    """A run that holds one narrow bump at five times, over a layer each of two units of time.
-
-    The layers have other neurons; the first gathers mass and the second spreads it.  The save
-    at the breakpoint, t = 2, is the last of the first.
-    """
-    first, second = np.eye(geometry.dimension)[:2]
-    if geometry.axis is not None:
-        first, second = geometry.axis, -geometry.axis
-    one, other = (
-        mfpde.MeanFieldEquation(
-            mfpde.Attention(4.0), mfpde.Perceptron([unit], [0.8]), direction=direction
-        )
-        for unit, direction in ((first, "ascent"), (second, "descent"))
-    )
-    narrow = mfpde.Density.from_function(
-        geometry, lambda x: 0.02 + np.exp(25 * (x @ first - 1))
-    )
-    run = run_of([mfpde.Measure(narrow.normalized())] * 5, other)
-    return replace(run, layers=mfpde.Layers([(one, 2.0), (other, 2.0)]))
 
 
 def single(run: mfpde.Run, layer: int) -> mfpde.Run:
@@ -278,31 +234,6 @@ def test_paths_over_time_are_of_the_atoms_of_the_layer_of_their_time(geometry):
     assert ends[0] == 4
     assert 2 <= ends[1] <= 3
     assert ends[2] == 0
-
-
-def test_the_landscape_of_snapshots_says_whose_it_is():
-    run = layered_run(CIRCLE)
-    *_, land = mfpde.plot_snapshots(run).axes
-    assert land.get_title(loc="left") == "landscape at t = 4"
-    (line,) = by_gid(land, "landscape")
-    angles, values = line.get_data()
-    (neuron,) = run.layers.equations[1].externals
-    points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    np.testing.assert_allclose(values, neuron.value(points))
-
-
-@pytest.mark.parametrize(
-    ("geometry", "view"),
-    [(CIRCLE, "curve"), (SPHERE, "globe"), (SPHERE, "map"), (ZONAL, "curve")],
-    ids=str,
-)
-def test_frames_of_a_film_change_with_the_layer(geometry, view):
-    figure, draw = film_of(layered_run(geometry), view, [1, 2, 3, 4])
-    shown = []
-    for save in (1, 2, 3, 4):
-        draw(save)
-        shown.append([marks(ax) for ax in figure.axes])
-    assert [a == b for a, b in pairwise(shown)] == [True, False, True]
 
 
 def test_stored_layers_of_unknown_functions_are_drawn_without_marks(tmp_path):

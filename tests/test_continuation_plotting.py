@@ -52,18 +52,6 @@ def ladder():
     )
 
 
-@pytest.fixture(scope="module")
-def ordered():
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(0.0), direction="ascent")
-    return mfpde.continuation(
-        equation,
-        mfpde.uniform(mfpde.Circle(32)),
-        "diffusion",
-        [0.6, 0.45, 0.4],
-        switch=True,
-    )
-
-
 def test_atoms_are_drawn_where_they_are(ladder):
     figure = mfpde.plot_continuation(ladder)
     offsets = np.concatenate([a.get_offsets() for a in by_gid(figure, "states")])
@@ -77,30 +65,6 @@ def test_atoms_are_drawn_where_they_are(ladder):
     np.testing.assert_allclose(np.transpose(mark.get_data()), [[1.0, 0.5]], atol=1e-7)
 
 
-def test_densities_are_drawn_by_their_order(ordered):
-    figure = mfpde.plot_continuation(ordered)
-    curve = vertices(by_gid(figure, "branch"))
-    for value, state in zip(ordered.values, ordered.states, strict=True):
-        assert (value, state.order) in curve
-    assert by_gid(figure, "stability")
-
-
-def test_a_branch_on_the_sphere_is_drawn_by_its_energy():
-    neuron = mfpde.Perceptron([[0.0, 0.6, 0.8]], [-1.0])
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(5.0), neuron, direction="descent"
-    )
-    found = mfpde.continuation(
-        equation, mfpde.Atoms([[0.0, 0.6, 0.8]]), "weight_scale", [1.5, 0.8]
-    )
-    figure = mfpde.plot_continuation(found)
-    curve = vertices(by_gid(figure, "branch"))
-    for value, energy in zip(found.values, found.energies, strict=True):
-        height = next(h for v, h in curve if v == value)
-        assert height == pytest.approx(energy, abs=1e-13)
-    figure.draw_without_rendering()
-
-
 @pytest.fixture(scope="module")
 def folded():
     """Hysteresis: an ordered state up to its fold, back to the uniform one, and on."""
@@ -110,32 +74,6 @@ def folded():
         equation, mfpde.uniform(circle), "diffusion", values[::-1], switch=True
     )
     return mfpde.continuation(equation, down.states[-1].density, "diffusion", values)
-
-
-@pytest.mark.parametrize(
-    ("name", "title", "axes", "legend"),
-    [
-        (
-            "folded",
-            "diffusion κ reached 0.04",
-            ["|mean of x|", "−least eigenvalue", "diffusion κ"],
-            ["stable", "unstable", "rate of motion", "fold", "pitchfork"],
-        ),
-        (
-            "ladder",
-            "weight scale reached 0.6",
-            ["angle θ / π", "largest rate", "weight scale"],
-            ["stable", "rate of motion", "rate of splitting", "split"],
-        ),
-    ],
-)
-def test_everything_is_named(name, title, axes, legend, request):
-    figure = mfpde.plot_continuation(request.getfixturevalue(name))
-    upper, lower = figure.axes
-    assert figure.get_suptitle() == title
-    assert [upper.get_ylabel(), lower.get_ylabel(), lower.get_xlabel()] == axes
-    (explained,) = figure.legends
-    assert [text.get_text() for text in explained.get_texts()] == legend
 
 
 def test_a_branch_is_drawn_as_a_curve_with_its_events_on_it(folded):
@@ -168,22 +106,6 @@ def test_the_curve_has_no_corners_and_no_gaps(folded):
     assert np.abs(turns).max() < 0.5
 
 
-def test_minimisers_are_drawn_where_their_atoms_are():
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(10.0),
-        mfpde.Perceptron([[0.0, 1.0]], [-1.0]),
-        direction="descent",
-    )
-    found = mfpde.follow_minimizer(
-        equation, mfpde.Circle(128), "weight_scale", [1.2, 0.8]
-    )
-    figure = mfpde.plot_continuation(found)
-    assert [len(a.get_offsets()) for a in by_gid(figure, "states")] == [1, 2]
-    (mark,) = by_gid(figure, "split")
-    np.testing.assert_allclose(mark.get_xdata(), 1.0, atol=1e-5)
-    np.testing.assert_allclose(mark.get_ydata(), 0.5, atol=0.05)
-
-
 def test_the_command_prints_and_draws_a_branch(tmp_path, capsys):
     config = tmp_path / "config.toml"
     config.write_text(CONFIG)
@@ -204,12 +126,3 @@ def test_the_command_follows_densities_with_diffusion(tmp_path, capsys):
     command = ["continuation", str(config), "--parameter", "diffusion"]
     assert main([*command, "--values", "0.5,0.4", "--set", "attention.beta=1.0"]) == 0
     assert "|mean x|" in capsys.readouterr().out
-
-
-def test_the_command_says_that_softmax_has_no_minimiser_to_start_from(tmp_path, capsys):
-    config = tmp_path / "config.toml"
-    config.write_text(CONFIG)
-    command = ["continuation", str(config), "--parameter", "weight_scale"]
-    command += ["--values", "1.3,1.2", "--set", "attention.normalized=true"]
-    assert main(command) == 2
-    assert "attention.normalized = true" in capsys.readouterr().err

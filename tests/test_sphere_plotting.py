@@ -1,16 +1,13 @@
 """Pictures of the sphere: right values at the right places."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from drawn import bump, by_gid, lay_out, run_of
+from drawn import bump, by_gid, lay_out
 from matplotlib.figure import Figure
 from random_points import random_points
 
 import mfpde
 from mfpde.geometry.sphere import points_at
-from mfpde.measures.measure import as_measure
 from mfpde.plotting.landscape import circle_points
 from mfpde.plotting.projections import (
     Camera,
@@ -25,21 +22,6 @@ PERCEPTRON = mfpde.Perceptron(DIRECTIONS, [0.8, -0.5, 0.6], biases=[-0.3, 0.0, -
 EQUATION = mfpde.MeanFieldEquation(mfpde.Attention(8.0), PERCEPTRON, direction="ascent")
 SPHERE = mfpde.Sphere(32)
 FRONT = Camera(0.0, np.pi / 9)
-
-
-@pytest.fixture
-def _one_atom(monkeypatch):
-    """Replace the search for atoms in states: one at the largest density, of mass 0.25."""
-
-    def concentration(measure, equation):
-        density = as_measure(measure).density
-        place = np.unravel_index(density.values.argmax(), density.values.shape)
-        position = density.geometry.points[place]
-        masses = {"arrived_mass": 0.25, "arriving_mass": 0.0}
-        atom = SimpleNamespace(position=position, kind="atom", **masses)
-        return SimpleNamespace(clusters=(atom,), curves=(), place="")
-
-    monkeypatch.setattr("mfpde.plotting.atoms.concentration", concentration)
 
 
 def bars(figure):
@@ -114,7 +96,6 @@ def test_circles_are_where_the_preactivation_vanishes(direction, bias):
     assert len(circle_points(np.array(direction), -2.5)) == 0
 
 
-@pytest.mark.usefixtures("_one_atom")
 def test_map_shows_circles_directions_and_dead_zone():
     figure = mfpde.plot_density(bump(SPHERE, [1.0, 0.3, 0.5], 5.0), equation=EQUATION)
     ax = lay_out(figure).axes[0]
@@ -139,15 +120,6 @@ def test_map_shows_circles_directions_and_dead_zone():
     assert np.array_equal(hatched[clear], is_dead[clear])
 
 
-def test_half_a_sphere_for_one_neuron_and_no_dead_zone_for_two_opposite():
-    for rows, dead in (([[0, 0, 1.0]], 1), ([[0, 0, 1.0], [0, 0, -1.0]], 0)):
-        perceptron = mfpde.Perceptron(rows, np.ones(len(rows)))
-        equation = mfpde.MeanFieldEquation(perceptron, direction="ascent")
-        figure = mfpde.plot_density(mfpde.Atoms([[1.0, 0, 0]]), equation=equation)
-        assert len(by_gid(figure, "dead zone")) == dead
-
-
-@pytest.mark.usefixtures("_one_atom")
 def test_atoms_land_at_their_places_with_area_proportional_to_mass():
     points, masses = random_points(3, 3), np.array([0.3, 0.15, 0.05])
     density = mfpde.Density(SPHERE, np.full((32, 64), 0.5 / (4 * np.pi)))
@@ -156,17 +128,6 @@ def test_atoms_land_at_their_places_with_area_proportional_to_mass():
     (discs,) = by_gid(figure, "atoms")
     assert np.allclose(discs.get_offsets(), places_of(points))
     assert np.allclose(discs.get_sizes() / discs.get_sizes()[0], masses / 0.3)
-    (ring,) = by_gid(figure, "found atoms")
-    assert ring.get_sizes()[0] / discs.get_sizes()[0] == pytest.approx(0.25 / 0.3)
-    assert [t.get_text() for t in by_gid(figure, "mass")] == ["0.25"]
-
-
-def test_found_atoms_are_those_of_the_search():
-    # Far narrower than exp(beta (x.y - 1)), so that it attracts itself.
-    density = bump(SPHERE, [1.0, 0.3, 0.5], 150.0)
-    (rings,) = by_gid(mfpde.plot_density(density, equation=EQUATION), "found atoms")
-    place = places_of(np.array([1.0, 0.3, 0.5]))
-    assert np.linalg.norm(rings.get_offsets()[0] - place) < np.pi / 32
 
 
 def test_particles_are_dots_of_which_front_and_back_show_opposite_halves():
@@ -183,7 +144,6 @@ def test_particles_are_dots_of_which_front_and_back_show_opposite_halves():
     assert y[1] > y[0]
 
 
-@pytest.mark.usefixtures("_one_atom")
 def test_globes_show_the_bump_where_it_is():
     density = bump(SPHERE, [1.0, 0.3, 0.5], 20.0)
     figure = mfpde.plot_globe(density, equation=EQUATION, camera=tuple(FRONT))
@@ -193,7 +153,7 @@ def test_globes_show_the_bump_where_it_is():
     # Dark where mass is, light where there is none.
     assert images[0].to_rgba(pixel_at(images[0], top))[0] < 0.15
     assert images[1].to_rgba(images[1].get_array())[..., 0].min() > 0.6
-    (ring,) = by_gid(front, "found atoms")
+    (ring,) = by_gid(front, "on its way")
     found_at = points_of(np.asarray(ring.get_offsets()))
     assert np.linalg.norm(found_at - top) < 0.1
     assert seen(front, found_at).all()
@@ -205,34 +165,6 @@ def test_globes_show_the_bump_where_it_is():
         assert np.allclose(points @ DIRECTIONS[0], 0.3, atol=1e-7)
         shown = ax.transProjection.transform_path(line.get_path()).vertices
         assert 0 < np.isfinite(shown[:, 0]).sum() < len(places)
-
-
-def test_the_first_view_looks_at_the_mass():
-    density = bump(SPHERE, [-0.2, 0.9, -0.4], 20.0)
-    front = mfpde.plot_globe(density, equation=EQUATION).axes[0]
-    (ring,) = by_gid(front, "on its way")
-    flat = front.transProjection.transform(np.asarray(ring.get_offsets()))
-    assert np.linalg.norm(flat[0]) < 0.1
-
-
-@pytest.mark.usefixtures("_one_atom")
-def test_snapshots_and_the_page_are_pictures_of_the_states_in_the_same_colours():
-    sharpness = np.geomspace(0.5, 300.0, 7)
-    states = [mfpde.Measure(bump(SPHERE, [1.0, 0.3, 0.5], s)) for s in sharpness]
-    numbers = {name: np.exp(-np.arange(7.0)) for name in ("energy", "dissipation")}
-    run = run_of(states, EQUATION, times=np.linspace(0, 3, 7), **numbers)
-    figure = lay_out(mfpde.plot_snapshots(run))
-    maps = [ax for ax in figure.axes if by_gid(ax, "density")]
-    assert [ax.get_title() for ax in maps] == [f"t = {t:g}" for t in (0, 1, 1.5, 2, 3)]
-    images = [by_gid(ax, "density")[0] for ax in maps]
-    assert len({(i.norm.vmin, i.norm.vmax) for i in images}) == 1
-    assert images[0].norm.vmax == run.final.density.values.max()
-    assert len(mfpde.plot_snapshots(run, times=[1.0, 3.0]).axes) == 3
-    page = lay_out(mfpde.plot_run(run))
-    assert len([ax for ax in page.axes if by_gid(ax, "density")]) == 7
-    assert {"energy E", "dissipation"} <= {ax.get_ylabel() for ax in page.axes}
-    with pytest.raises(ValueError, match=r"on the sphere.*plot_snapshots"):
-        mfpde.plot_space_time(run)
 
 
 def test_frames_of_a_film_have_the_same_colours_and_the_same_view():

@@ -7,65 +7,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from drawn import by_gid, empty_track, run_of
+from drawn import MASSES, TIMES, by_gid, empty_track, known_run, placed
 
 import mfpde
 from mfpde.measures.events import Event
-from mfpde.plotting import plot_atom_tree, plot_globe, plot_run, plot_space_time
+from mfpde.plotting import plot_atom_tree, plot_globe, plot_space_time
 from mfpde.plotting.projections import points_of
 from mfpde.tracking import Junction, SeenAtoms, Track
-
-TIMES = np.arange(6.0)
-# Atoms 1 and 2 merge into 4 between 2 and 3, over the angle 0; 3 is born, and dies.
-ANGLES = {1: [0.3, 0.2, 0.1], 2: [-0.3, -0.2, -0.1], 3: [2.0, 2.0, 2.0], 4: [0.0] * 3}
-MASSES = {1: 0.3, 2: 0.3, 3: 0.2, 4: 0.6}
-FIRST = {1: 0, 2: 0, 3: 1, 4: 3}
-
-
-def placed(angles, dimension):
-    flat = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    return flat if dimension == 2 else flat @ np.array([[0.6, 0, 0.8], [0, 1.0, 0]])
-
-
-def event(kind, time, identities, *, dimension, at):
-    angles = np.array([ANGLES[i][at] for i in identities])
-    masses = np.array([MASSES[i] for i in identities])
-    return Event(kind, time, placed(angles, dimension), masses)
-
-
-def known_track(dimension):
-    """Return a track with a birth, a merge and a death."""
-    seen = []
-    for index in range(len(TIMES)):
-        held = [i for i in ANGLES if FIRST[i] <= index < FIRST[i] + 3]
-        angles = np.array([ANGLES[i][index - FIRST[i]] for i in held])
-        masses = np.array([MASSES[i] for i in held])
-        forming = np.zeros(len(held), dtype=bool)
-        points = placed(angles, dimension)
-        seen.append(SeenAtoms(points, masses, forming, np.array(held), masses))
-    events = (
-        ("birth", 0.5, [3], 0, (), (3,)),
-        ("merge", 2.5, [1, 2], 2, (1, 2), (4,)),
-        ("death", 3.5, [3], 2, (3,), ()),
-    )
-    junctions = tuple(
-        Junction(
-            event(kind, time, identities, dimension=dimension, at=at),
-            *(np.floor(time), np.ceil(time)),
-            parents,
-            children,
-        )
-        for kind, time, identities, at, parents, children in events
-    )
-    return Track(TIMES, tuple(seen), ("",) * len(TIMES), junctions)
-
-
-def known_run(geometry):
-    neuron = mfpde.Perceptron(np.eye(1, geometry.dimension), [0.1])
-    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
-    states = [mfpde.Measure(mfpde.uniform(geometry))] * len(TIMES)
-    track = known_track(geometry.dimension)
-    return run_of(states, equation, times=TIMES, track=track, energy=TIMES)
 
 
 @pytest.fixture
@@ -156,11 +104,6 @@ def test_bands_stand_on_one_another_below_the_whole_mass(circle_run):
     assert ax.get_yticks()[-1] == pytest.approx(2.0)
 
 
-def test_masses_that_arrived_unknown_are_labelled_as_they_are(circle_run):
-    ax = plot_atom_tree(circle_run).axes[0]
-    assert [text.get_text() for text in by_gid(ax, "mass")] == ["0.6"]
-
-
 def test_paths_are_drawn_on_globes_along_great_circles():
     run = known_run(mfpde.Sphere(32))
     figure = plot_globe(run.final, track=run.track, camera=(0.0, 0.6))
@@ -173,13 +116,6 @@ def test_paths_are_drawn_on_globes_along_great_circles():
     (mark,) = by_gid(front, "merge")
     shown = points_of(np.ravel(mark.get_data()))
     np.testing.assert_allclose(shown, placed(np.array(0.0), 3), atol=1e-12)
-
-
-@pytest.mark.parametrize("geometry", [mfpde.Circle(64), mfpde.Sphere(32)], ids=str)
-def test_the_overview_has_the_tree(geometry):
-    figure = plot_run(known_run(geometry))
-    assert any(ax.get_ylabel().startswith("mass of atoms") for ax in figure.axes)
-    assert by_gid(figure, "path 4")
 
 
 def test_a_track_without_atoms_can_be_drawn(circle_run):

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from oracles.measure_cases import TRACKS, VERDICTS
+from oracles.picture_cases import CASES as PICTURES
 from oracles.quantities import NUDGE, Case, Quantities
 from oracles.run_cases import CASES as RUNS
 from oracles.state_cases import BRANCHES, CLOSED_FORMS, MINIMA, POLISHED
@@ -44,6 +45,7 @@ GROUPS = {
     "polished": Group(POLISHED, 1e-9),
     "branches": Group(BRANCHES, 1e-8),
     "theory": Group(CLOSED_FORMS, 1e-12),
+    "pictures": Group(PICTURES, 1e-9),
 }
 
 
