@@ -383,8 +383,7 @@ def test_no_bound_is_claimed_where_none_holds():
     strong = descent(5.0, weak_neurons(np.array([0.8, -0.5])))
     bound = theory.anti_concentration_bound(strong)
     assert bound.published is bound.derived is bound.derived_single_atom is None
-    assert len(bound.obstacles) == 3
-    assert all("at these weights" in text for text in bound.obstacles.values())
+    assert "at these weights" in bound.obstacle
     assert theory.cluster_count_bound(strong, 0.1) is None
     assert str(bound).count("no bound") == 3
     # What the theorem leaves out, the derived bounds include.
@@ -395,7 +394,7 @@ def test_no_bound_is_claimed_where_none_holds():
     ):
         bound = theory.anti_concentration_bound(equation)
         assert bound.published is None
-        assert words in bound.obstacles["published"]
+        assert words in bound.obstacle
         assert 0 < bound.derived < 1
 
 

@@ -32,13 +32,12 @@ more than one arc it is weaker than N_m <= 1 / m, which holds for any probabilit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import real_array, real_number
+from mfpde.arrays import check_entries, real_array, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.terms import Perceptron
 from mfpde.theory.conditions import attention_of_descent
@@ -50,13 +49,12 @@ from mfpde.theory.curvature import (
 
 
 class AntiConcentrationBound(NamedTuple):
-    """Bounds on the mass of a cluster; None where there is none, with the reason.
+    """Bounds on the mass of a cluster; None where there is none.
 
     ``published`` (paper, Theorem 3.5) and the sharper ``derived`` are of two or more atoms,
     pairwise closer than the ``diameter`` theta_beta / 2; ``derived_single_atom`` is of one that
     must not dissolve.  ``constant`` is C of the published bound in units of the kernel's peak;
-    ``convention`` that of the kernel, in words; ``obstacles`` say by the name of each bound that
-    is None why there is none.
+    ``convention`` that of the kernel, in words; ``obstacle`` says why there is no published one.
     """
 
     diameter: float
@@ -65,7 +63,7 @@ class AntiConcentrationBound(NamedTuple):
     published: float | None
     derived: float | None
     derived_single_atom: float | None
-    obstacles: Mapping[str, str]
+    obstacle: str
 
     @property
     def excludes_single_cluster(self) -> bool:
@@ -74,16 +72,15 @@ class AntiConcentrationBound(NamedTuple):
 
     def __str__(self) -> str:
         cluster = f"two or more atoms within {self.diameter:.4g}"
-        names = {
-            "published": f"{cluster}, published: ",
-            "derived": f"{cluster}, derived:   ",
-            "derived_single_atom": "one atom that does not dissolve, derived: ",
+        bounds = {
+            f"{cluster}, published": self.published,
+            f"{cluster}, derived": self.derived,
+            "one atom that does not dissolve, derived": self.derived_single_atom,
         }
         lines = [f"anti-concentration, {self.convention}:"]
-        for key, name in names.items():
-            value = self.obstacles.get(key) or f"{getattr(self, key):.6g}"
-            lines.append(f"  {name}{value}")
-        return "\n".join(lines)
+        for name, bound in bounds.items():
+            lines.append(f"  {name}: {'no bound' if bound is None else f'{bound:.6g}'}")
+        return "\n".join([*lines, *filter(None, [self.obstacle])])
 
 
 def anti_concentration_bound(equation: MeanFieldEquation) -> AntiConcentrationBound:
@@ -106,35 +103,27 @@ def anti_concentration_bound(equation: MeanFieldEquation) -> AntiConcentrationBo
     }
     beta = attention_of_descent(equation, "the bound", hypotheses).beta
     exact = kernel_curvature(beta)
-    of_theorem = {
-        "the theorem has sigma(0) = 0": not any(map(_value_at_zero, layers)),
-        "the theorem has no biases": not any(
-            p.biases.any() or p.output_bias.any() for p in layers
-        ),
-        f"beta = {beta:g} is too small for the theorem's constants": (
-            exact.satisfies_published_constants
-        ),
-    }
-    unmet = next((words for words, holds in of_theorem.items() if not holds), "")
     wide, sharp = _bound_curvature(equation)
-    bounds: dict[str, float | None] = {}
-    obstacles = {"published": f"no bound: {unmet}"} if unmet else {}
-    for name, c, c_1, c_2 in (
-        ("published", wide, PUBLISHED_INWARD, PUBLISHED_OUTWARD),
-        ("derived", sharp, exact.inward, exact.outward),
-        ("derived_single_atom", sharp, 1.0, exact.outward),
-    ):
-        if c >= c_1:
-            weak = f"C = {c:.4g} is not below {c_1:.4g}, in units of the kernel's peak"
-            obstacles.setdefault(name, f"no bound at these weights: {weak}")
-        is_void = name in obstacles
-        bounds[name] = None if is_void else float((c_2 + c) / (c_1 + c_2))
+    has_bias = any(p.biases.any() or p.output_bias.any() for p in layers)
+    faults = {
+        "the theorem has sigma(0) = 0": any(map(_value_at_zero, layers)),
+        "the theorem has no biases": has_bias,
+        f"beta = {beta:g} is too small for the theorem's constants": (
+            not exact.satisfies_published_constants
+        ),
+        f"C = {wide:.4g} at these weights is not below {PUBLISHED_INWARD:.4g}, in units of the "
+        "kernel's peak": wide >= PUBLISHED_INWARD,
+    }
+    obstacle = next((words for words, is_met in faults.items() if is_met), "")
+    published = _bound_mass(wide, PUBLISHED_INWARD, PUBLISHED_OUTWARD)
     return AntiConcentrationBound(
         diameter=exact.angle / 2,
         convention=equation.convention,
         constant=wide,
-        obstacles=obstacles,
-        **bounds,
+        published=None if obstacle else published,
+        derived=_bound_mass(sharp, exact.inward, exact.outward),
+        derived_single_atom=_bound_mass(sharp, 1.0, exact.outward),
+        obstacle=obstacle,
     )
 
 
@@ -143,39 +132,32 @@ def cluster_count_bound(
 ) -> int | None:
     r"""Largest number of atoms of mass >= m in a stable state of descent on the circle.
 
-    N_m of this module's docstring (paper, Corollary 3.6), or None where there is no published
-    bound.  The ``equation`` is as in :func:`anti_concentration_bound`.
+    N_m of this module's docstring (paper, Corollary 3.6), with m = ``least_mass``, above 0 and at
+    most 1, and l_k the lengths in radians of disjoint ``arcs`` (k,) that hold the support, by
+    default the whole circle.  None where there is no published bound; the errors are those of
+    :func:`anti_concentration_bound`, and a ``ValueError`` for an argument out of its range.
 
     Begin with
     ``cluster_count_bound(MeanFieldEquation(Attention(5.0), direction="descent"), 0.1)``.
-
-    Parameters
-    ----------
-    least_mass
-        Least mass m of an atom that counts, above 0 and at most 1.
-    arcs
-        Lengths l_k in radians of disjoint arcs that hold the support, (k,); by default
-        the whole circle.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of its range.
     """
     mass = real_number("least_mass", least_mass, above=0.0, at_most=1.0)
     whole = 2 * np.pi
-    lengths = real_array("arcs", [whole] if arcs is None else arcs)
-    is_over = np.nextafter(lengths.sum(), 0) > whole
-    if lengths.ndim != 1 or (lengths < 0).any() or is_over:
-        raise ValueError(
-            f"arcs = {lengths.tolist()} must be lengths of at least 0 that add up to at "
-            "most 2 pi"
-        )
+    lengths = np.atleast_1d(real_array("arcs", whole if arcs is None else arcs))
+    check_entries("arcs", lengths, lengths >= 0, "must be a length of at least 0")
+    if lengths.ndim != 1 or np.nextafter(lengths.sum(), 0) > whole:
+        raise ValueError(f"arcs = {lengths.tolist()} must add up to at most 2 pi")
     bound = anti_concentration_bound(equation)
     if bound.published is None:
         return None
     windows = np.maximum(np.ceil(lengths / bound.diameter), 1).sum()
     return int(max(1.0, bound.published / mass) * windows)
+
+
+def _bound_mass(curvature: float, inward: float, outward: float) -> float | None:
+    """Return (C_2 + C) / (C_1 + C_2), or None where it is void."""
+    if curvature >= inward:
+        return None
+    return float((outward + curvature) / (inward + outward))
 
 
 def _bound_curvature(equation: MeanFieldEquation) -> tuple[float, float]:
