@@ -34,7 +34,7 @@ from mfpde.arrays import (
     whole_number,
 )
 from mfpde.geometry.circle import angles_of
-from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.measures.sampling import as_atoms
 from mfpde.terms import Attention, Kernel
 from mfpde.terms.funk_hecke import log_eigenvalues
@@ -52,9 +52,8 @@ def eigenvalues(
     """
     curvatures = find_curvatures(beta, dimension, degrees, kernel=kernel)
     beta = Attention(beta).beta
-    return (
-        np.where(np.asarray(degrees) == 0, 1.0, 0.0) if beta == 0 else beta * curvatures
-    )
+    # At beta = 0 the kernel is constant.
+    return beta * curvatures if beta else np.equal(degrees, 0).astype(float)
 
 
 def growth_rates(
@@ -69,15 +68,14 @@ def growth_rates(
 ) -> FloatArray:
     """Linear growth rates of the harmonics of each degree about the uniform state.
 
-    Formula and sources: this module's docstring.
-    Begin with ``growth_rates(5.0, 2, range(8), direction="ascent")``.
+    Rates per unit of time, of the shape of ``degrees``; formula and sources: this module's
+    docstring.  Begin with ``growth_rates(5.0, 2, range(8), direction="ascent")``.
 
     Parameters
     ----------
     beta
         Inverse temperature, from 0 to 1000 (350 with the unshifted kernel); or, where it
-        may be one, a :class:`mfpde.Kernel` W, which has rates
-        s l (l + d - 2) lambda_l(W) - kappa l (l + d - 2).
+        may be one, a :class:`mfpde.Kernel` W, with lambda_l(W) in place of lambda_l / beta.
     dimension
         Dimension d of S^(d-1), at least 2.
     degrees
@@ -90,10 +88,6 @@ def growth_rates(
         ``"shifted"``, K = exp(beta (x.y - 1)), or ``"unshifted"``, K = exp(beta x.y).
     diffusion
         Diffusion kappa, at least 0.
-
-    Returns
-    -------
-    Rates per unit of time, of the shape of ``degrees``.
 
     Raises
     ------
@@ -129,11 +123,10 @@ def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
     r"""Angles in [0, 2 pi) of the first clusters on the circle in ascent, increasing.
 
     They are (2 pi j - arg m_k) / k for j = 0..k-1, with k the fastest mode and the moment
-    m_k = \int e^(-ik theta) dmu of the ``start``, a density on a Circle, atoms with d = 2, or
-    both (Bruno, Pasqualotto & Agazzi, ICLR 2025, arXiv 2410.23228).  It holds for starts so close
-    to uniform that mode k outgrows the others while all are small.
-    ``beta`` is from 0 to 1000; a start that is not on a circle, or has no moment of this degree,
-    is a ``ValueError``.
+    m_k = \int e^(-ik theta) dmu of the ``start``, any measure on a circle (Bruno, Pasqualotto &
+    Agazzi, ICLR 2025, arXiv 2410.23228).  It holds for starts so close to uniform that mode k
+    outgrows the others while all are small.  ``beta`` is from 0 to 1000; a start that is not on a
+    circle, or has no moment of this degree, is a ``ValueError``.
 
     Begin with ``early_clusters(5.0, perturbed_uniform(Circle(512), 0.01))``.
     """
@@ -143,12 +136,11 @@ def early_clusters(beta: float, start: AnyMeasure) -> FloatArray:
             "circle only"
         )
     mode = fastest_mode(beta, 2)
-    if not isinstance(start, Atoms):
-        circle = as_measure(start).geometry
-        if circle.max_degree < mode:
-            raise ValueError(
-                f"start on {circle!r} must lie on a Circle of at least {2 * mode + 1} cells"
-            )
+    if not isinstance(start, Atoms) and start.geometry.max_degree < mode:
+        raise ValueError(
+            f"start on {start.geometry!r} must lie on a Circle of at least {2 * mode + 1} "
+            "cells"
+        )
     cells = as_atoms(start)
     moment = cells.masses @ np.exp(-1j * mode * angles_of(cells.points))
     # What rounding of an angle does to a phase.
@@ -172,11 +164,10 @@ def critical_diffusion(
 
     It is lambda_1 / beta, for softmax lambda_1 / (beta lambda_0); 1/d at beta = 0; for a kernel
     the largest lambda_l(W), l >= 1, or 0 if none is positive.  In descent the uniform state is
-    always stable.  The unshifted kernel multiplies kappa_# by e^beta.  Formula and sources: this
-    module's docstring.  Parameters and errors are those of :func:`growth_rates`.
+    always stable.  Parameters and errors are those of :func:`growth_rates`.
     Begin with ``critical_diffusion(4.0, 3)``.
     """
-    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
+    check_dimension(dimension)
     largest = beta.band_limit(dimension) if isinstance(beta, Kernel) else 1
     degrees = np.arange(1, largest + 1)
     found = find_curvatures(
@@ -198,7 +189,7 @@ def find_curvatures(
     They are lambda_l / beta, under softmax the ratios lambda_l / (beta lambda_0), in which
     nothing underflows; for a kernel in place of beta lambda_l(W).
     """
-    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
+    check_dimension(dimension)
     chosen = np.asarray(degrees)
     if chosen.dtype.kind not in "iu" or (chosen < 0).any():
         raise ValueError(f"degrees = {degrees!r} must be whole numbers of at least 0")
@@ -221,12 +212,9 @@ def find_curvatures(
 def find_relative_curvatures(beta: float | Kernel, dimension: int) -> FloatArray:
     """Return the curvatures, up to a factor, of degrees 0 to twice those that count.
 
-    Raises
-    ------
-    ValueError
-        If none from degree 1 on is positive.
+    ``ValueError`` if none from degree 1 on is positive.
     """
-    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
+    check_dimension(dimension)
     is_kernel = isinstance(beta, Kernel)
     known = beta if isinstance(beta, Kernel) else Attention(beta).zonal_kernel
     degrees = np.arange(2 * known.band_limit(dimension) + 1)
@@ -234,3 +222,8 @@ def find_relative_curvatures(beta: float | Kernel, dimension: int) -> FloatArray
     if found[1:].max() <= 0:
         raise ValueError(f"beta = {beta!r}: no degree grows in ascent")
     return found
+
+
+def check_dimension(dimension: int) -> None:
+    """Raise ``ValueError`` for a dimension d of no sphere S^(d-1)."""
+    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
