@@ -11,7 +11,7 @@ from mfpde.measures.measure import Density
 from mfpde.measures.sampling import as_atoms
 from mfpde.particles import label_density
 from mfpde.studies import Converging
-from mfpde.studies.landmarks import Landmarks, find_centres, find_final_atoms
+from mfpde.studies.landmarks import align, find_centres, find_final_atoms
 from mfpde.studies.study import build_ladder, start_on
 from mfpde.terms import Attention, Perceptron
 
@@ -157,7 +157,7 @@ def test_atoms_about_to_merge_are_kept_apart():
     found = find_final_atoms(
         mfpde.Measure(nothing, mfpde.Atoms(centres, [0.6, 0.4])), ASCENT, 1e-2
     )
-    np.testing.assert_allclose(found.points, centres, atol=1e-14)
+    np.testing.assert_allclose(found["position"], centres, atol=1e-14)
 
 
 @pytest.mark.parametrize("order", [0.7, 1.0, 2.0, 3.0])
@@ -215,11 +215,14 @@ def test_matching_is_independent_of_the_order():
     shuffled = generator.permutation(5)
     points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     moved = np.stack([np.cos(angles + 0.02), np.sin(angles + 0.02)], axis=1)
-    mixed = masses[shuffled]
-    names = {"name": np.arange(5.0)}
-    here = Landmarks("atom", points, masses, names)
-    found = here.align(Landmarks("atom", moved[shuffled], mixed, names), 0.1)
-    np.testing.assert_array_equal(shuffled[found["name"].astype(int)], names["name"])
+    here = {"position": points, "mass": masses, "name": np.arange(5.0)}
+    there = {
+        "position": moved[shuffled],
+        "mass": masses[shuffled],
+        "name": here["name"],
+    }
+    found = align(here, there, 0.1)
+    np.testing.assert_array_equal(shuffled[found["name"].astype(int)], here["name"])
 
 
 @pytest.mark.parametrize("cells", [128, 512])

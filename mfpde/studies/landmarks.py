@@ -13,7 +13,6 @@ that of a smooth integrand.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,42 +27,8 @@ from mfpde.studies.convergence import Converging
 from mfpde.tracking.matching import assign_pairs
 from mfpde.tracking.paths import join_atoms
 
-
-@dataclass(frozen=True, eq=False)
-class Landmarks:
-    """Atoms, heaviest basin first, or merges in their order, of one run.
-
-    Attributes
-    ----------
-    name
-        ``"atom"`` or ``"merge"``.
-    points, masses
-        Where they are, (n, d), and what they hold, (n,): by these they are matched.
-    values
-        By its kind each quantity of theirs that is compared, (n,) or (n, d).
-    """
-
-    name: str
-    points: FloatArray
-    masses: FloatArray
-    values: dict[str, FloatArray]
-
-    def __len__(self) -> int:
-        return len(self.masses)
-
-    def align(self, other: Landmarks, reach: float) -> dict[str, FloatArray]:
-        """Return the values of ``other``, each at the index of the same one here, else NaN.
-
-        Two are the same by the assignment of least cost in distance, of at most ``reach``
-        radians, and mass.
-        """
-        partners = assign_pairs(
-            self.points, self.masses, other.points, other.masses, reach=reach
-        )
-        found = {kind: np.full(own.shape, np.nan) for kind, own in self.values.items()}
-        for kind in found.keys() & other.values.keys():
-            found[kind][[*partners]] = other.values[kind][[*partners.values()]]
-        return found
+Landmarks = Mapping[str, FloatArray]
+"""Of n atoms, heaviest basin first, or merges: each ``"position"`` (n, d), ``"mass"`` (n,), ..."""
 
 
 def find_final_atoms(
@@ -77,11 +42,11 @@ def find_final_atoms(
     # Windows are small enough to hold one atom each.
     apart = angles_between(points, points) + np.diag(np.full(len(found), np.inf))
     radii = np.minimum(2 * ball_radius(equation), apart.min(axis=1, initial=np.inf) / 2)
-    centres = find_centres(points, as_atoms(measure), radii)
-    masses = np.array([region.mass for region in found])
-    core_masses = np.array([region.core_mass for region in found])
-    values = {"position": centres, "mass": masses, "core mass": core_masses}
-    return Landmarks("atom", centres, masses, values)
+    return {
+        "position": find_centres(points, as_atoms(measure), radii),
+        "mass": np.array([region.mass for region in found]),
+        "core mass": np.array([region.core_mass for region in found]),
+    }
 
 
 def find_centres(points: FloatArray, cells: Atoms, radii: FloatArray) -> FloatArray:
@@ -103,16 +68,35 @@ def find_merges(run: Run, smallest_mass: float) -> Landmarks:
         if event.kind == "merge" and np.sort(event.masses)[-2] >= smallest_mass
     ]
     joined = [join_atoms(event.points, event.masses) for event in found]
-    points = np.reshape([point for point, _ in joined], (-1, run.final.dimension))
-    masses = np.array([mass for _, mass in joined])
-    times = np.array([event.time for event in found])
-    return Landmarks("merge", points, masses, {"merge time": times})
+    return {
+        "position": np.reshape(
+            [point for point, _ in joined], (-1, run.final.dimension)
+        ),
+        "mass": np.array([mass for _, mass in joined]),
+        "merge time": np.array([event.time for event in found]),
+    }
+
+
+def align(finest: Landmarks, other: Landmarks, reach: float) -> Landmarks:
+    """Return what ``other`` holds, each at the index of the same one of ``finest``, else NaN.
+
+    Two are the same by the assignment of least cost in distance, of at most ``reach``
+    radians, and mass.
+    """
+    ours, theirs = ((marks["position"], marks["mass"]) for marks in (finest, other))
+    partners = assign_pairs(*ours, *theirs, reach=reach)
+    found = {kind: np.full(own.shape, np.nan) for kind, own in finest.items()}
+    for kind, values in found.items():
+        values[[*partners]] = other[kind][[*partners.values()]]
+    return found
 
 
 def compare_grids(
+    name: str,
     found: Sequence[Landmarks],
     spacings: FloatArray,
     *,
+    kinds: Sequence[str],
     reach: float,
     references: Mapping[str, Landmarks],
 ) -> list[Converging]:
@@ -122,36 +106,33 @@ def compare_grids(
 
     Parameters
     ----------
+    name
+        ``"atom"`` or ``"merge"``.
     found
         Atoms, or merges, on each grid, coarsest first.
     spacings
         Cell widths (n,).
+    kinds
+        What is compared.
     reach
         Two further apart than this, in radians, are not the same.
     references
-        Those found by other means, by name.
+        What other means find of those of the finest grid, in their order.
     """
-    finest = found[-1]
-    on_grids = [finest.align(landmarks, reach) for landmarks in found]
-    beside = {name: finest.align(other, reach) for name, other in references.items()}
-    number = Converging(
-        f"number of {finest.name}s",
-        "number",
-        np.array([float(len(landmarks)) for landmarks in found]),
-        spacings,
-        {name: float(len(other)) for name, other in references.items()},
-    )
+    finest, counts = found[-1], [float(len(marks["mass"])) for marks in found]
+    on_grids = [align(finest, landmarks, reach) for landmarks in found]
+    number = Converging(f"number of {name}s", "number", np.array(counts), spacings)
     changes = f"the {number.name} changes from grid to grid"
     quantities = [
         Converging(
-            f"{kind.removeprefix('merge ')} of {finest.name} {k + 1}",
+            f"{kind.removeprefix('merge ')} of {name} {k + 1}",
             kind,
-            np.stack([values[kind][k] for values in on_grids]),
+            np.stack([marks[kind][k] for marks in on_grids]),
             spacings,
-            {name: values[kind][k] for name, values in beside.items()},
+            {who: own[kind][k] for who, own in references.items() if kind in own},
             obstacle="" if number.converged else changes,
         )
-        for k in range(len(finest))
-        for kind in finest.values
+        for k in range(len(finest["mass"]))
+        for kind in kinds
     ]
     return [number, *quantities]

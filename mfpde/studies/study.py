@@ -23,6 +23,7 @@ from mfpde.stationary import polish
 from mfpde.studies.convergence import AtomConvergence
 from mfpde.studies.landmarks import (
     Landmarks,
+    align,
     compare_grids,
     find_final_atoms,
     find_merges,
@@ -106,18 +107,19 @@ def convergence_to_atoms(
         find_final_atoms, equation=equation, smallest_mass=smallest_mass
     )
     final = [find_atoms(run.final) for run in runs]
+    reach = 2 * ball_radius(equation)
     references, notes = {}, []
     if particles != 0:
         witness = _run_particles(equation, starts[-1], particles, t_end)
-        numbers = witness.statistics
-        references["particles"] = find_atoms(witness.final)
+        atoms, numbers = find_atoms(witness.final), witness.statistics
+        references["particles"] = align(final[-1], atoms, reach)
         notes.append(
-            f"particles: {numbers['particles']} ({numbers['method']}), {witness.reason}"
+            f"particles: {numbers['particles']} ({numbers['method']}), of which "
+            f"{len(atoms['mass'])} atoms; {witness.reason}"
         )
     polished, message = _polish_atoms(equation, final[-1])
+    references |= polished
     notes.append(message)
-    if polished is not None:
-        references["polished"] = polished
     for grid, run in zip(grids, runs, strict=True):
         notes += filter(None, [coarseness(equation, grid)])
         if run.stop.kind != "t_end":
@@ -125,12 +127,13 @@ def convergence_to_atoms(
     compare = partial(
         compare_grids,
         spacings=np.array([grid.spacing for grid in grids]),
-        reach=2 * ball_radius(equation),
+        reach=reach,
+        references=references,
     )
-    quantities = compare(final, references=references)
+    quantities = compare("atom", final, kinds=["position", "mass", "core mass"])
     merges = [find_merges(run, smallest_mass) for run in runs]
-    if any(map(len, merges)):
-        quantities += compare(merges, references={})
+    if any(len(found["mass"]) for found in merges):
+        quantities += compare("merge", merges, kinds=["merge time"])
     return AtomConvergence(
         equation, grids, tuple(runs), tuple(quantities), tuple(notes)
     )
@@ -147,16 +150,15 @@ def _run_particles(
 
 def _polish_atoms(
     equation: MeanFieldEquation, atoms: Landmarks
-) -> tuple[Landmarks | None, str]:
-    """Return the stationary atoms beside ``atoms``, or None, and what is to be said of them."""
-    if len(atoms) == 0:
-        return None, "no atoms that Newton's method could polish"
-    found = polish(equation, Atoms(atoms.points, atoms.masses / atoms.masses.sum()))
-    if not found.converged or len(found.atoms) != len(atoms):
-        return None, f"not polished: {found.message}"
-    points = found.atoms.points
-    polished = Landmarks("atom", points, atoms.masses, {"position": points})
-    return polished, f"polished: {found.message}"
+) -> tuple[dict[str, Landmarks], str]:
+    """Return the stationary atoms beside ``atoms``, if there are any, and what is said of them."""
+    if len(atoms["mass"]) == 0:
+        return {}, "no atoms that Newton's method could polish"
+    shares = atoms["mass"] / atoms["mass"].sum()
+    found = polish(equation, Atoms(atoms["position"], shares))
+    if not found.converged or len(found.atoms) != len(shares):
+        return {}, f"not polished: {found.message}"
+    return {"polished": {"position": found.atoms.points}}, f"polished: {found.message}"
 
 
 def build_ladder(
