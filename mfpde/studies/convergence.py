@@ -51,9 +51,8 @@ class Converging:
     spacings
         Cell widths (n,), decreasing.
     references
-        The same value by other means: of ``"particles"`` from the same start, and of the
-        ``"polished"`` atoms, stationary ones that Newton's method finds beside those of the finest
-        grid; NaN where there is no such atom.
+        The same value by other means, NaN where there is none: of ``"particles"`` from the same
+        start, and of the stationary atoms that Newton's method finds (``"polished"``).
     obstacle
         What is known to keep it from converging, in words.
     """
@@ -87,7 +86,7 @@ class Converging:
 
     @property
     def order(self) -> float:
-        """The smaller of the last two observed orders that there are, infinite if none is."""
+        """The smaller of the last two observed orders, infinite if there is none."""
         return float(np.fmin.reduce(self.orders[-2:], initial=np.inf))
 
     @property
@@ -163,10 +162,8 @@ class AtomConvergence(Printed):
 
     Attributes
     ----------
-    equation
-        The equation.
-    grids, runs
-        The grids, coarsest first, and the run on each.
+    equation, grids, runs
+        The equation, the grids, coarsest first, and the run on each.
     quantities
         The number of atoms, then position, mass of the basin and mass in the core of each
         atom of the finest grid, heaviest first, then its merges in their order.

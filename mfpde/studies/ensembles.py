@@ -63,11 +63,9 @@ class Ensemble(Printed):
     ----------
     times
         Times of the saves, shape (times,).
-    two_token
-        (1 - |int x dmu|^2) / 2 of each run and save, shape (runs, times).
-    energies
-        Energies, shape (runs, times); at a breakpoint of the layer that ends, NaN where there
-        is none.
+    two_token, energies
+        (1 - |int x dmu|^2) / 2 and energy of each run and save, shape (runs, times); the energy
+        is NaN where there is none, at a breakpoint that of the layer that ends.
     lyapunov
         Largest Lyapunov exponents up to the end, per unit of time, shape (runs,); NaN if the
         start has a density, or they were not asked for.
@@ -85,10 +83,7 @@ class Ensemble(Printed):
     seed: int
 
     def average(self, name: str) -> Average:
-        """Return the mean of ``"two_token"``, ``"energies"`` or ``"lyapunov"`` over the runs.
-
-        Another name is a ``ValueError``.
-        """
+        """Return the mean of an array over the runs; ``ValueError`` for another ``name``."""
         values = getattr(self, choice("name", name, AVERAGED))
         with np.errstate(invalid="ignore"):
             error = values.std(axis=0) / np.sqrt(len(values) - 1)
@@ -142,8 +137,7 @@ def ensemble(
     lyapunov
         Whether the exponents of tokens are computed, which costs more than the runs.
     jobs
-        Number of processes; more than one need a ``make_layers`` that can be sent to them, a
-        function of a module.
+        Number of processes; more than one need a ``make_layers`` of a module.
     options
         More arguments of :func:`mfpde.solve_particles` for tokens, of :func:`mfpde.solve` for
         a density.
@@ -151,8 +145,8 @@ def ensemble(
     Raises
     ------
     ValueError
-        For an argument out of its range, a ``make_layers`` that returns no layers, layers that
-        end before ``t_end``, or one that cannot be sent to other processes.
+        For an argument out of its range, layers that end before ``t_end``, or what cannot be
+        sent to other processes.
     """
     if not callable(make_layers):
         raise ValueError(

@@ -42,13 +42,13 @@ def convergence_to_atoms(
     smallest_mass: float = 1e-2,
     **options: Any,
 ) -> AtomConvergence:
-    r"""Solve on a ladder of grids, and say which digits of the atoms hold.
+    """Solve on a ladder of grids, and say which digits of the atoms hold.
 
     Positions and masses at ``t_end``, and the times of merges, are followed from grid to
     grid: the atoms of each grid are matched with those of the finest one (optimal assignment
     by distance and mass).  From differences and observed orders
     (:mod:`mfpde.studies.convergence`) each quantity is said to have converged, with its
-    digits, or not to have.
+    digits, or not to have.  The result is printed, and drawn by :func:`mfpde.plot_convergence`.
 
     Begin with
     ``convergence_to_atoms(equation, lambda x: 2 + x[..., 0], cells=[128, 256, 512], t_end=5.0)``.
@@ -67,20 +67,15 @@ def convergence_to_atoms(
     t_end
         End time.
     particles
-        Number of particles to compare with: weighted labels on the circle (by default one
-        for each cell of the finest grid), quantised particles on the sphere (by default
-        2000) or where they are fewer.  0 for none.  Those in one basin are one atom, while exact
-        atoms stay two until they meet.
+        Number of particles to compare with, 0 for none: weighted labels on the circle (by default
+        one for each cell of the finest grid), quantised particles on the sphere (by default 2000)
+        or where they are fewer.  Those in one basin are one atom, while exact atoms stay two
+        until they meet.
     smallest_mass
         Atoms, and merges of atoms, of less mass are left out.
     options
         More arguments of :func:`mfpde.solve`: ``transport``, ``max_step``, ...  By default
         ``rtol=1e-5``, for orders in space to show, and ``atoms="exact"``.
-
-    Returns
-    -------
-    AtomConvergence
-        Printed, tables and verdicts; drawn by :func:`mfpde.plot_convergence`.
 
     Raises
     ------
@@ -164,16 +159,10 @@ def _polish_atoms(
 def build_ladder(
     cells: Sequence[int | Geometry], start: StudyStart
 ) -> tuple[Geometry, ...]:
-    """Return the grids, coarsest first.
+    """Return the grids, coarsest first; ``ValueError`` if they do not form a ladder.
 
     Whole numbers are cells of a circle, or rings of a sphere where ``start`` is a density
     on one.
-
-    Raises
-    ------
-    ValueError
-        For fewer than two grids, grids that are not finer and finer, of different kinds, or
-        neither circles nor spheres.
     """
     is_on_sphere = isinstance(start, Density) and start.dimension > 2
     kind = Sphere if is_on_sphere else Circle
@@ -205,12 +194,7 @@ def start_on(start: StudyStart, grid: Geometry) -> Density:
     """Return the start as a probability density on ``grid``.
 
     On a coarser grid it has the moments that the grid holds, and only the positive part of what
-    they make.
-
-    Raises
-    ------
-    ValueError
-        If a density is on another geometry.
+    they make.  A density on another geometry is a ``ValueError``.
     """
     if not isinstance(start, Density):
         return Density.from_function(grid, start)
