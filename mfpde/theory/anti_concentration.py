@@ -134,8 +134,8 @@ def cluster_count_bound(
 
     N_m of this module's docstring (paper, Corollary 3.6), with m = ``least_mass``, above 0 and at
     most 1, and l_k the lengths in radians of disjoint ``arcs`` (k,) that hold the support, by
-    default the whole circle.  None where there is no published bound; the errors are those of
-    :func:`anti_concentration_bound`, and a ``ValueError`` for an argument out of its range.
+    default the whole circle.  None where there is no published bound.  The ``equation`` is as in
+    :func:`anti_concentration_bound`; an argument out of its range is a ``ValueError``.
 
     Begin with
     ``cluster_count_bound(MeanFieldEquation(Attention(5.0), direction="descent"), 0.1)``.
