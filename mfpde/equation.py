@@ -93,13 +93,6 @@ class MeanFieldEquation:
     def _terms_of(self, kind: Any) -> tuple[Any, ...]:
         return tuple(term for term in self.terms if isinstance(term, kind))
 
-    def _zonal_interactions(self, kind: Any, words: str) -> tuple[Any, ...]:
-        """Return the interactions, a ValueError if one is of another kind than ``words`` say."""
-        for term in self.interactions:
-            if not (isinstance(term, kind) and term.is_zonal):
-                raise ValueError(f"this is known for {words}, not for {term!r}")
-        return self.interactions
-
     @property
     def interactions(self) -> tuple[InteractionTerm, ...]:
         """The terms that depend on the measure: attention, its heads, any other kernel."""
@@ -117,13 +110,11 @@ class MeanFieldEquation:
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
-        """The interactions if all are attention; a ValueError if another kernel acts."""
-        return self._zonal_interactions(Attention, "Attention alone")
-
-    @property
-    def zonal_terms(self) -> tuple[InteractionTerm, ...]:
-        """The interactions if all are by kernels of x.y; a ValueError if a head acts."""
-        return self._zonal_interactions(InteractionTerm, "kernels of x.y")
+        """The interactions if all are attention without matrices; else a ValueError."""
+        for term in self.interactions:
+            if not (isinstance(term, Attention) and term.is_zonal):
+                raise ValueError(f"this is known for Attention alone, not for {term!r}")
+        return self._terms_of(Attention)
 
     @property
     def sharpness(self) -> float:

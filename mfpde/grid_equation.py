@@ -90,11 +90,6 @@ class GridEquation:
         """Whether a softmax divides by the mean kernel."""
         return any(term.needs_values for term in self.interactions)
 
-    @property
-    def pulls_on_itself(self) -> bool:
-        """Whether an atom's own mass may change its velocity: with softmax, or matrices."""
-        return self.has_softmax or bool(self.heads)
-
     @cached_property
     def weighs_tails(self) -> bool:
         """Whether the least mass may rule the velocity of all others: a softmax with matrices.

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import mfpde
+import validation.references
 
 PACKAGE = Path(mfpde.__file__).parent
 MOST_ROOT_FILES = 11
@@ -104,3 +105,21 @@ def test_the_exponential_kernel_is_written_in_one_module() -> None:
         and pattern.search(ast.unparse(node))
     }
     assert found == {"terms/exponential_kernel.py"}
+
+
+SOLVER = ("mfpde.solver", "mfpde.transport")
+
+
+def test_no_reference_imports_the_density_solver() -> None:
+    """What runs are judged against is right if they agree: it shares nothing with them."""
+    for path in Path(validation.references.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            for name in names:
+                parts = name.split(".")
+                assert not any(
+                    parts[: len(banned)] == banned
+                    for banned in (module.split(".") for module in SOLVER)
+                ), f"{path.name} imports {name}"

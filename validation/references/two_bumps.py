@@ -140,23 +140,6 @@ def angle_between(one: Array, other: Array) -> float:
     return float(np.arctan2(np.linalg.norm(np.cross(one, other)), one @ other))
 
 
-def two_centres(points: Array, masses: Array, guess: Array) -> Array:
-    """Centres of mass (2, 3) of what is nearer to either: two-means from a guess.
-
-    For runs whose points have no membership: cells (n, 3) with their masses, atoms.
-    """
-    centres = guess
-    for _ in range(TWO_MEANS_ROUNDS):
-        second = points @ (centres[1] - centres[0]) > 0
-        parts = [masses * ~second, masses * second]
-        means = np.array([part @ points for part in parts])
-        moved = means / np.linalg.norm(means, axis=1, keepdims=True)
-        if np.array_equal(moved, centres):
-            break
-        centres = moved
-    return centres
-
-
 def separation_times(
     case: TwoBumps,
     thresholds: tuple[float, ...] = THRESHOLDS,
