@@ -183,7 +183,7 @@ def test_what_has_not_converged_is_said_so(values, why):
     spacings = 0.1 / 2.0 ** np.arange(len(values))
     found = Converging("mass of atom 1", "mass", np.array(values), spacings)
     assert not found.converged
-    assert why in found.reason
+    assert why in found.verdict
 
 
 def test_a_last_difference_that_is_small_by_accident_is_not_believed():

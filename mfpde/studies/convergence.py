@@ -25,6 +25,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
+from mfpde.geometry.arcs import distances
 from mfpde.notebook import Printed, format_table
 from mfpde.runs.run import Run
 
@@ -117,27 +118,20 @@ class Converging:
         return self.digits >= LEAST_DIGITS
 
     @property
-    def reason(self) -> str:
-        """Why it has converged, or has not, in words."""
-        if self.obstacle:
-            return self.obstacle
-        if len(self.spacings) <= 2:
-            return "fewer than 3 grids"
-        if np.isnan(self.error):
-            return "not there on each of the three finest grids"
+    def verdict(self) -> str:
+        """The value on the finest grid with the digits that hold, or why it has not converged."""
         fall = "differences do not fall, " if self.order < LEAST_ORDER else ""
         words = f"{fall}order {self.order:.2g}, estimated error {self.error:.1e}"
-        if not self.converged:
-            return f"{words}: too large"
-        unit = "digits" if self.kind == "merge time" else "decimals"
-        return f"converged to {self.digits} {unit} ({words})"
-
-    @property
-    def verdict(self) -> str:
-        """The value on the finest grid with the digits that hold, or that it has not converged."""
-        if not self.converged:
-            return f"NOT converged: {self.reason}"
-        return f"{self.write_value(-1, max(self.digits + 1, 3))}: {self.reason}"
+        if self.converged:
+            value = self.write_value(-1, max(self.digits + 1, 3))
+            unit = "digits" if self.kind == "merge time" else "decimals"
+            return f"{value}: converged to {self.digits} {unit} ({words})"
+        reason = self.obstacle or f"{words}: too large"
+        if len(self.spacings) <= 2:
+            reason = "fewer than 3 grids"
+        elif np.isnan(self.error):
+            reason = "not there on each of the three finest grids"
+        return f"NOT converged: {reason}"
 
     def write_value(self, grid: int, digits: int) -> str:
         """Write the value on a grid: of a position on the circle its angle, else coordinates."""
@@ -150,10 +144,9 @@ class Converging:
         self, one: FloatArray, other: FloatArray | float
     ) -> FloatArray:
         """Return angles of unit vectors (n, d) for positions, else absolute differences (n,)."""
-        if self.kind != "position":
-            return np.asarray(np.abs(one - other))
-        chords = np.linalg.norm(one - other, axis=-1)
-        return np.asarray(2 * np.arcsin(np.minimum(chords / 2, 1.0)))
+        if self.kind == "position":
+            return distances(one, np.asarray(other))
+        return np.asarray(np.abs(one - other))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -198,21 +191,13 @@ class AtomConvergence(Printed):
             *self.notes,
         ]
         for quantity in self.quantities:
-            table = _make_table(self.grids, quantity)
+            columns: dict[str, Iterable[Any]] = {
+                "cells": [" x ".join(map(str, grid.shape)) for grid in self.grids],
+                "value": [quantity.write_value(k, 12) for k in range(len(self.grids))],
+                "difference": [np.nan, *quantity.differences],
+                "order": [np.nan, np.nan, *quantity.orders][: len(self.grids)],
+                **{name: quantity.errors_to(name) for name in quantity.references},
+            }
+            table = format_table([*columns], zip(*columns.values(), strict=True))
             lines += ["", f"{quantity.name}  {quantity.verdict}", table]
         return "\n".join(lines)
-
-
-def _make_table(grids: tuple[Geometry, ...], quantity: Converging) -> str:
-    """Return a table with a line for each grid, without columns that are empty."""
-    numbers: dict[str, Iterable[float]] = {
-        "difference": [np.nan, *quantity.differences],
-        "order": [np.nan, np.nan, *quantity.orders][: len(grids)],
-        **{name: quantity.errors_to(name) for name in quantity.references},
-    }
-    columns: dict[str, Iterable[Any]] = {
-        "cells": [" x ".join(map(str, grid.shape)) for grid in grids],
-        "value": [quantity.write_value(k, 12) for k in range(len(grids))],
-        **{name: row for name, row in numbers.items() if not all(map(np.isnan, row))},
-    }
-    return format_table([*columns], zip(*columns.values(), strict=True))
