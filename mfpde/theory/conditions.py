@@ -27,10 +27,7 @@ from mfpde.arrays import FloatArray, unit_vectors
 from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.cell_maximum import cells_of
 from mfpde.stationary.derivatives import external_field
-from mfpde.terms import Attention, Perceptron
-
-DEGENERATE = 1e-12
-"""D_C is a multiple of the identity if it is to this share of the sum of |w_j| |a_j|^2."""
+from mfpde.terms import Attention
 
 
 class StrictStability(NamedTuple):
@@ -50,7 +47,7 @@ class NonDegeneracy(NamedTuple):
 
     ``signs`` are sgn_C(a_j.x), one row for each component C up to C -> -C, 0 for units of weight
     zero; ``deviations`` the largest |eigenvalue - mean eigenvalue| of each D_C; and ``holds``
-    tells whether no D_C is a multiple of the identity.
+    tells whether no D_C is a multiple of the identity, to rounding.
     """
 
     signs: FloatArray
@@ -90,18 +87,30 @@ def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
     ``attention = Attention(5.0, normalized=True)``,
     ``non_degeneracy(MeanFieldEquation(attention, neurons, direction="ascent"))``.
     """
-    perceptron = _relu_of_softmax(equation)
-    acting = perceptron.weights != 0
-    normals, weights = perceptron.directions[acting], perceptron.weights[acting]
+    terms = equation.perceptrons
+    has_bias = any(t.biases.any() or t.output_bias.any() for t in terms)
+    hypotheses = {
+        "one softmax attention": equation.has_softmax,
+        "one ReLU perceptron": (
+            len(equation.externals) == 1
+            and [term.activation.name for term in terms] == ["relu"]
+        ),
+        "scalar weights without biases": equation.has_first_variation and not has_bias,
+        "no diffusion": equation.diffusion == 0,
+    }
+    check_hypotheses(equation, "Proposition 6.1", hypotheses)
+    acting = terms[0].weights != 0
+    normals, weights = terms[0].directions[acting], terms[0].weights[acting]
     cells = np.array([signs for signs, _ in cells_of(normals)])
     signs = cells[(cells[:, :1] > 0).all(axis=1)]
     matrices = [(normals.T * (row * weights)) @ normals for row in signs]
     roots = np.linalg.eigvalsh(matrices)
     deviations = np.abs(roots - roots.mean(axis=1, keepdims=True)).max(axis=1)
+    rounding = normals.size * np.finfo(float).eps
     size = float(np.abs(weights) @ (normals**2).sum(axis=1))
     full = np.zeros((len(signs), len(acting)))
     full[:, acting] = signs
-    holds = bool(size > 0 and (deviations > DEGENERATE * size).all())
+    holds = bool(size > 0 and (deviations > rounding * size).all())
     return NonDegeneracy(full, deviations, holds)
 
 
@@ -114,35 +123,20 @@ def attention_of_descent(
     hypotheses of all statements or ``further`` ones.
     """
     hypotheses = {
-        "one attention": len(equation.attentions) == 1,
         "descent": equation.direction == "descent",
         "unnormalised attention": not equation.has_softmax,
         "atoms, which diffusion dissolves": equation.diffusion == 0,
         "gradient drifts": equation.has_energy,
     }
-    _check_hypotheses(equation, source, hypotheses | dict(further or {}))
+    check_hypotheses(equation, source, hypotheses | dict(further or {}))
     return equation.attentions[0]
 
 
-def _relu_of_softmax(equation: MeanFieldEquation) -> Perceptron:
-    """Return the perceptron that Proposition 6.1 is about, or raise ``ValueError``."""
-    terms = equation.perceptrons
-    kinds = [term.activation.name for term in terms]
-    has_bias = any(t.biases.any() or t.output_bias.any() for t in terms)
-    hypotheses = {
-        "one softmax attention": len(equation.attentions) == 1 and equation.has_softmax,
-        "one ReLU perceptron": kinds == ["relu"] and len(equation.externals) == 1,
-        "scalar weights without biases": equation.has_first_variation and not has_bias,
-        "no diffusion": equation.diffusion == 0,
-    }
-    _check_hypotheses(equation, "Proposition 6.1", hypotheses)
-    return terms[0]
-
-
-def _check_hypotheses(
+def check_hypotheses(
     equation: MeanFieldEquation, source: str, hypotheses: Mapping[str, bool]
 ) -> None:
-    """Raise ``ValueError`` with the first of the ``hypotheses`` that does not hold."""
-    for words, holds in hypotheses.items():
+    """Raise ``ValueError`` with the first hypothesis of a ``source`` that does not hold."""
+    of_all = {"one attention": len(equation.attentions) == 1}
+    for words, holds in (of_all | dict(hypotheses)).items():
         if not holds:
             raise ValueError(f"equation = {equation!r}: {source} is about {words}")

@@ -53,9 +53,7 @@ def merge_time(
 
     The time is the same in any dimension (the atoms stay on their great circle); in descent it
     is that of the way back.  It is inf above the largest number (1.8e308).  Formula: this
-    module's docstring (derived).
-
-    Begin with ``merge_time(5.0, start_angle=1.0, end_angle=1e-3)``.
+    module's docstring.  Begin with ``merge_time(5.0, start_angle=1.0, end_angle=1e-3)``.
 
     Parameters
     ----------
