@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, real_array, real_number, shown
-from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.geometry import Circle, Sphere
 from mfpde.measures.measure import Density
 from mfpde.terms import Attention
 from mfpde.terms.exponential_kernel import SMALLEST_BETA
@@ -63,15 +63,12 @@ def density_with_potential(
     ----------
     geometry
         A Circle or a Sphere.
-    beta
-        Inverse temperature, above 0, up to 1000 (350 with the unshifted kernel).
+    beta, kernel
+        Inverse temperature, above 0, up to 1000 (350 with the ``"unshifted"`` kernel).
     potential
         The function f, from points (..., d) to values (...).
-    kernel
-        ``"shifted"`` or ``"unshifted"``.
     total_mass
-        If given, a constant is added to f so that the density has this mass, above 0;
-        otherwise the mass follows from f.
+        If given, a constant is added to f so that the density has this mass, above 0.
 
     Raises
     ------
@@ -79,7 +76,7 @@ def density_with_potential(
         For another geometry, a beta out of its range, a potential of a wrong shape or not
         finite, or a grid too coarse for beta.
     """
-    if not isinstance(geometry, Geometry) or geometry.axis is not None:
+    if not isinstance(geometry, Circle | Sphere):
         raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
     beta = real_number("beta", beta, at_least=SMALLEST_BETA)
     attention = Attention(beta, kernel=kernel)
@@ -89,14 +86,10 @@ def density_with_potential(
             f"potential = {shown(potential)} must be a function of points (..., d)"
         )
     given = real_array("potential(points)", potential(geometry.points))
-    masses = np.broadcast_to(given, geometry.shape) * geometry.areas
-    area = float(geometry.areas.sum())
-    degree = geometry.max_degree
-    degrees = geometry.degrees(degree)
-    coefficients = geometry.moments(masses / area, degree)
-    eigenvalues = attention.amplitude * attention.zonal_kernel.spectrum(
-        geometry.dimension, degree
-    )
+    area, degree = float(geometry.areas.sum()), geometry.max_degree
+    spectrum = attention.zonal_kernel.spectrum(geometry.dimension, degree)
+    eigenvalues, degrees = attention.amplitude * spectrum, geometry.degrees(degree)
+    coefficients = geometry.moments(given * geometry.areas / area, degree)
     if total_mass is not None:
         mass = real_number("total_mass", total_mass, above=0.0)
         coefficients[degrees == 0] = mass * eigenvalues[0]
@@ -121,8 +114,7 @@ def density_with_potential(
         )
     elif values.min() < -ACCURACY * np.abs(values).max():
         obstacle = (
-            f"the density would be negative: {values.min():.4g} per area at its lowest, "
-            f"{values.max():.4g} at its highest"
+            f"the density would be negative: {values.min():.4g} per area at its lowest"
         )
     density = None if obstacle else Density(geometry, np.maximum(values, 0.0))
     return InverseOfInteraction(density, obstacle, values)
