@@ -317,13 +317,14 @@ NEEDED = ("angles", "centres", "bilinear", "t_end")
 """Arguments that None may not stand for although it is their default."""
 MAY_BE_INFINITE = ("theory.merge_time",)
 """What says that a number above the largest is given as infinity."""
-MADE_AS_GIVEN = ("Density", "Atoms", "Atoms.none", "Measure")
+MADE_AS_GIVEN = (
+    *("Density", "Atoms", "Atoms.none", "Measure", "theory.density_with_potential"),
+)
 """What has the mass that it is given."""
 RESULTS = """
 AtomConvergence BranchEvent Certificate Clustering Continuation Ensemble Maximum Minimum
 PhaseDiagram PolishedAtoms Run StationaryDensity WassersteinReport theory.AntiConcentrationBound
-theory.InverseOfInteraction theory.KernelCurvature theory.NonDegeneracy theory.PhaseDiagram
-theory.StrictStability
+theory.KernelCurvature theory.NonDegeneracy theory.PhaseDiagram theory.StrictStability
 """
 NAMES = {
     **{name: getattr(mfpde, name) for name in mfpde.__all__},

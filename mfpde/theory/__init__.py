@@ -22,7 +22,7 @@ from mfpde.theory.curvature import (
     kernel_curvature,
 )
 from mfpde.theory.few_atoms import equispaced_rates, merge_time
-from mfpde.theory.inverse import InverseOfInteraction, density_with_potential
+from mfpde.theory.inverse import density_with_potential
 from mfpde.theory.spectrum import (
     critical_diffusion,
     early_clusters,
@@ -39,7 +39,6 @@ from mfpde.theory.transitions import (
 
 __all__ = [
     "AntiConcentrationBound",
-    "InverseOfInteraction",
     "KernelCurvature",
     "NonDegeneracy",
     "PhaseDiagram",

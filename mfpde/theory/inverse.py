@@ -15,7 +15,6 @@ of the density cannot be inverted, and the density must have decayed before them
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,18 +30,6 @@ ACCURACY = 1e-5
 """Shares of the density: its error by rounding, its last degrees, its most negative value."""
 
 
-class InverseOfInteraction(NamedTuple):
-    """The ``density`` with a given potential, or None and the ``obstacle``: why there is none.
-
-    ``values`` per surface area, of the grid's shape, are those that were inverted, also where
-    they are of no density.
-    """
-
-    density: Density | None
-    obstacle: str
-    values: FloatArray
-
-
 def density_with_potential(
     geometry: Circle | Sphere,
     beta: float,
@@ -50,7 +37,7 @@ def density_with_potential(
     *,
     kernel: Convention = "shifted",
     total_mass: float | None = None,
-) -> InverseOfInteraction:
+) -> Density:
     """Return the density whose unnormalised attention is a given potential, A[mu] = f.
 
     Paper, Lemma 5.1 and eq. 5.1; the module's docstring says what is checked.  With
@@ -73,8 +60,8 @@ def density_with_potential(
     Raises
     ------
     ValueError
-        For another geometry, a beta out of its range, a potential of a wrong shape or not
-        finite, or a grid too coarse for beta.
+        If no density has this potential, with the condition that fails; for another geometry, a
+        beta out of its range, values of a wrong shape, or a grid too coarse for beta.
     """
     if not isinstance(geometry, Circle | Sphere):
         raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
@@ -106,15 +93,15 @@ def density_with_potential(
     # The density decays in the last two degrees, an even and an odd one; beyond is noise.
     parts = sizes * inverse
     tail = parts[max(1, highest - 1) : highest + 1].max(initial=0.0)
-    obstacle = ""
+    fault = ""
     if tail > ACCURACY * parts.max() or (sizes[highest + 1 :] > noise).any():
-        obstacle = (
-            f"the coefficients of the potential divided by the eigenvalues do not decay by "
-            f"degree {highest}, the last that can be inverted in double precision"
+        fault = (
+            f"its coefficients divided by the eigenvalues do not decay by degree {highest}, the "
+            "last that can be inverted in double precision"
         )
     elif values.min() < -ACCURACY * np.abs(values).max():
-        obstacle = (
-            f"the density would be negative: {values.min():.4g} per area at its lowest"
-        )
-    density = None if obstacle else Density(geometry, np.maximum(values, 0.0))
-    return InverseOfInteraction(density, obstacle, values)
+        fault = f"it would be negative, {values.min():.4g} per area at its lowest"
+    if fault:
+        given_mass = f"total_mass = {total_mass!r}"
+        raise ValueError(f"no density has this potential, {given_mass}: {fault}")
+    return Density(geometry, np.maximum(values, 0.0))
