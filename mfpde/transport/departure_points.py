@@ -23,28 +23,6 @@ _SHARES = np.concatenate([BUTCHER6.stages, [BUTCHER6.weights]])
 
 
 @compiled_inside
-def _sum_velocities(
-    velocities: FloatArray, shares: FloatArray, periodic: bool
-) -> FloatArray:
-    """Weighted sum of face velocities (stages, n + 1) with two ghost faces at each end, (n + 5,).
-
-    Beyond an end that is not periodic velocities are odd.
-    """
-    n = velocities.shape[1] - 1
-    result = np.zeros(n + 1 + 2 * _GHOSTS)
-    for s in range(len(shares)):
-        if shares[s] != 0.0:
-            for j in range(n + 1):
-                result[j + _GHOSTS] += shares[s] * velocities[s, j]
-    first, last = _GHOSTS, _GHOSTS + n
-    for g in range(1, _GHOSTS + 1):
-        before, behind = result[first + g], result[last - g]
-        result[first - g] = behind if periodic else -before
-        result[last + g] = before if periodic else -behind
-    return result
-
-
-@compiled_inside
 def _smoothness(v: FloatArray, i: int) -> float:
     """Return 1 if the six values from v[i] on are smooth, 0 if there is a kink among them.
 
@@ -96,14 +74,8 @@ def _interpolant(values: FloatArray) -> tuple[FloatArray, bool]:
 
 
 @compiled
-def _trace(
-    positions: FloatArray,
-    velocities: FloatArray,
-    shares: FloatArray,
-    periodic: bool,
-) -> None:
-    """Move ``positions`` (n + 1,) back along the flow of duration 1 in a sum of velocities."""
-    velocity = _sum_velocities(velocities, shares, periodic)
+def _trace(positions: FloatArray, velocity: FloatArray, periodic: bool) -> None:
+    """Move ``positions`` (n + 1,) back for unit time in a velocity at the faces, (n + 5,)."""
     steepest = largest = 0.0
     for j in range(len(velocity) - 1):
         largest = max(largest, abs(velocity[j]))
@@ -159,6 +131,14 @@ def _fill_values(
         values[j] = even + u * odd
 
 
+def _extend(velocities: FloatArray, periodic: bool) -> FloatArray:
+    """Velocities (flows, n + 5) with two ghost faces at each end; beyond a pole they are odd."""
+    before, behind = velocities[:, -3:-1], velocities[:, 1:3]
+    if not periodic:
+        before, behind = -behind[:, ::-1], -before[:, ::-1]
+    return np.concatenate([before, velocities, behind], axis=1)
+
+
 def find_departure_points(
     velocities: FloatArray, weights: FloatArray, periodic: bool
 ) -> FloatArray:
@@ -181,8 +161,8 @@ def find_departure_points(
     """
     n = velocities.shape[1] - 1
     positions = np.arange(n + 1.0)
-    for shares in weights[::-1]:
-        _trace(positions, velocities, shares, periodic)
+    for velocity in _extend(weights @ velocities, periodic)[::-1]:
+        _trace(positions, velocity, periodic)
     positions[0] = positions[0] if periodic else 0.0
     positions[n] = positions[0] + n
     return positions

@@ -22,17 +22,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.compiled import compiled
+from mfpde.geometry.base import Fields
 from mfpde.geometry.remap import edge_densities, sum_between_feet
+from mfpde.grid_equation import GridEquation
 from mfpde.runge_kutta import COMMUTATOR_FREE, weigh_stages_until
 from mfpde.transport.base import Flow, State
 from mfpde.transport.departure_points import find_departure_points
 from mfpde.transport.fluxes import Change, FluxTransport, Passage, StepFarTooLongError
+from mfpde.transport.kinks import velocity_of_half_stable_kinks
 
 # The flows keep their order below about 1.
 _LARGEST_COMPRESSION = 1.0
 # A stage's flow that compresses so much is not worth tracing: the step is far too long.
-HOPELESS_COMPRESSION = 50.0
+_HOPELESS_COMPRESSION = 50.0
 # With exact atoms, between two exchanges of mass: what contracts to one must be met while it
 # is a few cells wide, and tails be absorbed in small portions.
 _COMPRESSION_BEFORE_ATOMS = 0.2
@@ -45,12 +47,50 @@ class SemiLagrangian(FluxTransport):
 
     The flow's ``velocity`` is the face velocity at the faces 0..n in cells per unit time,
     (1, n + 1); its ``outflows`` are the same array.
+
+    Parameters
+    ----------
+    grid, rtol
+        As for any transport.
+    line
+        The fields at the faces: on a periodic line at the upper ones of the cells, else at all.
+    points, tangents
+        The points (faces, d), and the directions (faces, d) of the line there.
+    kinks
+        Cells behind and ahead of a half-stable kink within which its neurons do not act.
     """
 
     periodic: bool
     tolerance_share = 1.0
     steps_to_hand_off = 1
     widest_birth = 2.0
+
+    def __init__(
+        self,
+        grid: GridEquation,
+        rtol: float,
+        line: Fields,
+        points: FloatArray,
+        tangents: FloatArray,
+        kinks: tuple[float, float],
+    ) -> None:
+        super().__init__(grid, rtol)
+        self._faces, self._spacing = line, grid.geometry.spacing
+        behind, ahead = (self._spacing * cells for cells in kinks)
+        self._external_at_faces = grid.external_velocity_along(points, tangents)
+        self._external_at_faces -= velocity_of_half_stable_kinks(
+            grid, points, tangents, behind=behind, ahead=ahead
+        )
+
+    def velocity(self, moments: ComplexArray) -> FloatArray:
+        """Velocity at the faces 0..n in cells per unit time, (1, n + 1)."""
+        velocity = self.grid.attention_velocity(moments, self._faces)[0]
+        velocity = (velocity + self._external_at_faces) / self._spacing
+        if self.periodic:
+            return np.append(velocity[-1], velocity)[np.newaxis]
+        # By symmetry; rounding would leave 1e-16.
+        velocity[[0, -1]] = 0.0
+        return np.asarray(velocity[np.newaxis])
 
     @abstractmethod
     def extended(self, masses: FloatArray) -> FloatArray:
@@ -80,7 +120,7 @@ class SemiLagrangian(FluxTransport):
         self._stages = edges, flows
         for _ in range(3):
             flows.append(self.find_flow(self._carry(state, edges, flows, step)))
-            if is_hopeless(step * flows[-1].velocity[0]):
+            if step * _steepest(flows[-1].velocity) > _HOPELESS_COMPRESSION:
                 raise StepFarTooLongError
         return self._carry(state, edges, flows, step), flows[-1]
 
@@ -141,7 +181,12 @@ class SemiLagrangian(FluxTransport):
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate at which the remap moves mass for a step near 0."""
-        return net_rate(self.extended(masses), outflows[0])
+        low, high = edge_densities(self.extended(masses))[:2]
+        velocity = outflows[0]
+        # On a bounded line the velocities at both ends are 0.
+        below, above = np.append(high[-1], high), np.append(low, low[0])
+        through = velocity * np.where(velocity > 0.0, below, above)
+        return np.asarray(through[:-1] - through[1:])
 
     def longest_stable_step(self, state: State, flow: Flow) -> float:
         """Longest step 1 / max |dv/dtheta| over all cells; inf at rest.
@@ -149,47 +194,14 @@ class SemiLagrangian(FluxTransport):
         With exact atoms of finite width the step is at most 0.2 over the fastest rate of
         contraction of a cell with a mass of at least 3e-5, which might become an atom.
         """
-        steepest = _steepest(flow.velocity[0])
+        steepest = _steepest(flow.velocity)
         if state.cloud_size > 1:
-            contraction = _contraction(flow.velocity[0], state.masses)
+            growth = np.diff(flow.velocity[0])[state.masses >= _SMALLEST_CORE]
+            contraction = -float(growth.min(initial=0.0))
             steepest = max(steepest, contraction / _COMPRESSION_BEFORE_ATOMS)
         return _LARGEST_COMPRESSION / steepest if steepest > 0 else np.inf
 
 
-def is_hopeless(motion: FloatArray) -> bool:
-    """Whether a stage moves faces (n + 1,) by so many cells that the step must fail."""
-    return bool(_steepest(motion) > HOPELESS_COMPRESSION)
-
-
-@compiled
 def _steepest(velocity: FloatArray) -> float:
-    largest = 0.0
-    for j in range(len(velocity) - 1):
-        largest = max(largest, abs(velocity[j + 1] - velocity[j]))
-    return largest
-
-
-@compiled
-def _contraction(velocity: FloatArray, masses: FloatArray) -> float:
-    """Fastest rate of contraction among the cells with a mass of at least 3e-5."""
-    fastest = 0.0
-    for i in range(len(masses)):
-        if masses[i] >= _SMALLEST_CORE:
-            fastest = max(fastest, velocity[i] - velocity[i + 1])
-    return fastest
-
-
-@compiled
-def net_rate(extended: FloatArray, velocity: FloatArray) -> FloatArray:
-    """Rate (n,) at which cells gain mass: upwind edge densities times face velocities."""
-    edges = edge_densities(extended)
-    n = edges.shape[1]
-    through = np.empty(n + 1)
-    for j in range(n + 1):
-        below = edges[1, j - 1] if j > 0 else edges[1, n - 1]
-        above = edges[0, j] if j < n else edges[0, 0]
-        through[j] = velocity[j] * (below if velocity[j] > 0.0 else above)
-    rate = np.empty(n)
-    for i in range(n):
-        rate[i] = through[i] - through[i + 1]
-    return rate
+    """Largest difference of velocities (1, n + 1) at neighbouring faces."""
+    return float(np.abs(np.diff(velocity)).max())

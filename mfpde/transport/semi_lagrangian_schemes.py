@@ -23,12 +23,13 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, writable
 from mfpde.compiled import compiled, compiled_inside
-from mfpde.geometry.circle import Circle, points_at, tangents_at
+from mfpde.geometry.base import as_kind
+from mfpde.geometry.circle import Circle
 from mfpde.geometry.remap import GHOSTS
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
-from mfpde.transport.base import DEFAULT_RTOL, State, geometry_of
-from mfpde.transport.kinks import ROUNDING, velocity_of_half_stable_kinks
+from mfpde.transport.base import DEFAULT_RTOL, State
+from mfpde.transport.kinks import ROUNDING
 from mfpde.transport.line import blends, wrapped
 from mfpde.transport.phases import SmoothTransport
 from mfpde.transport.semi_lagrangian import SemiLagrangian
@@ -54,19 +55,12 @@ class SemiLagrangianCircle(SemiLagrangian):
     periodic = True
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
-        super().__init__(grid, rtol)
-        self.circle = geometry_of(grid, Circle, "Circle")
-        angles = np.concatenate([[0.0], self.circle.face_angles])
-        # Face n is face 0, to the last digit.
-        angles[-1] = 0.0
-        faces = points_at(angles), tangents_at(angles)
-        external = grid.external_velocity_along(*faces)
-        half = (1 + ROUNDING) / 2 * self.circle.spacing
-        external -= velocity_of_half_stable_kinks(grid, *faces, behind=half, ahead=half)
-        # In cells per unit time, like all velocities below.
-        self._external_at_faces = external / self.circle.spacing
-        self._start = (np.empty(0), np.empty(0))
-        self._restored: tuple[FloatArray, FloatArray] | None = None
+        self.circle = as_kind("geometry", grid.geometry, Circle)
+        faces, half = self.circle.faces, (1 + ROUNDING) / 2
+        along = faces.points, faces.tangents[0]
+        super().__init__(grid, rtol, faces, *along, kinks=(half, half))
+        # The masses restored last, and what they are at the centres.
+        self._known: tuple[FloatArray, FloatArray] | None = None
 
     @cached_property
     def _from_means(self) -> FloatArray:
@@ -76,21 +70,17 @@ class SemiLagrangianCircle(SemiLagrangian):
 
     def represented(self, masses: FloatArray) -> FloatArray:
         """Exact masses of the cells from cell width times density at the centres."""
-        self._start = (cell_means(masses), masses.copy())
-        return self._start[0]
+        self._known = cell_means(masses), masses.copy()
+        return self._known[0]
 
     def restored(self, masses: FloatArray) -> FloatArray:
         """Cell width times density at the centres, from the exact masses of the cells.
 
         Where nothing has moved yet it is what was given, to the bit.
         """
-        means, values = self._start
-        if masses is means:
-            return values
-        # A save, and the end of the run that follows it, ask for the same.
-        if self._restored is None or self._restored[0] is not masses:
-            self._restored = masses, centre_values(masses)
-        return self._restored[1]
+        if self._known is None or self._known[0] is not masses:
+            self._known = masses, centre_values(masses)
+        return self._known[1]
 
     def density_moments(self, masses: FloatArray) -> ComplexArray:
         """Moments of the density whose cells have these masses."""
@@ -101,12 +91,6 @@ class SemiLagrangianCircle(SemiLagrangian):
     def extended(self, masses: FloatArray) -> FloatArray:
         """Masses continued around the circle by three at each end, (n + 6,)."""
         return wrapped(masses)
-
-    def velocity(self, moments: ComplexArray) -> FloatArray:
-        """Velocity at the faces 0..n in cells per unit time, (1, n + 1)."""
-        attention = self.grid.attention_velocity(moments, self.circle.faces)[0]
-        velocity = np.concatenate([attention[-1:], attention]) / self.circle.spacing
-        return np.asarray((velocity + self._external_at_faces)[np.newaxis])
 
     def unresolved_mass(self, masses: FloatArray) -> float:
         """Mass in structures of a cell or two."""
@@ -135,31 +119,20 @@ class SemiLagrangianZonal(SemiLagrangian):
     periodic = False
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
-        super().__init__(grid, rtol)
-        self.zonal = geometry_of(grid, Zonal, "Zonal grid")
+        self.zonal = as_kind("geometry", grid.geometry, Zonal)
+        angles = self.zonal.face_angles
+        along = self.zonal.points_at(angles), self.zonal.tangents_at(angles)
+        cell = 1 - ROUNDING
+        super().__init__(grid, rtol, self.zonal.faces, *along, kinks=(cell, 0.0))
         # Bumps as narrow as 1/sqrt(d) err by more than the moments that are watched.
         self.tolerance_share = min(0.1, 1.0 / grid.geometry.dimension)
         if grid.diffusion > 0:
             # The error of splitting is larger than that of stages, and costs far more steps.
             self.tolerance_share = 0.05
-        angles = self.zonal.face_angles
-        faces = self.zonal.points_at(angles), self.zonal.tangents_at(angles)
-        external = grid.external_velocity_along(*faces)
-        cell = (1 - ROUNDING) * self.zonal.spacing
-        external -= velocity_of_half_stable_kinks(grid, *faces, behind=cell)
-        self._external_at_faces = external
 
     def extended(self, masses: FloatArray) -> FloatArray:
         """Masses with three ghost cells beyond each pole."""
         return self.zonal.mirror_masses(masses, GHOSTS)
-
-    def velocity(self, moments: ComplexArray) -> FloatArray:
-        """Velocity at the faces in cells per unit time, (1, n + 1), 0 at the poles."""
-        attention = self.grid.attention_velocity(moments, self.zonal.faces)[0]
-        velocity = (attention + self._external_at_faces) / self.zonal.spacing
-        # By symmetry; at theta = pi rounding would leave 1e-16.
-        velocity[[0, -1]] = 0.0
-        return np.asarray(velocity[np.newaxis])
 
     def unresolved_mass(self, masses: FloatArray) -> float:
         """Mass in structures of a cell or two, of n or of rho, whichever is smoother.
