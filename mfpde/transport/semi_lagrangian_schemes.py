@@ -8,8 +8,8 @@ the second difference over h = 1,
     value = mean - delta^2/24 + 3 delta^4/640 - 5 delta^6/7168,
 
 to O(h^8), written as fluxes through the faces, so that sums are kept.  The fluxes are
-limited (Zalesak 1979) so that no value turns negative, and none leaves the range of its
-neighbours except at a smooth extremum: jumps do not ring.
+limited, so that no value turns negative, and none leaves the range of its neighbours except at a
+smooth extremum: jumps do not ring.
 
 On zonal grids the mass per angle n = m/h is odd or even about a pole as d is, velocities are
 odd: so ghost cells beyond the poles reflect.  Nothing crosses a pole.
@@ -148,22 +148,6 @@ class SemiLagrangianZonal(SemiLagrangian):
 
 
 @compiled_inside
-def _passed(r: FloatArray, factors: tuple[float, float, float]) -> FloatArray:
-    """Flux downwards through the lower face of each cell, (n,), from values (n + 6,)."""
-    n = len(r) - 2 * GHOSTS
-    passed = np.empty(n)
-    for i in range(n):
-        j = i + GHOSTS
-        rise = r[j] - r[j - 1]
-        rises = (r[j - 1] - r[j - 2]) + (r[j + 1] - r[j])
-        outer = (r[j - 2] - r[j - 3]) + (r[j + 2] - r[j + 1])
-        second = rises - 2.0 * rise
-        fourth = outer - 4.0 * rises + 6.0 * rise
-        passed[i] = factors[0] * rise + factors[1] * second + factors[2] * fourth
-    return passed
-
-
-@compiled_inside
 def _is_smooth(r: FloatArray, j: int) -> bool:
     """Whether second differences at cell j and at its neighbour on the flatter side agree.
 
@@ -179,48 +163,47 @@ def _is_smooth(r: FloatArray, j: int) -> bool:
 
 @compiled_inside
 def _room(r: FloatArray, j: int) -> tuple[float, float]:
-    """Amounts by which value j may rise and may fall."""
+    """Amounts by which value j may rise and may fall through one face: to 0 through both."""
     if _is_smooth(r, j):
-        return np.inf, r[j]
+        return np.inf, 0.5 * r[j]
     highest = max(max(r[j - 1], r[j]), r[j + 1])
     lowest = min(min(r[j - 1], r[j]), r[j + 1])
-    return highest - r[j], r[j] - max(lowest, 0.0)
+    return highest - r[j], min(r[j] - lowest, 0.5 * r[j])
 
 
 @compiled
-def _converted(values: FloatArray, factors: tuple[float, float, float]) -> FloatArray:
+def _convert(values: FloatArray, factors: tuple[float, float, float]) -> FloatArray:
+    """Values (n,) after fluxes of ``factors`` times differences of order 1, 3 and 5."""
     n = len(values)
-    r = wrapped(values)
-    passed = _passed(r, factors)
-    rise_share = np.empty(n)
-    fall_share = np.empty(n)
+    r, rooms = wrapped(values), np.empty((n, 2))
     for i in range(n):
-        low = passed[i]
-        high = passed[i + 1] if i < n - 1 else passed[0]
-        gain = max(high, 0.0) - min(low, 0.0)
-        loss = max(low, 0.0) - min(high, 0.0)
-        may_rise, may_fall = _room(r, i + GHOSTS)
-        rise_share[i] = may_rise / gain if gain > may_rise else 1.0
-        fall_share[i] = may_fall / loss if loss > may_fall else 1.0
+        rooms[i] = _room(r, i + GHOSTS)
+    passed = np.empty(n + 1)
     for i in range(n):
-        below = i - 1 if i > 0 else n - 1
-        if passed[i] > 0.0:
-            passed[i] *= min(rise_share[below], fall_share[i])
-        else:
-            passed[i] *= min(fall_share[below], rise_share[i])
+        j = i + GHOSTS
+        rise = r[j] - r[j - 1]
+        rises = (r[j - 1] - r[j - 2]) + (r[j + 1] - r[j])
+        outer = (r[j - 2] - r[j - 3]) + (r[j + 2] - r[j + 1])
+        third = rises - 2.0 * rise
+        fifth = outer - 4.0 * rises + 6.0 * rise
+        flux = factors[0] * rise + factors[1] * third + factors[2] * fifth
+        # It goes downwards, from cell i to the one below.
+        most = min(rooms[i - 1, 0], rooms[i, 1])
+        least = -min(rooms[i, 0], rooms[i - 1, 1])
+        passed[i] = min(max(flux, least), most)
+    passed[n] = passed[0]
     result = np.empty(n)
     for i in range(n):
-        high = passed[i + 1] if i < n - 1 else passed[0]
-        # The shares leave rounding.
-        result[i] = max(values[i] + (high - passed[i]), 0.0)
+        # What is left of a cell is not negative, but for rounding.
+        result[i] = max(values[i] + (passed[i + 1] - passed[i]), 0.0)
     return result
 
 
 def cell_means(values: FloatArray) -> FloatArray:
     """Means over the cells (n,) from the values at their centres."""
-    return _converted(writable(values), _TO_MEANS)
+    return _convert(writable(values), _TO_MEANS)
 
 
 def centre_values(means: FloatArray) -> FloatArray:
     """Values at the centres (n,) from the means over the cells."""
-    return _converted(writable(means), _TO_VALUES)
+    return _convert(writable(means), _TO_VALUES)
