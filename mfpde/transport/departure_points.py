@@ -14,10 +14,8 @@ from mfpde.runge_kutta import BUTCHER6
 
 _GHOSTS = 2
 # Largest difference of velocities at neighbouring faces, in cells per step of a trace: where
-# the velocity is smooth departure points err by about 1e-6 cells at most.  Beside kinks, which
-# order 6 does not help to cross, steps are half as long.
+# the velocity is smooth departure points err by about 1e-6 cells at most.
 _COMPRESSION_OF_A_STEP = 0.2
-_COMPRESSION_BESIDE_KINKS = 0.1
 # Row k holds the shares of slopes in stage k, the last row those in the step.
 _SHARES = np.concatenate([BUTCHER6.stages, [BUTCHER6.weights]])
 
@@ -39,10 +37,8 @@ def _smoothness(v: FloatArray, i: int) -> float:
 
 
 @compiled_inside
-def _interpolant(values: FloatArray) -> tuple[FloatArray, bool]:
+def _interpolant(values: FloatArray) -> FloatArray:
     """Quintics through the six faces around each cell, (n, 6), from (n + 5,) face values.
-
-    The second result is whether all are quintics, as there are no kinks.
 
     The coefficients are those of the even and the odd part about the cell's middle, each in
     Newton's form with nodes 1/4, 9/4 (and 25/4) of the squared distance.  The first of each
@@ -51,7 +47,6 @@ def _interpolant(values: FloatArray) -> tuple[FloatArray, bool]:
     """
     n = len(values) - 1 - 2 * _GHOSTS
     result = np.empty((n, 6))
-    shares = np.empty(n)
     for i in range(n):
         even1 = 0.5 * (values[i + 2] + values[i + 3])
         even2 = 0.5 * (values[i + 1] + values[i + 4])
@@ -60,17 +55,13 @@ def _interpolant(values: FloatArray) -> tuple[FloatArray, bool]:
         odd2 = (values[i + 4] - values[i + 1]) * (1.0 / 3.0)
         odd3 = (values[i + 5] - values[i]) * 0.2
         share = _smoothness(values, i)
-        shares[i] = share
         result[i, 0] = even1
         result[i, 1] = share * 0.5 * (even2 - even1)
         result[i, 2] = share * (even3 - 3.0 * even2 + 2.0 * even1) * (1.0 / 24.0)
         result[i, 3] = odd1
         result[i, 4] = share * 0.5 * (odd2 - odd1)
         result[i, 5] = share * (odd3 - 3.0 * odd2 + 2.0 * odd1) * (1.0 / 24.0)
-    is_smooth = True
-    for i in range(n):
-        is_smooth = is_smooth and shares[i] == 1.0
-    return result, is_smooth
+    return result
 
 
 @compiled
@@ -83,9 +74,8 @@ def _trace(positions: FloatArray, velocity: FloatArray, periodic: bool) -> None:
     # With no velocity, or none that is a number, nothing moves.
     if not 0.0 < largest < np.inf:
         return
-    pieces, is_smooth = _interpolant(velocity)
-    compression = _COMPRESSION_OF_A_STEP if is_smooth else _COMPRESSION_BESIDE_KINKS
-    count = max(int(np.ceil(steepest / compression)), 1)
+    pieces = _interpolant(velocity)
+    count = max(int(np.ceil(steepest / _COMPRESSION_OF_A_STEP)), 1)
     lowest, highest = (-np.inf, np.inf) if periodic else (0.0, len(pieces) * 1.0)
     stage = np.empty(len(positions))
     slopes = np.empty((len(_SHARES), len(positions)))
