@@ -25,7 +25,7 @@ from mfpde import (
 )
 from mfpde.storage import load, save
 from mfpde.transport import State, scheme_for
-from mfpde.transport.lagrangian import KEPT_DEGREE, LagrangianSphere
+from mfpde.transport.lagrangian import KEPT_DEGREE
 from mfpde.transport.push_forward import deposit_masses
 from validation.sphere_cases import AXES, l1_distance, moebius, von_mises
 
@@ -392,28 +392,3 @@ def test_the_circle_has_no_such_scheme():
             t_end=0.1,
             transport="labels",
         )
-
-
-@pytest.mark.parametrize("betas", [(3.0, 3.0), (9.0, 1.5), (1.5, 9.0)])
-def test_a_layer_knows_the_flow_of_the_labels_that_the_last_one_left(betas):
-    """To the bit as a run that begins there finds it, whichever kernel has more degrees."""
-    sphere = Sphere(48)
-    before, after, alone = (
-        LagrangianSphere(
-            MeanFieldEquation(
-                Attention(beta), Perceptron.random(2, 3, seed=seed), direction="ascent"
-            ).on(sphere)
-        )
-        for beta, seed in ((betas[0], 1), (betas[1], 2), (betas[1], 2))
-    )
-    degrees = before.grid.degree, after.grid.degree
-    assert np.sign(degrees[0] - degrees[1]) == np.sign(betas[0] - betas[1])
-    masses = perturbed_uniform(sphere, 0.3).masses
-    first = before.begin(State(masses, np.empty((0, 3)), np.empty(0)))
-    state = before.step(first, 0.2).state
-    flow = before.flow(state)
-    assert after.continue_from(before, state) is state
-    found, wanted = after.flow(state), alone.flow(state)
-    assert np.array_equal(found.moments, wanted.moments)
-    assert np.array_equal(found.atom_velocities, wanted.atom_velocities)
-    assert before.flow(state) is flow

@@ -11,7 +11,7 @@ import mfpde
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Potential, Zonal
 from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
-from mfpde.transport import State, default_scheme, scheme_for
+from mfpde.transport import State, scheme_for
 from mfpde.transport.departure_points import find_departure_points
 from validation.zonal_cases import (
     moved_by_linear_potential,
@@ -498,7 +498,9 @@ class TestMessages:
             mfpde.uniform(grid).interpolated(Zonal(4, 128))
 
     def test_default_schemes(self):
-        assert default_scheme(mfpde.Circle(64)) == "semi_lagrangian_donor_blended"
-        assert default_scheme(Zonal(3, 64)) == "semi_lagrangian"
+        assert (
+            scheme_for(None, mfpde.Circle(64)).name == "semi_lagrangian_donor_blended"
+        )
+        assert scheme_for(None, Zonal(3, 64)).name == "semi_lagrangian"
         with pytest.raises(ValueError, match="did you mean 'semi_lagrangian'"):
             scheme_for("semilagrangian", Zonal(3, 64))

@@ -134,14 +134,14 @@ class TimeLoop:
 
         The size of the steps is found anew, as at the start of a run.
         """
-        now, before, state = self.now, self.transport, self.now.state
+        now, before, labels = self.now, self.transport, self.labels
         equation = self.stages[now.stage + 1].equation
         if equation is not self.equation:
             self._use(equation)
-        kept = self.transport.continue_from(before, state)
-        if kept is None:
-            kept = self._begin(self.recorder.measure(before.measured(state)))
-        now.state = kept
+        if labels is None:
+            now.state = self._begin(self.recorder.measure(before.measured(now.state)))
+        else:
+            now.state = self.transport.begin(now.state, labels)
         now.stage += 1
         now.step_control, now.rates = StepControl(), ()
         now.steps_since_hand_off = LONG_AGO
@@ -313,10 +313,17 @@ class TimeLoop:
             return self.recorder.states[-1]
         state = self.now.state
         measure = self.recorder.measure(self.transport.measured(state))
-        labels = self.transport.labels_of(state)
-        if labels is None:
+        if self.labels is None:
             return measure
-        return Measure(replace(measure.density, labels=labels))
+        return Measure(replace(measure.density, labels=self.labels))
+
+    @property
+    def labels(self) -> PointMasses | None:
+        """The labels that carry the present density, if labels do."""
+        state = self.now.state
+        if not self.method.scheme.moves_labels or state.phase == SMOOTH:
+            return None
+        return PointMasses(state.points, state.atom_masses)
 
     @property
     def progress(self) -> Progress:

@@ -43,7 +43,6 @@ __all__ = [
     "State",
     "Step",
     "Transport",
-    "default_scheme",
     "register_scheme",
     "scheme_for",
 ]
@@ -125,27 +124,6 @@ def _schemes_of(geometry: Geometry) -> dict[str, Scheme]:
     return found
 
 
-def default_scheme(
-    geometry: Geometry, *, exact_atoms: bool = False, labels: bool = False
-) -> str:
-    """Name of the scheme for ``geometry`` if none is asked for.
-
-    The semi-Lagrangian scheme, the least diffusive one, is the default on zonal grids, and on
-    the circle if atoms leave the grid (``exact_atoms``).  On the sphere labels that carry the
-    mass are, after a spectral phase, where nothing but a density moves (``labels``).  The
-    donor-blended scheme, with which atoms move on the grid, is the default elsewhere; on the
-    circle after a semi-Lagrangian phase and on the sphere after a spectral one, which last
-    while the grid resolves the density.  On a geometry of one's own it is the first scheme
-    registered for it.
-    """
-    return next(
-        scheme.name
-        for scheme in _schemes_of(geometry).values()
-        if (exact_atoms or not scheme.pins_atoms)
-        and (labels or not scheme.moves_labels)
-    )
-
-
 def scheme_for(
     name: str | None,
     geometry: Geometry,
@@ -155,12 +133,25 @@ def scheme_for(
 ) -> Scheme:
     """Return the scheme ``name`` of ``geometry``, or its default scheme for None.
 
+    The semi-Lagrangian scheme, the least diffusive one, is the default on zonal grids, and on
+    the circle if atoms leave the grid (``exact_atoms``).  On the sphere labels that carry the
+    mass are, after a spectral phase, where nothing but a density moves (``labels``).  The
+    donor-blended scheme, with which atoms move on the grid, is the default elsewhere; on the
+    circle after a semi-Lagrangian phase and on the sphere after a spectral one, which last
+    while the grid resolves the density.  On a geometry of one's own it is the first scheme
+    registered for it.
+
     Raises
     ------
     ValueError
         For an unknown name, or a geometry without schemes.
     """
     schemes = _schemes_of(geometry)
-    if name is None:
-        name = default_scheme(geometry, exact_atoms=exact_atoms, labels=labels)
-    return schemes[choice("transport", name, schemes)]
+    if name is not None:
+        return schemes[choice("transport", name, schemes)]
+    return next(
+        scheme
+        for scheme in schemes.values()
+        if (exact_atoms or not scheme.pins_atoms)
+        and (labels or not scheme.moves_labels)
+    )

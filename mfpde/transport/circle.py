@@ -10,9 +10,10 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
+from mfpde.geometry.base import as_kind
 from mfpde.geometry.circle import Circle
 from mfpde.grid_equation import GridEquation
-from mfpde.transport.base import DEFAULT_RTOL, geometry_of
+from mfpde.transport.base import DEFAULT_RTOL
 from mfpde.transport.euler_stages import FULL_DRAIN, SSPRK33, DrainingTransport
 from mfpde.transport.line import GHOSTS, face_blends, fifth_order_flux, wrapped
 
@@ -94,7 +95,7 @@ class CircleTransport(DrainingTransport):
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         super().__init__(grid, rtol)
-        self.circle = geometry_of(grid, Circle, "Circle")
+        self.circle = as_kind("geometry", grid.geometry, Circle)
         if grid.diffusion > 0:
             # Splitting misses a state of balance, and asks for shorter steps than stages do.
             self.method_in_time = SSPRK33

@@ -23,13 +23,14 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
 from mfpde.geometry.arcs import normalize
+from mfpde.geometry.base import as_kind
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.clouds import summed_motion
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
 from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.kernels import PointMasses
-from mfpde.transport.base import DEFAULT_RTOL, Flow, State, Step, Transport, geometry_of
+from mfpde.transport.base import DEFAULT_RTOL, Flow, State, Step, Transport
 from mfpde.transport.moment_fit import KEPT_DEGREE, fit_moments
 from mfpde.transport.push_forward import deposit_masses
 
@@ -50,7 +51,7 @@ class LagrangianSphere(Transport):
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         super().__init__(replace(grid, negligible=_negligible(grid)), rtol)
-        self.sphere = sphere = geometry_of(grid, Sphere, "Sphere")
+        self.sphere = sphere = as_kind("geometry", grid.geometry, Sphere)
         self._centres = np.ascontiguousarray(sphere.points.reshape(-1, 3))
         # The state measured last, which is often asked for again, and what it was.
         self._known: tuple[State, State] | None = None
@@ -87,23 +88,6 @@ class LagrangianSphere(Transport):
     def find_flow(self, state: State) -> Flow:
         """Find moments and velocities of the labels, which stand on the sphere."""
         return self._flow(state.points, self._moments(state.points, state))
-
-    def labels_of(self, state: State) -> PointMasses:
-        """The labels."""
-        return PointMasses(state.points, state.atom_masses)
-
-    def continue_from(self, before: Transport, state: State) -> State | None:
-        """The state as it is; moments of labels do not change where equations do."""
-        if not isinstance(before, LagrangianSphere):
-            return None
-        degree = self.grid.degree
-        if before is not self and degree <= before.grid.degree:
-            kept = self.sphere.degrees(before.grid.degree) <= degree
-            moments = np.asarray(before.flow(state).moments)[kept]
-            atoms = PointMasses(state.points, state.atom_masses)
-            moments = self.grid.with_masses(moments, state.masses, atoms)
-            self._flows = [(state, self._flow(state.points, moments))]
-        return state
 
     def _moments(self, points: FloatArray, state: State) -> ComplexArray:
         """Moments of the labels of ``state`` if they stand at ``points``."""

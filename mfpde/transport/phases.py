@@ -85,12 +85,6 @@ class Phases(Transport):
         """Return masses of cells in the form of the second phase, where atoms are."""
         return self._rough.represented(masses)
 
-    def continue_from(self, before: Transport, state: State) -> State | None:
-        """Return what the second phase makes of the state of its like."""
-        if not isinstance(before, Phases) or state.phase == SMOOTH:
-            return None
-        return self._rough.continue_from(before._rough, state)
-
     def crosses_saves(self, state: State) -> bool:
         """Whether steps of the phase of ``state`` may go past saves."""
         return self._at(state).crosses_saves(state)
@@ -100,10 +94,6 @@ class Phases(Transport):
     ) -> State:
         """Return the state a ``share`` of a step of the phase of both states."""
         return self._at(before).state_between(before, after, dt, share)
-
-    def labels_of(self, state: State) -> PointMasses | None:
-        """Return the labels of the second phase, if labels carry its density."""
-        return self._at(state).labels_of(state)
 
     def flow(self, state: State) -> Flow:
         """Return moments and velocities of ``state`` in its phase."""

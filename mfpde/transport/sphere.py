@@ -6,10 +6,11 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray
 from mfpde.compiled import compiled
+from mfpde.geometry.base import as_kind
 from mfpde.geometry.gauss_legendre import group_means, spread
 from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
-from mfpde.transport.base import DEFAULT_RTOL, Flow, State, geometry_of
+from mfpde.transport.base import DEFAULT_RTOL, Flow, State
 from mfpde.transport.euler_stages import FULL_DRAIN, SSPRK42, DrainingTransport
 from mfpde.transport.fluxes import Change, Passage
 from mfpde.transport.sphere_faces import faces_of
@@ -27,15 +28,13 @@ class DonorBlendedSphere(DrainingTransport):
     Cells have four sides, and move in groups near the poles.
     """
 
-    # Merge times of pairs are those of 8 and of 16 steps, to 4e-4 of themselves.
-    steps_to_hand_off = 8
     method_in_time = SSPRK42
     # Beyond 1.6 steps are refused.
     draining_share = 1.2
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         super().__init__(grid, rtol)
-        self.sphere = geometry_of(grid, Sphere, "Sphere")
+        self.sphere = as_kind("geometry", grid.geometry, Sphere)
         self._faces = faces_of(self.sphere)
         if grid.diffusion > 0:
             # Profiles within groups, which every stage forms anew, are smoothed: an exchange of
