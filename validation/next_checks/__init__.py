@@ -5,4 +5,5 @@ SCRIPTS: tuple[str, ...] = (
     "scaling_over_seeds",
     "largest_mass",
     "relu_against_gelu",
+    "minimiser_support",
 )
