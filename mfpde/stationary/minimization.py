@@ -7,7 +7,6 @@ singular it is convex, and one of the minimisers is found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +22,7 @@ from mfpde.stationary.certification import (
     certify,
     state_on_grid,
 )
-from mfpde.stationary.convex_energy import ConvexEnergy, check_descent, convex_energy
+from mfpde.stationary.convex_energy import check_descent, convex_energy
 from mfpde.stationary.kernel_matrix import smooth_candidate
 from mfpde.stationary.result import tabulate_atoms
 from mfpde.stationary.ring_minimizer import (
@@ -115,10 +114,10 @@ def minimize(
 ) -> Minimum:
     """Find the unique minimiser of E among all probability measures on S^1 or S^2.
 
-    Three candidates are tried in turn: a smooth density on ``geometry`` (if V has no kinks),
-    rings around the common axis of the neurons (on S^2), and atoms.  The first whose gap is at
-    most the tolerance is returned, else the one with the smallest gap; ``gap`` holds in either
-    case, up to rounding.  The state that a descent run ends in need not be the minimiser.
+    Two candidates are tried: a smooth density on ``geometry`` (if V has no kinks), and if its gap
+    is above the tolerance rings around the common axis of the neurons (on S^2) or atoms.  The one
+    with the smaller gap is returned; ``gap`` holds in either case, up to rounding.  The state
+    that a descent run ends in need not be the minimiser.
     :func:`mfpde.follow_minimizer` follows it along beta.
 
     Parameters
@@ -143,40 +142,27 @@ def minimize(
         raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
     energy = convex_energy(equation, geometry.dimension, "minimize")
     tolerance = real_number("tolerance", tolerance, above=0.0) * energy.scale
-    found = []
-    for candidate in _candidates(equation, energy, geometry, tolerance):
-        found.append(candidate)
-        if candidate.gap <= tolerance:
-            break
-    return min(found, key=lambda candidate: candidate.gap)
-
-
-def _candidates(
-    equation: MeanFieldEquation,
-    energy: ConvexEnergy,
-    geometry: Circle | Sphere,
-    tolerance: float,
-) -> Iterator[Minimum]:
     density = smooth_candidate(equation, energy, geometry)
+    smooth = None
     # A density's gap is not smaller than the range of F.
     if density is not None and np.ptp(equation.first_variation(density)) <= tolerance:
-        state = state_on_grid(equation, energy, as_measure(density))
-        found, _ = certify(state, tolerance)
-        yield Minimum(equation, density, "density", found, None)
+        found, _ = certify(
+            state_on_grid(equation, energy, as_measure(density)), tolerance
+        )
+        smooth = Minimum(equation, density, "density", found, None)
+        if smooth.gap <= tolerance:
+            return smooth
     axis = common_axis(energy)
-    if axis is not None:
-        end = sliding_minimum(energy_of_rings(energy, axis), tolerance)
-        rings = AxialRings.of(axis, end.points, end.masses)
-        atoms = Atoms(*rings.atoms(ring_count(energy)))
-        kind = "atoms" if len(atoms) == len(rings.angles) else "ring"
-        kind = kind if end.condition < LARGEST_CONDITION else "spread"
-        shown = rings if kind == "ring" else None
-        yield Minimum(equation, atoms, kind, end.certificate, end.condition, shown)
-    end = sliding_minimum(energy, tolerance)
-    order = np.argsort(-end.masses, kind="stable")
-    if geometry.dimension == 2:
-        turns = np.arctan2(end.points[:, 1], end.points[:, 0])
-        order = np.argsort(np.mod(turns, 2 * np.pi))
-    atoms = Atoms(end.points[order], end.masses[order])
-    kind = "atoms" if end.condition < LARGEST_CONDITION else "spread"
-    yield Minimum(equation, atoms, kind, end.certificate, end.condition)
+    sought = energy if axis is None else energy_of_rings(energy, axis)
+    atoms, found, condition = sliding_minimum(sought, tolerance)
+    kind, rings = "atoms" if condition < LARGEST_CONDITION else "spread", None
+    if axis is None:
+        heaviest_first = np.argsort(-atoms.masses, kind="stable")
+        measure = Atoms(atoms.points[heaviest_first], atoms.masses[heaviest_first])
+    else:
+        circles = AxialRings.of(axis, *atoms)
+        measure = Atoms(*circles.atoms(ring_count(energy)))
+        if kind == "atoms" and len(measure) > len(atoms.masses):
+            kind, rings = "ring", circles
+    singular = Minimum(equation, measure, kind, found, condition, rings)
+    return singular if smooth is None or singular.gap <= smooth.gap else smooth

@@ -31,9 +31,8 @@ class AxialRings:
     @classmethod
     def of(cls, axis: FloatArray, points: FloatArray, masses: FloatArray) -> AxialRings:
         """The rings of ``points`` (n, 2) of the half circle, by angle; next to a pole, on it."""
-        angles = np.arctan2(points[:, 1], points[:, 0])
-        angles = np.where(angles < SAME, 0.0, angles)
-        angles = np.where(angles > np.pi - SAME, np.pi, angles)
+        across = np.where(points[:, 1] < SAME, 0.0, points[:, 1])
+        angles = np.arctan2(across, points[:, 0])
         order = np.argsort(angles)
         return cls(axis, angles[order], masses[order])
 
@@ -61,7 +60,7 @@ def common_axis(energy: ConvexEnergy) -> FloatArray | None:
         (kernel.matrices != np.eye(3)).any() for kernel in energy.kernels
     ):
         return None
-    rows = [t.directions[t.weights != 0] for t in energy.neurons]
+    rows = [t.directions[t.acts] for t in energy.neurons]
     directions = np.concatenate([np.empty((0, 3)), *rows])
     if not len(directions):
         return np.array([0.0, 0.0, 1.0])
@@ -82,15 +81,15 @@ def energy_of_rings(energy: ConvexEnergy, axis: FloatArray) -> ConvexEnergy:
     kernels = tuple(
         PairKernel(k.profile, k.amplitude, matrices) for k in energy.kernels
     )
-    # Neurons without weight may have another axis.
+    along = np.outer(axis, [1.0, 0.0])
     neurons = tuple(
         Perceptron(
-            np.outer(t.directions[t.weights != 0] @ axis, [1.0, 0.0]),
-            t.weights[t.weights != 0],
+            t.directions[t.acts] @ along,
+            t.weights[t.acts],
             t.activation,
-            biases=t.biases[t.weights != 0],
+            biases=t.biases[t.acts],
         )
         for t in energy.neurons
-        if t.weights.any()
+        if t.acts.any()
     )
     return ConvexEnergy(kernels, neurons, 2, is_mirrored=True)
