@@ -18,7 +18,7 @@ or split in two, come back: below 0 they do not"""
 OF_DIAGRAMS = """\
 threshold, coexistence, fold: the diffusion below which the uniform state is unstable, at which the
 ordered state has the same free energy, and up to which there is one; barrier: free energy between
-the two at coexistence; moment: int P_l dmu of the ordered state there; -: the transition is
+the two at coexistence; moments: int P_l dmu of the ordered state there; -: the transition is
 continuous"""
 
 

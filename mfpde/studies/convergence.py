@@ -41,11 +41,9 @@ class Converging:
 
     Attributes
     ----------
-    name
-        Name of the quantity, with the atom's number: ``"position of atom 1"``.
-    kind
-        ``"position"``, ``"mass"`` (of the basin), ``"core mass"`` (what of it has
-        gathered), ``"merge time"`` or ``"number"`` (of atoms, of merges).
+    name, kind
+        ``"position of atom 1"``, and ``"position"``; or ``"mass"`` (of the basin), ``"core mass"``
+        (what of it has gathered), ``"merge time"``, ``"number"`` (of atoms, of merges).
     values
         Values on each grid, coarsest first: (n,) or for positions unit vectors (n, d); NaN where
         a grid has no such atom or merge.

@@ -1,17 +1,14 @@
 r"""Ensembles of random layers: how tokens come together under weights that they share.
 
-For each draw of the layers a run from the same start, and of each run
+The **two-token statistic** (1 - |int x dmu|^2) / 2 is the mean of (1 - x.x') / 2 over two tokens
+x, x' of mu: 0 where all have met, 1/2 where they are balanced.  The **largest Lyapunov exponent**
+is the rate log|delta(T)| / T, per unit of time, at which a small displacement delta of the first
+token grows in the field of all,
 
-- the **two-token statistic** (1 - |int x dmu|^2) / 2, the mean of (1 - x.x') / 2 over two
-  tokens x, x' of mu: 0 where all have met, 1/2 where they are balanced;
-- its energy;
-- of tokens the **largest Lyapunov exponent**: the rate log|delta(T)| / T, per unit of time, at
-  which a small displacement delta of the first token grows in the field of all,
+    delta' = D v[mu(t)](x(t)) delta,      |delta(0)| = 1,
 
-      delta' = D v[mu(t)](x(t)) delta,      |delta(0)| = 1,
-
-  integrated along with the tokens as its direction and the logarithm of its length.  Tokens
-  that synchronise have a negative one.
+integrated along with the tokens as its direction and the logarithm of its length.  Tokens that
+synchronise have a negative one.
 """
 
 from __future__ import annotations
@@ -69,10 +66,9 @@ class Ensemble(Printed):
     lyapunov
         Largest Lyapunov exponents up to the end, per unit of time, shape (runs,); NaN if the
         start has a density, or they were not asked for.
-    seeds
-        The seed of each run: its layers are ``make_layers(np.random.default_rng(seed))``.
-    seed
-        The seed from which these were drawn.
+    seeds, seed
+        The seed of each run, whose layers are ``make_layers(np.random.default_rng(seed))``, and
+        the one from which these were drawn.
     """
 
     times: FloatArray
@@ -139,8 +135,7 @@ def ensemble(
     jobs
         Number of processes; more than one need a ``make_layers`` of a module.
     options
-        More arguments of :func:`mfpde.solve_particles` for tokens, of :func:`mfpde.solve` for
-        a density.
+        More arguments of :func:`mfpde.solve_particles`, or of :func:`mfpde.solve`.
 
     Raises
     ------

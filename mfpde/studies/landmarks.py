@@ -1,13 +1,12 @@
 r"""What is compared between grids: the atoms of a run at its end, and its merges.
 
-The centre of an atom is defined alike for grids, exact atoms and particles.  The centre x of
-a core is a fixed point of the mean shift
+The centre x of a core is defined alike for grids, exact atoms and particles: it is the fixed point
+of the mean shift
 
     x <- sum_i m_i w(x.x_i) x_i / | . |,    w(u) = max(0, u - cos R)^2,    R = 2 ball_radius
 
-(or half the distance to the next atom, if that is less) from the position in the report.  The
-window is smooth, so that no cell enters or leaves it abruptly: the quadrature error of cells is
-that of a smooth integrand.
+(or half the distance to the next atom, if that is less) from the position in the report.  As the
+window is smooth, the quadrature error of cells is that of a smooth integrand.
 """
 
 from __future__ import annotations
@@ -100,24 +99,11 @@ def compare_grids(
     reach: float,
     references: Mapping[str, Landmarks],
 ) -> list[Converging]:
-    """Return the number of atoms (or merges) and their quantities, judged.
+    """Return the number of atoms, or merges, and their quantities of some ``kinds``, judged.
 
-    They are named by the atoms of the finest grid; none converges while the number changes.
-
-    Parameters
-    ----------
-    name
-        ``"atom"`` or ``"merge"``.
-    found
-        Atoms, or merges, on each grid, coarsest first.
-    spacings
-        Cell widths (n,).
-    kinds
-        What is compared.
-    reach
-        Two further apart than this, in radians, are not the same.
-    references
-        What other means find of those of the finest grid, in their order.
+    They are ``found`` on each grid, coarsest first, and matched within a ``reach`` with those of
+    the finest one, in whose order other means find the ``references``.  None converges while the
+    number changes.
     """
     finest, counts = found[-1], [float(len(marks["mass"])) for marks in found]
     on_grids = [align(finest, landmarks, reach) for landmarks in found]

@@ -44,11 +44,10 @@ def convergence_to_atoms(
 ) -> AtomConvergence:
     """Solve on a ladder of grids, and say which digits of the atoms hold.
 
-    Positions and masses at ``t_end``, and the times of merges, are followed from grid to
-    grid: the atoms of each grid are matched with those of the finest one (optimal assignment
-    by distance and mass).  From differences and observed orders
-    (:mod:`mfpde.studies.convergence`) each quantity is said to have converged, with its
-    digits, or not to have.  The result is printed, and drawn by :func:`mfpde.plot_convergence`.
+    The atoms of each grid at ``t_end``, and their merges, are matched with those of the finest one
+    by distance and mass.  From differences and observed orders of their positions, masses and
+    times (:mod:`mfpde.studies.convergence`) each is said to have converged, with its digits, or
+    not to have.  The result is printed, and drawn by :func:`mfpde.plot_convergence`.
 
     Begin with
     ``convergence_to_atoms(equation, lambda x: 2 + x[..., 0], cells=[128, 256, 512], t_end=5.0)``.
@@ -61,9 +60,8 @@ def convergence_to_atoms(
         A function of points (..., d), or a density on any circle or sphere, which is
         interpolated to finer grids; on coarser ones it has the moments that they hold.
     cells
-        Two or more grids (three at least to judge anything), coarsest first: numbers of
-        cells of circles (of rings of spheres if ``start`` is a density on one), or
-        geometries.
+        Two or more grids (three to judge anything), coarsest first: geometries, or numbers of
+        cells of circles (of rings of spheres if ``start`` is a density on one).
     t_end
         End time.
     particles

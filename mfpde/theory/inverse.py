@@ -6,10 +6,10 @@ Lemma 5.1).  With f = \sum_l f_l, f_l of degree l,
     dmu/dsigma = beta \sum_l f_l / lambda_l                             (paper, eq. 5.1)
 
 is in L^2 iff \sum_l |f_l|^2 / lambda_l^2 is finite.  lambda_l falls off faster than any
-power, so that few f qualify; nonnegativity is a second condition.  Both are checked here on
-a grid (the checks, and their limits in double precision, are derived here).  Rounding of f, of
-relative size n eps on n degrees, is multiplied by beta / lambda_l: degrees where that exceeds 1e-5
-of the density cannot be inverted, and the density must have decayed before them.
+power, so that few f qualify; nonnegativity is a second condition.  Both are checked on a grid
+(derived here).  Rounding of f, of relative size n eps on n degrees, is multiplied by
+beta / lambda_l: degrees where that exceeds 1e-5 of the density cannot be inverted, and the density
+must have decayed before them.
 """
 
 from __future__ import annotations

@@ -7,8 +7,7 @@ In ascent with diffusion kappa a stationary density that depends on u = x.e alon
 
 against the uniform probability.  Its height h = sum_l a_l is log rho at the pole over its mean.
 (At large beta neither the first moment nor the energy grows all along the branch; h does.)  At
-fixed h these are n + 1 equations for a and kappa, with dM / da = Cov(P); the same matrix gives
-da / dh and d kappa / dh.  (Derived here.)
+fixed h these are n + 1 equations for a and kappa, with dM / da = Cov(P).  (Derived here.)
 """
 
 from __future__ import annotations
@@ -51,8 +50,8 @@ class OrderedState(NamedTuple):
 class OrderedStates:
     """The ordered states of one beta, down to the uniform state.
 
-    States of l-fold symmetry on the circle are those of a circle l times as short, whose
-    eigenvalue k is lambda_kl; ``mode`` is l.
+    Those of l-fold symmetry, ``mode`` l, are states of a circle l times as short, whose eigenvalue
+    k is lambda_kl.
     """
 
     def __init__(self, beta: float, dimension: int, mode: int = 1) -> None:

@@ -46,9 +46,9 @@ def eigenvalues(
 ) -> FloatArray:
     """Eigenvalues lambda_l of the kernel for the uniform probability (paper, Lemma 5.1).
 
-    They have the shape of ``degrees``; far beyond what beta can resolve (below 1e-17 of the
-    largest, with multiplicities) they may be 0.  Parameters and errors are those of
-    :func:`growth_rates`.  Begin with ``eigenvalues(5.0, 2, range(8))``.
+    They have the shape of ``degrees``; below 1e-17 of the largest, with multiplicities, they may
+    be 0.  Parameters and errors are those of :func:`growth_rates`.
+    Begin with ``eigenvalues(5.0, 2, range(8))``.
     """
     curvatures = find_curvatures(beta, dimension, degrees, kernel=kernel)
     beta = Attention(beta).beta
@@ -87,12 +87,7 @@ def growth_rates(
     kernel
         ``"shifted"``, K = exp(beta (x.y - 1)), or ``"unshifted"``, K = exp(beta x.y).
     diffusion
-        Diffusion kappa, at least 0.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of its range.
+        Diffusion kappa, at least 0.  Arguments out of their range are a ``ValueError``.
     """
     ascends = choice("direction", direction, ("ascent", "descent")) == "ascent"
     kappa = real_number("diffusion", diffusion, at_least=0.0)
@@ -108,10 +103,9 @@ def growth_rates(
 def fastest_mode(beta: float | Kernel, dimension: int) -> int:
     """Degree l >= 1 that grows fastest in ascent: argmax of l (l + d - 2) lambda_l.
 
-    On the circle it is the number of clusters that a random small perturbation of the
-    uniform state first forms (Bruno, Pasqualotto & Agazzi, ICLR 2025, arXiv 2410.23228).
-    It is the same for both kernels and for softmax; diffusion lowers it.  At ``beta`` 0 only
-    l = 1 grows; of a :class:`mfpde.Kernel` in its place a degree must grow.
+    On the circle a random small perturbation of the uniform state first forms so many clusters
+    (Bruno, Pasqualotto & Agazzi, ICLR 2025, arXiv 2410.23228).  It is the same for both kernels
+    and for softmax; diffusion lowers it.  Of a :class:`mfpde.Kernel` a degree must grow.
     Parameters and errors are those of :func:`growth_rates`.  Begin with ``fastest_mode(5.0, 2)``.
     """
     curvatures = find_relative_curvatures(beta, dimension)

@@ -45,9 +45,9 @@ LARGEST_BETA = LARGEST_MODE = 100
 def largest_continuous_beta(dimension: int, *, degree: int = 1) -> float:
     """The value beta_* up to which the noisy phase transition is continuous.
 
-    It falls to 1 as the ``dimension`` d >= 2 of S^(d-1) grows.  On the circle (d = 2) each mode of
-    a ``degree`` l from 1 to 100 has one, the solution of lambda_2l = lambda_l / 2.  Arguments out
-    of these ranges are a ``ValueError``.  Begin with ``largest_continuous_beta(3)``.
+    It falls to 1 as the ``dimension`` d >= 2 grows.  On the circle each mode of a ``degree`` l
+    from 1 to 100 has one, the solution of lambda_2l = lambda_l / 2.  Arguments out of these ranges
+    are a ``ValueError``.  Begin with ``largest_continuous_beta(3)``.
     """
     whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
     l = whole_number("degree", degree, at_least=1, at_most=LARGEST_MODE)
@@ -98,12 +98,8 @@ class PhaseDiagram(Printed):
 
     Attributes
     ----------
-    dimension, kernel
-        Dimension d of S^(d-1), and ``"shifted"`` or ``"unshifted"``.
-    degree
-        Degree l of the mode that orders; all else is about states of its symmetry.
-    betas
-        The inverse temperatures.
+    dimension, kernel, degree, betas
+        As they were given; all else is about states of the symmetry of the ``degree`` l.
     threshold
         kappa_# = lambda_l / beta, below which the mode grows from the uniform state.
     fold
@@ -131,14 +127,7 @@ class PhaseDiagram(Printed):
     def __str__(self) -> str:
         kernel = "exp(beta (x.y - 1))" if self.kernel == "shifted" else "exp(beta x.y)"
         mode = f"of degree {self.degree} " if self.degree > 1 else ""
-        columns = {
-            "beta": self.betas,
-            "threshold": self.threshold,
-            "coexistence": self.coexistence,
-            "fold": self.fold,
-            "barrier": self.barrier,
-            "moment": self.moment_at_coexistence,
-        }
+        columns = {k: v for k, v in vars(self).items() if isinstance(v, np.ndarray)}
         table = format_table([*columns], zip(*columns.values(), strict=True))
         return (
             f"ascent with diffusion on S^{self.dimension - 1}, K = {kernel}; the transition "
@@ -173,7 +162,7 @@ def phase_diagram(
     ValueError
         For an argument out of its range.
     FloatingPointError
-        If Newton's method fails on the branch of ordered states.
+        If Newton's method fails.
     """
     whole_number("dimension", dimension, at_least=2, at_most=MOST_DIMENSIONS)
     given = np.atleast_1d(real_array("betas", betas))
@@ -213,7 +202,7 @@ def _find_window(
         kappa = met.kappa
         middle = states.find_below(fold, lambda state: kappa - state.kappa)
         if middle:
-            barrier = middle.excess
-            return threshold, fold.kappa, kappa, barrier, fold.moment, met.moment
+            moments = fold.moment, met.moment
+            return threshold, fold.kappa, kappa, middle.excess, *moments
     # Rounding cannot tell that there is a window.
     return threshold, threshold, threshold, 0.0, 0.0, 0.0
