@@ -52,38 +52,44 @@ def events(result, kind):
     return [event for event in result.events if event.kind == kind]
 
 
+def two_halves(weight, beta=BETA):
+    """The state of two atoms beside the direction of the neuron."""
+    half = half_angle(weight, beta)
+    return mfpde.Atoms(circle_points([np.pi / 4 - half, np.pi / 4 + half]))
+
+
 @pytest.mark.parametrize("beta", [10.0, 30.0])
 def test_the_ladder_of_one_neuron(beta):
-    start = mfpde.Atoms(circle_points([0.8]))
-    found = mfpde.continuation(
-        attracting_neuron(beta),
-        start,
-        "weight_scale",
-        [1.3, 1.1, 0.8, 0.5, 0.25],
-        switch=True,
-    )
-    assert "masses frozen" in str(found)
+    equation, start = attracting_neuron(beta), mfpde.Atoms(circle_points([0.8]))
+    whole = mfpde.continuation(equation, start, "weight_scale", [1.3, 1.1])
+    assert "masses frozen" in str(whole)
+    assert [len(state.atoms) for state in whole.states] == [1, 1]
+    weights = [0.8, 0.5, 0.25]
+    halves = two_halves(weights[0], beta)
+    found = mfpde.continuation(equation, halves, "weight_scale", weights)
     splits = events(found, "split")
-    assert splits[0].value == pytest.approx(1.0, abs=1e-8)
-    np.testing.assert_allclose(splits[0].points, circle_points([np.pi / 4]), atol=1e-8)
-    for event in splits[1:3]:
+    assert len(splits) == 2
+    for event in splits:
         assert event.value == pytest.approx(second_split(beta), abs=1e-8)
         assert event.is_loss
-    assert [len(state.atoms) for state in found.states[:4]] == [1, 1, 2, 2]
-    for weight, state in zip(found.values[2:4], found.states[2:4], strict=True):
+    for weight, state in zip(weights, found.states, strict=True):
         angles = np.arctan2(*state.atoms.points.T[::-1]) - np.pi / 4
         half = half_angle(weight, beta)
         np.testing.assert_allclose(np.sort(angles), [-half, half], atol=1e-12)
-    assert found.residuals.max() <= 1e-14
+    assert max(whole.residuals.max(), found.residuals.max()) <= 1e-14
 
 
-def test_without_switching_the_atom_stays_whole():
-    start = mfpde.Atoms(circle_points([np.pi / 4]))
+def test_an_atom_stays_whole_where_it_may_split():
+    start = mfpde.Atoms(circle_points([0.8]))
     found = mfpde.continuation(
         attracting_neuron(), start, "weight_scale", np.linspace(1.3, 0.5, 5)
     )
     assert [len(state.atoms) for state in found.states] == [1] * 5
-    assert [event.kind for event in found.events] == ["split"]
+    (split,) = found.events
+    assert split.kind == "split"
+    assert split.is_loss
+    assert split.value == pytest.approx(1.0, abs=1e-8)
+    np.testing.assert_allclose(split.points, circle_points([np.pi / 4]), atol=1e-8)
     np.testing.assert_array_equal(found.values, np.linspace(1.3, 0.5, 5))
     np.testing.assert_allclose(found.energies, 1 / (2 * BETA) - found.values / 2)
 
@@ -99,9 +105,8 @@ def test_a_split_says_in_how_many_directions_it_may_go(dimension, side, expected
     )
     neurons = mfpde.Perceptron(directions, [-0.5, -0.5])
     start = mfpde.Atoms(np.eye(dimension)[:1])
-    found = mfpde.continuation(
-        descent(BETA, neurons), start, "weight_scale", [1.3, 0.9], switch=True
-    )
+    equation = descent(BETA, neurons)
+    found = mfpde.continuation(equation, start, "weight_scale", [1.3, 0.9])
     first = found.events[0]
     assert first.kind == "split"
     assert first.dimension == expected
@@ -111,8 +116,7 @@ def test_a_split_says_in_how_many_directions_it_may_go(dimension, side, expected
 
 def test_two_atoms_meet_where_one_splits():
     weights = [0.6, 0.8, 1.0, 1.2]
-    half = half_angle(weights[0])
-    start = mfpde.Atoms(circle_points([np.pi / 4 - half, np.pi / 4 + half]))
+    start = two_halves(weights[0])
     found = mfpde.continuation(attracting_neuron(), start, "weight_scale", weights)
     (merge,) = found.events
     assert merge.kind == "merge"
@@ -161,15 +165,17 @@ def test_two_atoms_meet_their_antipodal_arrangement_at_a_pitchfork():
     equation = descent(1.0, neuron)
     pair = mfpde.Atoms([[1.0, 0.0], [-1.0, 0.0]])
     values = [0.1, 1.0, 2.0]
-    there = mfpde.continuation(equation, pair, "beta", values, switch=True)
-    begins, *later = there.events
-    assert begins.is_switch
-    back = mfpde.continuation(equation, there.states[-1].atoms, "beta", values[::-1])
+    there = mfpde.continuation(equation, pair, "beta", values)
+    (begins,) = there.events
+    beside = mfpde.Atoms(circle_points([0.6, np.pi - 0.6]))
+    start = mfpde.polish(descent(2.0, neuron), beside, max_move=1.0)
+    back = mfpde.continuation(equation, start.atoms, "beta", values[::-1])
     *earlier, pitchfork = back.events
     assert pitchfork.kind == "pitchfork"
     assert pitchfork.value == pytest.approx(begins.value, abs=1e-8)
     assert (pitchfork.before, pitchfork.after) == (1, 1)
-    assert [e.value for e in earlier] == pytest.approx([e.value for e in later])
+    # At cosine c they rest where e^(beta (c - 1)) = w: orthogonal, c = 0, they gain a motion.
+    assert [e.value for e in earlier] == pytest.approx([-np.log(0.3)], abs=1e-8)
     assert back.is_complete
     one, other = back.states[-1].atoms.points
     assert one @ other == pytest.approx(-1.0)
@@ -245,11 +251,7 @@ def test_rotations_change_nothing(dimension):
 @pytest.mark.parametrize(("weight", "count"), [(1.1, 1), (0.7, 2)])
 def test_particles_agree_on_both_sides_of_a_split(weight, count):
     found = mfpde.continuation(
-        attracting_neuron(),
-        mfpde.Atoms(circle_points([0.8])),
-        "weight_scale",
-        [1.2, 1.1, 0.7],
-        switch=True,
+        attracting_neuron(), two_halves(0.7), "weight_scale", [0.7, 1.1, 1.2]
     )
     state = found.states[int(np.flatnonzero(found.values == weight)[0])]
     assert len(state.atoms) == count
@@ -260,58 +262,57 @@ def test_particles_agree_on_both_sides_of_a_split(weight, count):
     assert mfpde.wasserstein(flow.final, state.atoms, order=1) < 1e-6
 
 
+def follow_ordered(beta, grid, kappas):
+    """Follow the ordered state about the first axis in the diffusion."""
+    bump = mfpde.Density.from_function(grid, lambda x: np.exp(3 * x[..., 0]))
+    first = ascent(beta, diffusion=kappas[0])
+    start = mfpde.stationary_density(first, bump.normalized()).density
+    return mfpde.continuation(ascent(beta), start, "diffusion", kappas)
+
+
 @pytest.mark.parametrize("beta", [1.0, 4.0])
 def test_the_uniform_state_loses_stability_at_the_critical_diffusion(beta):
     circle = mfpde.Circle(96)
     critical = theory.critical_diffusion(beta, 2)
     values = critical * np.array([1.3, 1.1, 0.8, 0.7])
-    found = mfpde.continuation(
-        ascent(beta), mfpde.uniform(circle), "diffusion", values, switch=True
-    )
+    found = mfpde.continuation(ascent(beta), mfpde.uniform(circle), "diffusion", values)
     first = events(found, "stability")[0]
     assert first.value == pytest.approx(critical, abs=1e-10)
-    assert found.states[0].order < 1e-12
-    assert found.states[-1].order > 0.5
-    assert found.states[-1].is_second_order
-    assert found.states[-1].symmetry_dimension == 1
-    # Continuous up to beta_*; beyond it the new branch turns back first.
-    folds = events(found, "fold")
+    assert max(state.order for state in found.states) < 1e-12
+    back = follow_ordered(beta, circle, values[::-1])
+    assert back.states[0].order > 0.5
+    assert back.states[0].is_second_order
+    assert back.states[0].symmetry_dimension == 1
+    # Continuous up to beta_*; beyond it the ordered state turns back first.
+    folds = events(back, "fold")
     assert bool(folds) != theory.has_continuous_transition(beta, 2)
     assert all(fold.value > critical for fold in folds)
-    assert found.residuals.max() < 1e-12
+    assert max(found.residuals.max(), back.residuals.max()) < 1e-12
 
 
 def test_the_uniform_state_on_the_sphere():
     sphere = mfpde.Sphere(32)
     critical = theory.critical_diffusion(0.5, 3)
-    found = mfpde.continuation(
-        ascent(0.5),
-        mfpde.uniform(sphere),
-        "diffusion",
-        critical * np.array([1.05, 0.95]),
-        switch=True,
-    )
+    kappas = critical * np.array([1.05, 0.95])
+    uniform = mfpde.uniform(sphere)
+    found = mfpde.continuation(ascent(0.5), uniform, "diffusion", kappas)
     values = [event.value for event in events(found, "stability")]
     np.testing.assert_allclose(values, 3 * [critical], atol=1e-10)
     # All harmonics of degree one.
     assert all(event.dimension == 3 for event in found.events)
     assert all(event.points.shape == (0, 3) for event in found.events)
-    assert [state.symmetry_dimension for state in found.states] == [0, 2]
-    assert found.states[-1].is_second_order
+    assert [state.unstable_dimension for state in found.states] == [0, 3]
+    back = follow_ordered(0.5, sphere, kappas[::-1])
+    assert [state.symmetry_dimension for state in back.states] == [2, 0]
+    assert back.states[0].is_second_order
 
 
 def test_kuramoto_states_are_exact():
     """beta = 0: rho ~ e^(r cos / kappa), r = I_1 / I_0 at r / kappa."""
-    kappas = [0.55, 0.45, 0.3, 0.2]
-    found = mfpde.continuation(
-        ascent(0.0),
-        mfpde.uniform(mfpde.Circle(64)),
-        "diffusion",
-        kappas,
-        switch=True,
-    )
+    kappas = [0.2, 0.3, 0.45, 0.55]
+    found = follow_ordered(0.0, mfpde.Circle(64), kappas)
     assert found.events[0].value == pytest.approx(0.5, abs=1e-12)
-    for kappa, state in zip(kappas[1:], found.states[1:], strict=True):
+    for kappa, state in zip(kappas[:3], found.states[:3], strict=True):
         exact = brentq(
             lambda r, k=kappa: ive(1, r / k) / ive(0, r / k) - r, 0.05, 1.0, xtol=1e-15
         )
@@ -336,17 +337,9 @@ def test_a_run_comes_to_the_ordered_state_below_it():
     for cells in (48, 96):
         circle = mfpde.Circle(cells)
         critical = theory.critical_diffusion(1.0, 2)
-        found = mfpde.continuation(
-            ascent(1.0),
-            mfpde.uniform(circle),
-            "diffusion",
-            critical * np.array([1.2, 0.6, 0.5]),
-            switch=True,
-        )
-        state = found.states[1]
-        run = mfpde.solve(
-            state.equation, found.states[2].density, t_end=100.0, save_every=100.0
-        )
+        kappas = critical * np.array([0.5, 0.6])
+        first, state = follow_ordered(1.0, circle, kappas).states
+        run = mfpde.solve(state.equation, first.density, t_end=100.0, save_every=100.0)
         mean = np.linalg.norm(run.final.density.masses @ circle.points)
         differences.append(abs(mean - state.order))
     assert differences[1] < 1e-3

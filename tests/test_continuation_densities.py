@@ -374,22 +374,20 @@ def test_a_reflection_is_broken_where_the_symmetric_state_loses_stability(weight
     neuron = mfpde.Perceptron([[0.6, 0.8]], [weight], activation="linear")
     equation = ascent(1.0, neuron)
     values = np.array([0.5, 0.3, 0.15, 0.1])
-    down = mfpde.continuation(
-        equation, mfpde.uniform(circle), "diffusion", values, switch=True
-    )
-    (loss,) = down.events
+    down = mfpde.continuation(equation, mfpde.uniform(circle), "diffusion", values)
+    loss = down.events[0]
     assert loss.kind == "stability"
-    assert down.states[-1].order > 0.1
-    up = mfpde.continuation(
-        equation, down.states[-1].density, "diffusion", values[::-1]
-    )
+    cold = ascent(1.0, neuron, diffusion=values[-1])
+    start = mfpde.stationary_density(cold, bump(2.0).normalized()).density
+    up = mfpde.continuation(equation, start, "diffusion", values[::-1])
+    assert up.states[0].order > 0.1
     (pitchfork,) = up.events
     assert pitchfork.kind == "pitchfork"
     assert pitchfork.value == pytest.approx(loss.value, abs=1e-10)
     assert (pitchfork.before, pitchfork.after) == (0, 0)
     assert up.is_complete
     assert up.states[-1].order < 1e-12
-    for one, other in zip(up.states, down.states[::-1], strict=True):
+    for one, other in zip(up.states[2:], down.states[1::-1], strict=True):
         assert one.free_energy == pytest.approx(other.free_energy, abs=1e-12)
 
 

@@ -44,11 +44,7 @@ def ladder():
         direction="descent",
     )
     return mfpde.continuation(
-        equation,
-        mfpde.Atoms([[0.0, 1.0]]),
-        "weight_scale",
-        [1.2, 0.9, 0.6],
-        switch=True,
+        equation, mfpde.Atoms([[0.0, 1.0]]), "weight_scale", [1.2, 0.9, 0.6]
     )
 
 
@@ -70,10 +66,9 @@ def folded():
     """Hysteresis: an ordered state up to its fold, back to the uniform one, and on."""
     circle, values = mfpde.Circle(96), [0.02, 0.03, 0.035, 0.04]
     equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="ascent")
-    down = mfpde.continuation(
-        equation, mfpde.uniform(circle), "diffusion", values[::-1], switch=True
-    )
-    return mfpde.continuation(equation, down.states[-1].density, "diffusion", values)
+    bump = mfpde.Density.from_function(circle, lambda x: np.exp(15 * x[..., 0]))
+    start = mfpde.continuation(equation, bump, "diffusion", values[:2]).states[0]
+    return mfpde.continuation(equation, start.density, "diffusion", values)
 
 
 def test_a_branch_is_drawn_as_a_curve_with_its_events_on_it(folded):

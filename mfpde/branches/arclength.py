@@ -32,18 +32,15 @@ from scipy.sparse.linalg import LinearOperator, gmres
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.branches.parameters import equation_at
 from mfpde.equation import MeanFieldEquation
+from mfpde.stationary.gibbs.result import TOLERANCE
 
 if TYPE_CHECKING:
     from mfpde.branches.result import BranchPoint, StationaryState
 
 EPS = float(np.finfo(float).eps)
 MOST_ITERATIONS = 20
-CONVERGED = 1e-12
-"""A residual below it is a zero's, once it falls no further."""
-NEGLIGIBLE, MOST_PRODUCTS = 1e-13, 300
-"""Singular values below this share of the largest are zero, and so is the error of GMRES."""
-FIRST_LENGTH, LONGEST_SHARE = 1e-3, 0.1
-"""Length of the first step, and the share of the span by which one changes p at most."""
+FIRST_LENGTH = 1e-3
+"""Length of the first step; a branch that is met is left by its square, in units of the span."""
 CLOSE = 1e-8
 """Values this close, in units of the span, are one; rates as small are zero at an event."""
 
@@ -106,11 +103,6 @@ class Place(ABC):
     def rounding(self) -> float:
         """Size below which the sign of a rate is rounding."""
 
-    @property
-    @abstractmethod
-    def null_vector(self) -> FloatArray:
-        """The change (k,) of the state that G_x makes smallest."""
-
     @abstractmethod
     def measure_move(self, direction: FloatArray) -> float:
         """Return how far a direction moves the state, where 1 is another state altogether."""
@@ -131,11 +123,6 @@ class Place(ABC):
     def project(self, residual: FloatArray) -> FloatArray:
         """Return a residual (n,) without its part along rotations of the equation."""
         return residual
-
-    def split(self, atoms: list[int]) -> tuple[Place, FloatArray]:
-        """Return where a branch that begins here starts, and its direction."""
-        assert not atoms
-        return self, self.unit(np.append(self.null_vector, 0.0))
 
     @cached_property
     def equation(self) -> MeanFieldEquation:
@@ -180,7 +167,8 @@ class Place(ABC):
     def find_zero(self, direction: FloatArray) -> Self:
         """Return the zero of G in the plane through here normal to ``direction``.
 
-        By Newton's method, for as long as |G| halves.
+        By Newton's method, for as long as |G| halves; beside a branch point, where it is small,
+        it may grow in between.
 
         Raises
         ------
@@ -190,44 +178,41 @@ class Place(ABC):
         place, before = self, np.inf
         for _ in range(MOST_ITERATIONS):
             try:
-                residual = place.project(place.residual)
+                size = float(np.abs(place.project(place.residual)).max())
             except ValueError as error:
                 # Out of the parameter's range.
                 raise LostBranchError from error
-            size = float(np.abs(residual).max())
-            if size <= 2 * EPS or before / 2 < size <= CONVERGED:
+            if size <= 2 * EPS or before / 2 < size <= TOLERANCE:
                 return place
-            if not size < 4 * max(before, np.sqrt(CONVERGED)):
+            if not size < 4 * max(before, np.sqrt(TOLERANCE)):
                 break
-            change = place._solve(direction, -residual, 0.0)
-            place, before = place.moved(change), size
+            target = -place.project(place.residual)
+            place, before = place.moved(place._solve(direction, target, 0.0)), size
         raise LostBranchError
 
-    def find_branch_point(self, spectra: list[int]) -> tuple[Self, list[Self]]:
+    def find_branch_point(self, spectra: list[int], ahead: float) -> tuple[Self, Self]:
         """Return the place beside here where the least rate of ``spectra`` is zero.
 
-        By the secant through states at either side of it, which are returned too: at the place
-        itself G_x may be singular.
+        By the secant through states at either side of it, as at the place itself G_x may be
+        singular.  The side in the direction ``ahead`` of p is returned too.
 
         Raises
         ------
         LostBranchError
             If there is none.
         """
-        place = self
-        size = np.clip(abs(self.value), FIRST_LENGTH * self.span, self.span)
-        step = FIRST_LENGTH**2 * float(size)
-        for _ in range(MOST_ITERATIONS):
-            sides = [place.find_state(place.value + way) for way in (-step, step)]
+        place, way = self, np.inf
+        step = FIRST_LENGTH**2 * self.span
+        while way > step:
+            sides = [place.find_state(place.value + s * step) for s in (-1.0, 1.0)]
             first, last = (side._least_rate(spectra) for side in sides)
-            if not abs(last - first) * self.span > step * abs(first):
-                break
             share = first / (first - last)
             found = sides[0].moved(share * sides[0].direction_to(sides[1]))
-            if abs(found.value - place.value) <= step:
-                return found, sides
+            before, way = way, abs(found.value - place.value)
+            if not way < before / 2:
+                raise LostBranchError
             place = found
-        raise LostBranchError
+        return place, sides[int(ahead > 0)]
 
     def _least_rate(self, spectra: list[int]) -> float:
         rates = np.concatenate([self.rates[k] for k in spectra])
@@ -240,13 +225,8 @@ class Place(ABC):
         step = np.sqrt(EPS) * max(abs(self.value), self.span)
         there = replace(self, value=self.value + step)
         column = (there.residual - self.residual) / step * self.span
-        zeros = np.zeros(self.derivative.shape[0] - len(target))
-        return solve_bordered(
-            self.derivative,
-            np.append(column, zeros),
-            self.weights * direction,
-            np.concatenate([target, zeros, [length]]),
-        )
+        row = self.weights * direction
+        return solve_bordered(self.derivative, column, row, np.append(target, length))
 
 
 def solve_bordered(
@@ -255,25 +235,25 @@ def solve_bordered(
     row: FloatArray,
     goal: FloatArray,
 ) -> FloatArray:
-    """Return the least-squares solution (k + 1,) of the system with one more column and row.
+    """Return the solution (k + 1,) of the system with one more ``column`` (n,) and ``row``.
 
-    A matrix is solved by its factors; a product by GMRES (Saad & Schultz, SIAM J. Sci. Stat.
-    Comput. 7, 1986), which takes a few dozen of them where G_x is 1 and something compact, as it
-    is for smooth densities.  At a pitchfork the system is singular and the goal has no part along
-    its null vector: GMRES ends before it meets that vector.
+    A matrix (r, k), r >= n, is solved by least squares, 0 the goal of its rows below n and
+    singular values below 1e-12 of the largest left out; a product
+    by GMRES (Saad & Schultz, SIAM J. Sci. Stat. Comput. 7, 1986), which takes a few dozen of
+    them where G_x is 1 and something compact, as it is for smooth densities.  At a pitchfork
+    the system is singular and the goal has no part along its null vector: GMRES ends before it
+    meets that vector.
     """
     if isinstance(derivative, np.ndarray):
+        n, constraints = len(column), np.zeros(len(derivative) - len(column))
+        column, goal = np.append(column, constraints), np.insert(goal, n, constraints)
         rows = np.vstack([np.column_stack([derivative, column]), row])
-        return np.asarray(lstsq(rows, goal, NEGLIGIBLE, lapack_driver="gelsy")[0])
+        return np.asarray(lstsq(rows, goal, TOLERANCE, lapack_driver="gelsy")[0])
 
     def multiply(vector: FloatArray) -> FloatArray:
         image = derivative @ vector[:-1] + vector[-1] * column
         return np.append(image, row @ vector)
 
-    size = len(goal)
+    size = len(row)
     operator = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
-    products = min(size, MOST_PRODUCTS)
-    tolerances = {"rtol": NEGLIGIBLE, "atol": EPS / 2}
-    return np.asarray(
-        gmres(operator, goal, restart=products, maxiter=1, **tolerances)[0]
-    )
+    return np.asarray(gmres(operator, goal, rtol=TOLERANCE, atol=EPS / 2)[0])

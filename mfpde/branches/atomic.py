@@ -94,12 +94,6 @@ class AtomicPlace(Place):
         """Size below which the sign of a rate is rounding."""
         return TOLERANCE * float(self._field.scales.max())
 
-    @property
-    def null_vector(self) -> FloatArray:
-        """The change (n d,) of the positions that G_x makes smallest."""
-        _, _, axes = np.linalg.svd(self.derivative)
-        return np.asarray(axes[-1])
-
     def moved(self, direction: FloatArray) -> Self:
         """Return the place after a small step, its points put back on the sphere."""
         there = super().moved(direction)
@@ -127,22 +121,6 @@ class AtomicPlace(Place):
             split_rate=float(np.max(splits)),
             unstable=self.count_unstable(),
         )
-
-    def split(self, atoms: list[int]) -> tuple[Place, FloatArray]:
-        """Return the place where halves of ``atoms`` coincide, and how they part."""
-        if not atoms:
-            return super().split(atoms)
-        masses = np.append(self.masses, self.masses[atoms])
-        change = np.zeros((len(masses), self.points.shape[1]))
-        for half, atom in enumerate(atoms, start=len(self.masses)):
-            own = self._field.own_gradients[atom]
-            values, axes = np.linalg.eigh((own + own.T) / 2)
-            axis = axes[:, np.argmin(np.abs(values))] @ self._frames[atom]
-            change[atom], change[half] = axis, -axis
-            masses[[atom, half]] /= 2
-        state = np.concatenate([self.points, self.points[atoms]]).ravel()
-        halves = replace(self, state=state, masses=masses)
-        return halves, halves.unit(np.append(change.ravel(), 0.0))
 
     def find_meeting(self, end: Self) -> Meeting | None:
         """Return the meeting of the atoms that pass one another between here and ``end``."""

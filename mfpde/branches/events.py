@@ -1,4 +1,4 @@
-r"""One step along a branch, and the events on it.
+r"""What happens on one step along a branch: values that are passed, and events.
 
 Where a rate of the state crosses zero on a branch x(s), p(s), stability changes.  Where p'
 changes its sign, the branch turns back in the parameter, in one of two ways.  The
@@ -13,22 +13,16 @@ symmetry and goes on as its own mirror image (or a rotated copy of itself): a pi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.branches.arclength import (
-    CLOSE,
-    EPS,
-    LONGEST_SHARE,
-    LostBranchError,
-    Meeting,
-    Place,
-)
+from mfpde.branches.arclength import CLOSE, EPS, LostBranchError, Meeting, Place
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,63 +46,49 @@ class Segment:
             self.places[distance] = near.find_zero(self.direction)
         return self.places[distance]
 
+    def slope(self, distance: float) -> float:
+        """Return p', the rate of the parameter along the branch."""
+        return float(self.at(distance).tangent(self.direction)[-1])
+
+    def find_value(self, value: float, low: float, high: float) -> float:
+        """Return the distance where p is ``value``."""
+        return self.find_root(lambda s: self.at(s).value - value, low, high)
+
     def find_root(
         self,
-        function: Callable[[Place], float],
-        low: float = 0.0,
-        high: float | None = None,
-        *,
+        function: Callable[[float], float],
+        low: float,
+        high: float,
         tolerance: float = EPS,
     ) -> float:
-        """Return the distance between two where ``function`` of the place crosses zero.
+        """Return the distance where ``function`` crosses zero, to a share of the length.
 
-        The tolerance is in units of the length.  If the function has the same sign at both, it is
-        zero to rounding at one of them.
+        If it has the same sign at both ends, it is zero to rounding at one of them.
         """
-        ends = (low, self.length if high is None else high)
-        first, last = (function(self.at(distance)) for distance in ends)
+        first, last = function(low), function(high)
         if first * last > 0:
-            return ends[int(abs(last) < abs(first))]
-        root = brentq(
-            lambda s: function(self.at(s)), *ends, xtol=tolerance * self.length
-        )
-        return float(root)
-
-    def find_value(self, value: float, low: float, high: float) -> Place:
-        """Return the place between two distances, with no turn in between, where p is a value."""
-        distance = self.find_root(lambda place: place.value - value, low, high)
-        return replace(self.at(distance), value=value)
-
-    def cut(self, distance: float) -> Segment:
-        """Return the part up to a distance."""
-        return replace(self, length=distance, end=self.at(distance))
+            return (low, high)[int(abs(last) < abs(first))]
+        return float(brentq(function, low, high, xtol=tolerance * self.length))
 
 
 class LocatedEvent(NamedTuple):
     """What happens at ``distance`` on a segment, at ``place``.
 
-    Of a pitchfork and of a merge the place is on the branch of more symmetry.  ``before`` and
-    ``after`` count the unstable directions, for a split those of the atom ``atoms[0]``; for a
-    merge the atoms, of which ``labels`` (n,) tells where each goes.
+    ``kind`` is that of a :class:`mfpde.BranchEvent`, or ``"value"`` for a value that is passed.
+    ``before`` and ``after`` count the unstable directions, for a split those of the atom
+    ``atoms[0]``; for a merge the atoms, of which ``labels`` (n,) tells where each goes.  Of a
+    pitchfork and of a merge the place is on the branch of more symmetry, which is followed from
+    ``beyond``, beside it.
     """
 
     kind: str
     distance: float
     place: Place
-    before: int
-    after: int
+    before: int = 0
+    after: int = 0
     atoms: tuple[int, ...] = ()
     labels: IntArray | None = None
-
-    @property
-    def begins_branch(self) -> bool:
-        """Whether another branch begins here, to which the walk may switch."""
-        return self.kind in ("split", "stability") and self.after > self.before
-
-    @property
-    def joins_branch(self) -> bool:
-        """Whether the branch of more symmetry is met, which the walk follows from here on."""
-        return self.kind in ("pitchfork", "merge")
+    beyond: Place | None = None
 
     def count_zero_rates(self) -> int:
         """Count the rates that are zero here (for a split, of the atom that splits)."""
@@ -119,46 +99,43 @@ class LocatedEvent(NamedTuple):
 
 
 def find_events(
-    segment: Segment, ahead: float, *, is_fresh: bool
+    segment: Segment, values: FloatArray, ahead: float
 ) -> list[LocatedEvent]:
-    """Return all events on a segment, in its order; a fold stands for the rate that is zero.
+    """Return the events on a segment and the ``values`` passed, in order, up to another branch.
 
-    A branch of more symmetry is followed in the direction ``ahead`` of p.  Where a branch
-    begins, ``is_fresh``, rates that are zero at its start cross nothing.
+    A branch of more symmetry is followed in the direction ``ahead`` of p.
     """
+    end, found = segment.length, list[LocatedEvent]()
     meeting = segment.start.find_meeting(segment.end)
-    found = [] if meeting is None else [_locate_merge(segment, meeting)]
-    if is_fresh:
-        return found
     if meeting is not None:
-        # Where atoms meet their rates cross nothing.
-        segment = segment.cut((1 - LONGEST_SHARE) * meeting.share * segment.length)
+        found.append(_locate_merge(segment, meeting, ahead))
+        # Where atoms meet their rates cross nothing: what is watched ends a little before.
+        end *= meeting.share * (1 + meeting.share) / 2
     for spectrum in range(len(segment.start.rates)):
-        found += _find_changes(segment, spectrum)
-
-    def slope(place: Place) -> float:
-        return float(place.tangent(segment.direction)[-1])
-
-    if segment.direction[-1] * slope(segment.end) < 0:
-        # The parameter has an extremum there: its error is the square of the distance's.
-        turn = segment.find_root(slope, tolerance=CLOSE)
-        found = _name_turn(segment, turn, found, ahead)
+        found += _find_changes(segment, end, spectrum)
+    if segment.direction[-1] * segment.slope(end) < 0:
+        found = _name_turn(segment, end, found, ahead)
+    found.sort(key=lambda event: event.distance)
+    others = [n for n, event in enumerate(found) if event.beyond is not None]
+    found = found[: others[0] + 1] if others else found
+    found += _find_values(segment, values, found)
     return sorted(found, key=lambda event: event.distance)
 
 
-def _find_changes(segment: Segment, spectrum: int) -> list[LocatedEvent]:
+def _find_changes(segment: Segment, end: float, spectrum: int) -> list[LocatedEvent]:
     """Return events where rates of motion, or those of the splitting of an atom, are zero.
 
     Rates are in decreasing order, so that the indices tell which ones cross; their count
     differs between places where rotations change the state and places where they do not.
     """
-    first = segment.start.count_unstable(spectrum)
-    last = segment.end.count_unstable(spectrum)
+    first, last = (segment.at(s).count_unstable(spectrum) for s in (0.0, end))
     step = 1 if last > first else -1
     counts = range(first, last, step)
 
     def find_zero(index: int) -> float:
-        return segment.find_root(lambda place: float(place.rates[spectrum][index]))
+        return segment.find_root(
+            lambda s: float(segment.at(s).rates[spectrum][index]), 0.0, end
+        )
 
     # Rates that are equal cross zero in an order that only rounding tells.
     distances = sorted(find_zero(min(count, count + step)) for count in counts)
@@ -170,9 +147,9 @@ def _find_changes(segment: Segment, spectrum: int) -> list[LocatedEvent]:
 
 
 def _name_turn(
-    segment: Segment, distance: float, found: list[LocatedEvent], ahead: float
+    segment: Segment, end: float, found: list[LocatedEvent], ahead: float
 ) -> list[LocatedEvent]:
-    """Return the events with the turn at ``distance``: a fold, or a pitchfork.
+    """Return the events with the turn before ``end``: a fold, or a pitchfork.
 
     Raises
     ------
@@ -180,26 +157,30 @@ def _name_turn(
         If it is neither: the step has gone over to another branch, as it may where two come
         close.
     """
+    # The parameter has an extremum there: its error is the square of the distance's.
+    distance = segment.find_root(segment.slope, 0.0, end, CLOSE)
     place = segment.at(distance)
     losses = [event for event in found if event.kind == "stability"]
     for loss in losses:
         if abs(loss.place.value - place.value) <= CLOSE * place.span:
             others = [event for event in found if event is not loss]
             return [*others, loss._replace(kind="fold", distance=distance, place=place)]
-    symmetric, sides = place.find_branch_point([0])
+    symmetric, beyond = place.find_branch_point([0], ahead)
     if abs(symmetric.value - place.value) > CLOSE * place.span:
         raise LostBranchError
     count = segment.start.count_unstable()
     count += sum(e.after - e.before for e in losses if e.distance < distance)
-    after = sides[int(ahead > 0)].count_unstable()
-    return [*found, LocatedEvent("pitchfork", distance, symmetric, count, after)]
+    counts = (count, beyond.count_unstable())
+    pitchfork = LocatedEvent("pitchfork", distance, symmetric, *counts, beyond=beyond)
+    return [*found, pitchfork]
 
 
-def _locate_merge(segment: Segment, meeting: Meeting) -> LocatedEvent:
+def _locate_merge(segment: Segment, meeting: Meeting, ahead: float) -> LocatedEvent:
     """Return the event at which atoms meet: a rate of splitting is zero once they are one."""
     counts = np.bincount(meeting.labels)
     atoms = np.flatnonzero(counts > 1)
-    place, _ = meeting.united.find_branch_point([1 + int(atom) for atom in atoms])
+    spectra = [1 + int(atom) for atom in atoms]
+    place, beyond = meeting.united.find_branch_point(spectra, ahead)
     if abs(place.value - segment.start.value) > place.span:
         raise LostBranchError
     return LocatedEvent(
@@ -210,4 +191,25 @@ def _locate_merge(segment: Segment, meeting: Meeting) -> LocatedEvent:
         len(atoms),
         tuple(map(int, atoms)),
         meeting.labels,
+        beyond,
     )
+
+
+def _find_values(
+    segment: Segment, values: FloatArray, found: list[LocatedEvent]
+) -> Iterator[LocatedEvent]:
+    """Yield the values that are passed, the one at the start too, up to another branch."""
+    stops = [(e.distance, e.place.value) for e in found if e.kind == "fold"]
+    last = found[-1] if found else None
+    if last is None or last.beyond is None:
+        stops.append((segment.length, segment.end.value))
+    else:
+        way = np.sign(last.place.value - segment.start.value)
+        margin = float(way * CLOSE * last.place.span)
+        stops.append((last.distance, last.place.value - margin))
+    for (low, first), (high, end) in pairwise([(0.0, segment.start.value), *stops]):
+        way = np.sign(end - first)
+        for value in values[(way * (values - first) >= 0) & (way * (end - values) > 0)]:
+            distance = segment.find_value(float(value), low, high)
+            place = replace(segment.at(distance), value=float(value))
+            yield LocatedEvent("value", distance, place)

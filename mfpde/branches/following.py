@@ -7,22 +7,13 @@ watched, and each change of sign is located by root finding along the branch (``
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, choice, read_only
-from mfpde.branches.arclength import (
-    CLOSE,
-    EPS,
-    FIRST_LENGTH,
-    LONGEST_SHARE,
-    LostBranchError,
-    Place,
-)
+from mfpde.branches.arclength import CLOSE, EPS, FIRST_LENGTH, LostBranchError, Place
 from mfpde.branches.atomic import AtomicPlace
 from mfpde.branches.events import LocatedEvent, Segment, find_events
 from mfpde.branches.parameters import PARAMETERS, check_values, equation_at
@@ -42,8 +33,8 @@ from mfpde.stationary.gibbs.state import GibbsProblem
 
 LARGEST_TURN = 0.3
 """Angle in radians by which the tangent may turn on a step."""
-LONGEST_MOVE = 0.2
-"""A step moves atoms by this share of the kernel's width, or changes log rho by as much."""
+LONGEST_MOVE, LONGEST_SHARE = 0.2, 0.1
+"""A step moves atoms by at most this part of the kernel's width, p by this one of the span."""
 MOST_STEPS = 4000
 
 
@@ -52,8 +43,6 @@ def continuation(
     start: Atoms | Density | Measure,
     parameter: str,
     values: ArrayLike,
-    *,
-    switch: bool = False,
 ) -> Continuation:
     """Follow a stationary state of atoms, their masses frozen, or of a density in a parameter.
 
@@ -89,11 +78,6 @@ def continuation(
         are those of ``equation`` times it; ``"diffusion"``.
     values
         Where states are wanted, increasing or decreasing, at least two.
-    switch
-        At a loss of stability go over to the branch that begins there: where an atom splits,
-        to two halves of its mass; where a motion of the state becomes unstable, to the states
-        with that symmetry broken.  If several directions become unstable at once (``dimension``
-        of the event), to one of the branches that begin.
 
     Returns
     -------
@@ -111,18 +95,16 @@ def continuation(
     """
     choice("parameter", parameter, PARAMETERS)
     numbers = check_values(equation, parameter, values)
-    place = _find_start(equation, start, parameter, numbers)
-    ahead = place.along_parameter(np.sign(numbers[1] - numbers[0]))
-    walk = _Walk(place, place.tangent(ahead), numbers, bool(switch))
-    walk.run()
+    walk = _Walk(_find_start(equation, start, parameter, numbers), numbers)
+    reason = walk.run()
     return Continuation(
         equation=equation,
         parameter=parameter,
         values=read_only(np.array(walk.passed)),
         states=tuple(walk.states),
         events=tuple(walk.events),
-        reason=walk.reason,
-        is_complete=walk.is_complete,
+        reason=reason,
+        is_complete=walk.passed[-1] == numbers[-1],
         path=tuple(walk.path),
     )
 
@@ -158,47 +140,36 @@ def _find_start(
     return AtomicPlace(equation, parameter, span, points.ravel(), value, masses)
 
 
-@dataclass(eq=False)
 class _Walk:
     """A walk along a branch: its present place and direction, and what it has passed."""
 
-    place: Place
-    direction: FloatArray
-    values: FloatArray
-    switch: bool
-    length: float = FIRST_LENGTH
-    is_fresh: bool = False
-    """Whether a branch begins here."""
-    part: int = 0
-    passed: list[float] = field(default_factory=list)
-    states: list[Any] = field(default_factory=list)
-    events: list[BranchEvent] = field(default_factory=list)
-    path: list[BranchPoint] = field(default_factory=list)
-    reason: str = ""
-    is_complete: bool = False
+    def __init__(self, place: Place, values: FloatArray) -> None:
+        self.values = values
+        self.passed: list[float] = []
+        self.states: list[Any] = []
+        self.events: list[BranchEvent] = []
+        self.path: list[BranchPoint] = []
+        self._begin_branch(place)
 
-    def run(self) -> None:
-        """Follow the branch to its end."""
+    def run(self) -> str:
+        """Follow the branch to its end, and return why it ends."""
         name = self.place.parameter.replace("_", " ")
-        self._record_state(self.place)
         for _ in range(MOST_STEPS):
             try:
-                self._take_step()
+                segment, tangent = self._find_segment()
+                found = find_events(segment, self.values, self._ahead(self.place))
             except LostBranchError:
                 self.length /= 2
                 if self.length < CLOSE:
-                    self.reason = (
-                        f"ended at {name} = {self.place.value:.9g}: Newton's method "
-                        "finds no state beyond"
-                    )
-                    return
+                    end = f"ended at {name} = {self.place.value:.9g}"
+                    return f"{end}: Newton's method finds no state beyond"
+                continue
+            self._take_step(segment, tangent, found)
             if self._has_ended:
-                end = self.passed[-1]
-                self.is_complete = bool(end == self.values[-1])
-                word = "reached" if self.is_complete else "came back to"
-                self.reason = f"{name} {word} {end:g}"
-                return
-        self.reason = f"ended after {MOST_STEPS} steps"
+                is_last = self.passed[-1] == self.values[-1]
+                word = "reached" if is_last else "came back to"
+                return f"{name} {word} {self.passed[-1]:g}"
+        return f"ended after {MOST_STEPS} steps"
 
     @property
     def _has_ended(self) -> bool:
@@ -206,109 +177,82 @@ class _Walk:
         ends = (self.values[0], self.values[-1])
         return len(self.passed) > 1 and self.passed[-1] in ends
 
-    def _take_step(self) -> None:
-        """Go a step along the branch, or to where another one is followed."""
-        segment, tangent = self._find_segment()
-        ahead = float(np.sign(self.values[-1] - self.place.value))
-        found = find_events(segment, ahead, is_fresh=self.is_fresh)
-        leaving = [
-            e for e in found if e.joins_branch or (self.switch and e.begins_branch)
-        ]
-        if leaving:
-            first, close = leaving[0], CLOSE * self.place.span
-            leaving = [
-                event
-                for event in leaving
-                if event.kind == first.kind
-                and abs(event.place.value - first.place.value) <= close
-            ]
-            found = [e for e in found if e.distance < first.distance] + leaving
-        # All is located before anything is recorded: nothing is recorded twice.
-        places = self._locate_values(segment, found, goes_on=not leaving)
-        if self.is_fresh:
-            # Rates are zero here: what is unstable shows at the end of the step.
-            unstable = segment.end.count_unstable()
-            self._add_point(self.place.describe()._replace(unstable=unstable))
-        for event, between in zip([None, *found], places, strict=True):
-            if event is not None:
-                is_switch = event is leaving[0] if leaving else False
-                self._record_event(event, is_switch=is_switch)
-            for place in between:
-                self._record_state(place)
-                if self._has_ended:
-                    return
-        if leaving:
-            self._begin_branch(leaving, ahead)
-            return
-        turn = np.arccos(min(1.0, segment.end.inner(tangent, segment.direction)))
-        self.length *= min(2.0, LARGEST_TURN / (2 * turn + EPS))
-        self.place, self.direction, self.is_fresh = segment.end, tangent, False
-        self._add_point(segment.end.describe())
+    def _ahead(self, place: Place) -> float:
+        """Return the sign of the way from a place to the last value."""
+        return float(np.sign(self.values[-1] - place.value))
+
+    def _begin_branch(self, place: Place) -> None:
+        """Go on from a place towards the last value."""
+        self.place, self.length = place, FIRST_LENGTH
+        self.direction = place.tangent(place.along_parameter(self._ahead(place)))
 
     def _find_segment(self) -> tuple[Segment, FloatArray]:
-        """Return the next step and the tangent at its end; ``LostBranchError`` if too long."""
+        """Return the next step and the tangent at its end; ``LostBranchError`` if too long.
+
+        A step that would pass the first or the last value ends there.
+        """
         place, direction = self.place, self.direction
-        speed = place.measure_move(direction) / LONGEST_MOVE
-        fastest = max(1.0, abs(direction[-1]) / LONGEST_SHARE, speed)
-        self.length = length = min(self.length, 1 / fastest)
-        end = place.moved(length * direction).find_zero(direction)
+        moves = place.measure_move(direction) / LONGEST_MOVE
+        speed = max(1.0, moves, abs(direction[-1]) / LONGEST_SHARE)
+        self.length = length = min(self.length, 1 / speed)
+        goal = (self.values.max if direction[-1] > 0 else self.values.min)()
+        limit = (goal - place.value) / (direction[-1] * place.span)
+        if limit > length:
+            end = place.moved(length * direction).find_zero(direction)
+        else:
+            end = place.moved(limit * direction).find_state(goal)
+            length = place.inner(place.direction_to(end), direction)
         tangent = end.tangent(direction)
         # At a kink of the activation the branch has a corner.
-        may_turn = self.is_fresh or length <= 2 * CLOSE
-        if not may_turn and end.inner(tangent, direction) < np.cos(LARGEST_TURN):
+        is_straight = end.inner(tangent, direction) >= np.cos(LARGEST_TURN)
+        if not is_straight and length > 2 * CLOSE:
             raise LostBranchError
         return Segment(place, direction, length, end), tangent
 
-    def _locate_values(
-        self, segment: Segment, found: list[LocatedEvent], *, goes_on: bool
-    ) -> list[list[Place]]:
-        """Return the places at values asked for, before, between and behind events."""
-        cuts = [(0.0, segment.start.value)]
-        cuts += [(event.distance, event.place.value) for event in found]
-        if goes_on:
-            cuts.append((segment.length, segment.end.value))
-        passed, known = [], self.passed[-1]
-        meetings = [event.distance for event in found if event.kind == "merge"]
-        for (low, first), (high, last) in pairwise(cuts):
-            is_between = (self.values - first) * (last - self.values) >= 0
-            # The state at the start is kept already.
-            is_near = np.abs(self.values - first) <= CLOSE * self.place.span
-            is_known = is_near & (self.values == known)
-            if high in meetings:
-                # The united atoms are there at this value.
-                is_known |= np.abs(self.values - last) <= CLOSE * self.place.span
-            inside = np.sort(self.values[is_between & ~is_known])
-            inside = inside if last > first else inside[::-1]
-            passed.append([segment.find_value(float(v), low, high) for v in inside])
-            known = inside[-1] if len(inside) else known
-        return passed if goes_on else [*passed, []]
+    def _take_step(
+        self, segment: Segment, tangent: FloatArray, found: list[LocatedEvent]
+    ) -> None:
+        """Record what is found on a step, up to its end or to another branch."""
+        for event in found:
+            if event.kind == "value":
+                self._record_state(event.place)
+            else:
+                self._record_event(event)
+            if self._has_ended:
+                return
+        if found and found[-1].beyond is not None:
+            self._join_branch(found[-1].place, found[-1].beyond)
+            return
+        end = segment.end
+        turn = np.arccos(min(1.0, end.inner(tangent, segment.direction)))
+        self.length *= min(2.0, LARGEST_TURN / (2 * turn + EPS))
+        self.place, self.direction = end, tangent
+        if end.value in self.values[[0, -1]]:
+            self._record_state(end)
+        else:
+            self._add_point(end)
 
-    def _begin_branch(self, events: list[LocatedEvent], ahead: float) -> None:
-        """Go over to the branch that is met, or that begins, at events at one place."""
-        place = events[0].place
-        direction = place.along_parameter(ahead)
-        near = self.values[np.abs(self.values - place.value) <= CLOSE * place.span]
-        if events[0].kind == "merge" and len(near):
-            place = replace(place, value=float(near[0]))
-            self._record_state(place)
-        if not events[0].joins_branch:
-            atoms = sorted({atom for event in events for atom in event.atoms})
-            place, direction = place.split(atoms)
-        self.place, self.direction = place, direction
-        self.length, self.is_fresh, self.part = FIRST_LENGTH, True, self.part + 1
+    def _join_branch(self, place: Place, beyond: Place) -> None:
+        """Go over to the branch that is met at ``place``, and record values up to ``beyond``."""
+        self._add_point(place, unstable=beyond.count_unstable())
+        way = self._ahead(place)
+        ways = way * (self.values - place.value)
+        is_near = (ways >= -CLOSE * place.span) & (
+            way * (beyond.value - self.values) > 0
+        )
+        for value in self.values[is_near]:
+            self._record_state(place.find_state(float(value)))
+        self._begin_branch(beyond)
 
     def _record_state(self, place: Place) -> None:
         """Keep the state at a value asked for, polished."""
         self.passed.append(place.value)
         self.states.append(place.polish())
-        self._add_point(place.describe())
+        self._add_point(place)
 
-    def _record_event(self, event: LocatedEvent, *, is_switch: bool) -> None:
+    def _record_event(self, event: LocatedEvent) -> None:
         """Keep an event, and the point of the path where it is."""
         point = event.place.describe()
-        if event.kind not in ("split", "merge"):
-            # These change no motion of whole atoms.
-            point = point._replace(unstable=event.after)
         kept = BranchEvent(
             kind=event.kind,
             value=point.value,
@@ -316,14 +260,17 @@ class _Walk:
             before=event.before,
             after=event.after,
             index=len(self.states),
-            is_switch=is_switch and event.kind != "merge",
             dimension=event.count_zero_rates(),
             counted=ATOMS if event.kind == "merge" else UNSTABLE,
         )
+        changes: dict[str, Any] = {"event": len(self.events)}
+        if event.kind not in ("split", "merge"):
+            # These change no motion of whole atoms.
+            changes["unstable"] = event.after
         if event.labels is not None:
-            point = point._replace(points=point.points[event.labels])
-        self._add_point(point._replace(event=len(self.events)))
+            changes["points"] = point.points[event.labels]
+        self._add_point(event.place, **changes)
         self.events.append(kept)
 
-    def _add_point(self, point: BranchPoint) -> None:
-        self.path.append(point._replace(part=self.part))
+    def _add_point(self, place: Place, **changes: Any) -> None:
+        self.path.append(place.describe()._replace(**changes))

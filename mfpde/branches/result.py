@@ -58,9 +58,6 @@ class BranchEvent:
         are.  Of a minimiser: its number of atoms, or its kind if it is not of atoms.
     index
         How many states of the branch come before it.
-    is_switch
-        Whether another branch is followed from here on: the halves of the atom, the states
-        that have lost the symmetry, or at a pitchfork those that have it.
     dimension
         In how many independent directions a rate is zero there; 1 for a merge.  If it is more,
         as for an atom on the axis of all neurons on S^2, which opens to a ring, branches
@@ -75,7 +72,6 @@ class BranchEvent:
     before: int | str
     after: int | str
     index: int = 0
-    is_switch: bool = False
     dimension: int = 1
     counted: str = UNSTABLE
 
@@ -88,12 +84,9 @@ class BranchEvent:
         words = WORDS[self.kind]
         if self.counted == UNSTABLE and not self.is_loss:
             words = GAINS.get(self.kind, words)
-        text = f"{words}; {self.counted} {self.before} -> {self.after}"
-        if not self.is_switch or self.kind == "pitchfork":
-            return text
         if self.dimension > 1:
-            return f"{text}; one of the new branches, of {self.dimension} directions, is followed"
-        return f"{text}; the new branch is followed"
+            words += f", in one of {self.dimension} directions"
+        return f"{words}; {self.counted} {self.before} -> {self.after}"
 
 
 class BranchPoint(NamedTuple):
@@ -114,9 +107,6 @@ class BranchPoint(NamedTuple):
         Length of the mean of x under a density of mass 1; NaN for atoms.
     energy
         E of atoms; NaN for a density, and where there is none.
-    part
-        Number of the part that the point belongs to: a new one begins with a merge and
-        with each branch that is gone over to.
     event
         Index of the event at this point, from 0; None for most points.
     """
@@ -128,7 +118,6 @@ class BranchPoint(NamedTuple):
     order: float = np.nan
     energy: float = np.nan
     split_rate: float = np.nan
-    part: int = 0
     event: int | None = None
 
 

@@ -110,12 +110,6 @@ class SmoothPlace(Place):
         """Size below which the sign of a rate is rounding."""
         return TOLERANCE
 
-    @property
-    def null_vector(self) -> FloatArray:
-        """The change of the state that G_c makes smallest."""
-        values, vectors = self.gibbs.leading_modes
-        return np.asarray(vectors[:, np.argmin(np.abs(values - 1))])
-
     def measure_move(self, direction: FloatArray) -> float:
         """Return the largest change of s F / kappa."""
         change = self.problem.field(direction[:-1]) / self.equation.diffusion

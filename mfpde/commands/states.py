@@ -58,7 +58,6 @@ def continuation(
     ],
     values: options.Numbers,
     changes: options.Changes = (),
-    switch: Annotated[bool, about("Switch branches where stability ends.")] = False,
     figure: options.Figure = None,
 ) -> int:
     """Follow a stationary state in a parameter; masses of atoms are frozen.
@@ -73,7 +72,7 @@ def continuation(
     settings = mfpde.settings.read_settings(config, changes)
     equation, start = settings.single_equation(), settings.start
     start = _start(equation, start, parameter, values[0])
-    found = mfpde.continuation(equation, start, parameter, values, switch=switch)
+    found = mfpde.continuation(equation, start, parameter, values)
     answer(found, figure, "plot_continuation", OF_BRANCHES)
     return DONE if found.is_complete else NUMERICAL_FAILURE
 

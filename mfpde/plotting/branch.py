@@ -148,12 +148,12 @@ def _draw_events(panels: Sequence[Axes], result: Continuation) -> list[Artist]:
 
 
 def _draw_rates(ax: Axes, result: Continuation) -> list[Artist]:
-    """Draw the largest rates of each part of the walk, energies of minima; return a legend."""
+    """Draw the largest rates, in parts of as many atoms; energies of minima; return a legend."""
     lines: list[Artist] = []
     if isinstance(result.states[0], Minimum):
         ax.set_ylabel("energy")
         return list(ax.plot(result.values, result.energies, "o-", label="energy"))
-    for _, group in groupby(result.path, lambda point: point.part):
+    for _, group in groupby(result.path, lambda point: len(point.points)):
         rows = [(point.value, point.rate, point.split_rate) for point in group]
         values, *columns = np.array(rows).T
         for (name, colour), rates in zip(RATES.items(), columns, strict=True):
