@@ -99,15 +99,16 @@ def branch() -> mfpde.Continuation:
     start = mfpde.Atoms([[0.0, 1.0]])
     problem = equation(mfpde.Perceptron([[0.0, 1.0]], [-1.0]), beta=10.0)
     values = [1.2, 0.9, 0.6]
-    return mfpde.continuation(problem, start, "weight_scale", values, switch=True)
+    return mfpde.continuation(problem, start, "weight_scale", values)
 
 
 @cache
 def hysteresis() -> mfpde.Continuation:
     circle, values = mfpde.Circle(64), [0.02, 0.03, 0.04]
-    problem, start = equation(direction="ascent"), mfpde.uniform(circle)
-    down = mfpde.continuation(problem, start, "diffusion", values[::-1], switch=True)
-    return mfpde.continuation(problem, down.states[-1].density, "diffusion", values)
+    bump = mfpde.Density.from_function(circle, lambda x: np.exp(15 * x[..., 0]))
+    problem = equation(direction="ascent")
+    start = mfpde.continuation(problem, bump, "diffusion", values[:2]).states[0]
+    return mfpde.continuation(problem, start.density, "diffusion", values)
 
 
 def with_atoms(geometry: Any, *points: Any) -> mfpde.Measure:
