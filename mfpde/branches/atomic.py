@@ -70,14 +70,14 @@ class AtomicPlace(Place):
     @property
     def residual(self) -> FloatArray:
         """The tangent components of grad F over the size of their contributions."""
-        scales = self._field.positive_scales[:, np.newaxis]
+        scales = self._field.scales[:, np.newaxis]
         return np.asarray((self._field.gradient / scales).ravel())
 
     @cached_property
     def derivative(self) -> FloatArray:
         """G_x, and below it the rows that keep the phase and the norms."""
         size = self._modes.shape[0]
-        scales = np.repeat(self._field.positive_scales, self._frames.shape[1])
+        scales = np.repeat(self._field.scales, self._frames.shape[1])
         jacobian = self._field.jacobian.reshape(size, size)
         tangent = np.concatenate([jacobian / scales[:, np.newaxis], self._modes.T])
         normal = block_diag(*self.points[:, np.newaxis])
@@ -86,8 +86,10 @@ class AtomicPlace(Place):
     @cached_property
     def rates(self) -> tuple[FloatArray, ...]:
         """The rates of motions, and of the splitting of each atom."""
-        found = linear_rates(self.equation, self._field, self.masses, modes=self._modes)
-        return (np.sort(found.shifts.real)[::-1], *found.splits)
+        shifts, splits = linear_rates(
+            self.equation, self._field, self.masses, modes=self._modes
+        )
+        return (np.sort(shifts.real)[::-1], *splits)
 
     @property
     def rounding(self) -> float:

@@ -18,7 +18,7 @@ E'_ij = m_j W''(u_ij) and the frames f_i of the atoms,
     dG_i / dx_j = E'_ij (f_i V x_j) (f_j B^T x_i)^T + E_ij f_i V f_j^T               x_j moved
 
 Kernels of x.y have B = V = 1, a head with matrices D and V has B = D / |D|_2 and the kernel of
-inverse temperature beta |D|_2.  Softmax divides by Z_i = sum_j E_ij, with
+inverse temperature beta |D|_2.  Softmax divides E and E' by Z_i = sum_j E_ij, with
 
     dZ_i / dx_i = sum_j E'_ij f_i B x_j,    dZ_i / dx_j = E'_ij f_j B^T x_i.
 
@@ -58,18 +58,13 @@ class FieldDerivatives(NamedTuple):
         included, (n, d - 1, d - 1).
     scales
         At each atom the sum of the sizes of all contributions and of their change over
-        one radian, (n,): the scale for rounding errors.
+        one radian, (n,): the scale for rounding errors, and positive.
     """
 
     gradient: FloatArray
     jacobian: FloatArray
     own_gradients: FloatArray
     scales: FloatArray
-
-    @property
-    def positive_scales(self) -> FloatArray:
-        """The scales, with 1 where they are 0, to divide by."""
-        return np.where(self.scales > 0, self.scales, 1.0)
 
 
 class ExternalField(NamedTuple):
@@ -98,7 +93,8 @@ def field_derivatives(
     )
     count, size = drift.shape
     jacobian = np.zeros((count, size, count, size))
-    _add_to_diagonal(jacobian, gradients)
+    np.einsum("iaib->iab", jacobian)[:] += gradients
+    scales = np.maximum(scales, np.finfo(np.float64).tiny)
     parts = [FieldDerivatives(drift, jacobian, gradients, scales)]
     for term in equation.interactions:
         parts.append(_of_interaction(term, points, frames, masses))
@@ -126,61 +122,29 @@ def _of_interaction(
         is_other, selves = 1 - np.eye(count), strengths * kernel.slope(np.ones(1))
     weights = is_other * strengths * kernel.slope(cosines)
     seconds = is_other * strengths * kernel.bend(cosines)
+    if term.needs_values:
+        totals = weights.sum(axis=1) + selves
+        selves = selves / totals
+        weights, seconds = (x / totals[:, np.newaxis] for x in (weights, seconds))
     pulls = np.einsum("iad,de,ije->ija", frames, values, others, optimize=True)
     toward = np.einsum("iad,de,ije->ija", frames, keys, others, optimize=True)
     away = np.einsum("jbd,ed,jie->ijb", frames, keys, others, optimize=True)
     turned = np.einsum("iad,de,jbe->iajb", frames, values, frames, optimize=True)
+    gradient = np.einsum("ij,ija->ia", weights, pulls)
     own = np.einsum("ij,ija,ijb->iab", seconds, pulls, toward, optimize=True)
     radial = (weights * (points @ values @ points.T)).sum(axis=1)
     own -= radial[:, np.newaxis, np.newaxis] * np.eye(d - 1)
     jacobian = weights[:, np.newaxis, :, np.newaxis] * turned
     jacobian += np.einsum("ij,ija,ijb->iajb", seconds, pulls, away, optimize=True)
-    _add_to_diagonal(jacobian, own)
+    if term.needs_values:
+        own -= np.einsum("ia,ij,ijb->iab", gradient, seconds, toward, optimize=True)
+        jacobian -= np.einsum("ia,ij,ijb->iajb", gradient, seconds, away, optimize=True)
+    np.einsum("iaib->iab", jacobian)[:] += own
     lengths, sent = np.linalg.norm(pulls, axis=2), points @ values.T
     sizes = np.abs(weights) * (lengths + np.linalg.norm(sent, axis=1))
     sizes += np.abs(seconds) * lengths * np.linalg.norm(toward, axis=2)
-    raw = FieldDerivatives(
-        np.einsum("ij,ija->ia", weights, pulls),
-        jacobian,
-        own - selves[:, np.newaxis, np.newaxis] * np.eye(d - 1),
-        sizes.sum(axis=1),
-    )
-    if not term.needs_values:
-        return raw
-    by_target = np.einsum("ij,ija->ia", seconds, toward)
-    by_sources = seconds[:, :, np.newaxis] * away
-    return _divide(raw, weights.sum(axis=1) + selves, by_target, by_sources)
-
-
-def _divide(
-    raw: FieldDerivatives,
-    totals: FloatArray,
-    by_target: FloatArray,
-    by_sources: FloatArray,
-) -> FieldDerivatives:
-    """The softmax field: ``raw`` divided by Z = ``totals`` (n,), with the derivatives of 1/Z.
-
-    Z_i depends on x_i as the point where it is taken, ``by_target`` (n, d - 1), and on all atoms
-    that it sums over, ``by_sources`` (n, n, d - 1).
-    """
-    shares = 1 / totals
-    gradient = raw.gradient * shares[:, np.newaxis]
-    own = raw.own_gradients - gradient[:, :, np.newaxis] * by_target[:, np.newaxis]
-    slopes = by_sources.copy()
-    np.einsum("iia->ia", slopes)[:] += by_target
-    jacobian = (
-        raw.jacobian - gradient[..., np.newaxis, np.newaxis] * slopes[:, np.newaxis]
-    )
-    return FieldDerivatives(
-        gradient,
-        jacobian * shares[:, np.newaxis, np.newaxis, np.newaxis],
-        own * shares[:, np.newaxis, np.newaxis],
-        raw.scales * shares,
-    )
-
-
-def _add_to_diagonal(jacobian: FloatArray, blocks: FloatArray) -> None:
-    np.einsum("iaib->iab", jacobian)[:] += blocks
+    own = own - selves[:, np.newaxis, np.newaxis] * np.eye(d - 1)
+    return FieldDerivatives(gradient, jacobian, own, sizes.sum(axis=1))
 
 
 def external_field(

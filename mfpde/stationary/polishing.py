@@ -36,7 +36,6 @@ from mfpde.stationary.neighbours import unite_neighbours
 from mfpde.stationary.result import PolishedAtoms, linear_rates
 from mfpde.stationary.symmetry import (
     INDEPENDENT,
-    TurningField,
     rotation_modes,
     turning_field,
 )
@@ -110,11 +109,9 @@ def polish(
     reach = _reach(equation, start, max_move)
     is_exact = not any(is_differenced(term) for term in equation.externals)
     negligible = NEGLIGIBLE if is_exact else INDEPENDENT
-    points, (field, rotation), iterations = _find_zero(
-        equation, start, reach, negligible
-    )
+    points, field, rotation, iterations = _find_zero(equation, start, reach, negligible)
     speeds = np.linalg.norm(field.gradient, axis=1)
-    relative = float((speeds / field.positive_scales).max())
+    relative = float((speeds / field.scales).max())
     moves = distances(start.points, points)
     modes = rotation_modes(equation, points)
     shifts, splits = linear_rates(equation, field, start.masses, modes=modes)
@@ -190,40 +187,41 @@ def _reach(
 
 def _find_zero(
     equation: MeanFieldEquation, start: Atoms, reach: FloatArray, negligible: float
-) -> tuple[FloatArray, TurningField, int]:
+) -> tuple[FloatArray, FieldDerivatives, FloatArray, int]:
     """Move atoms to a zero of the velocity, each by at most ``reach`` (n,), in radians.
 
-    Returns the points (n, d), the field there and the number of iterations; what is
-    ``negligible`` beside the largest singular value is left alone.
+    Returns the points (n, d), the field there, Omega of a state that turns and the number of
+    iterations; what is ``negligible`` beside the largest singular value is left alone.
     """
     points, iterations = start.points, 0
-    here = turning_field(equation, points, start.masses)
+    field, rotation = turning_field(equation, points, start.masses)
     while iterations < MOST_ITERATIONS:
-        frames, scales = tangent_frames(points), here.field.positive_scales
+        frames, scales = tangent_frames(points), field.scales
         modes = rotation_modes(equation, points)
-        step = _newton_step(here.field, modes, negligible)
+        step = _newton_step(field, modes, negligible)
         lengths = np.linalg.norm(step, axis=1)
         share = 1 / max(1.0, float((2 * lengths / reach).max()))
-        before = _merit(here.field, scales)
+        before = _merit(field, scales)
         while share * lengths.max() > np.finfo(float).eps:
             candidate = geodesic_moves(points, frames, share * step)
-            there = turning_field(equation, candidate, start.masses)
-            if _merit(there.field, scales) < (1 - share / 4) * before:
+            there, turned = turning_field(equation, candidate, start.masses)
+            if _merit(there, scales) < (1 - share / 4) * before:
                 break
             share /= 2
         else:
             break
-        points, here, iterations = candidate, there, iterations + 1
+        points, field, rotation = candidate, there, turned
+        iterations += 1
         if (distances(start.points, points) > reach).any():
             break
-    return points, here, iterations
+    return points, field, rotation, iterations
 
 
 def _newton_step(
     field: FieldDerivatives, modes: FloatArray, negligible: float
 ) -> FloatArray:
     """Least-squares solution u (n, d - 1) of D u = -grad F and ``modes``^T u = 0."""
-    scales = np.repeat(field.positive_scales, field.gradient.shape[1])
+    scales = np.repeat(field.scales, field.gradient.shape[1])
     matrix = field.jacobian.reshape(len(scales), -1) / scales[:, np.newaxis]
     target = np.append(-field.gradient.ravel() / scales, np.zeros(modes.shape[1]))
     step = lstsq(

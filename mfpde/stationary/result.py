@@ -17,7 +17,6 @@ tangent vectors shift whole atoms.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -179,16 +178,6 @@ class PolishedAtoms(Printed):
         return lines
 
 
-class Rates(NamedTuple):
-    """Linear rates near a state of n atoms: of motions but rotations, and of splitting.
-
-    They are ``shift_rates`` and ``split_rates`` of :class:`PolishedAtoms`.
-    """
-
-    shifts: FloatArray | ComplexArray
-    splits: FloatArray
-
-
 def has_wasserstein_hessian(equation: MeanFieldEquation) -> bool:
     """Whether v = s grad dE/dmu, so that the Hessian of E describes the flow."""
     return equation.has_energy and not equation.has_softmax
@@ -200,11 +189,12 @@ def linear_rates(
     masses: FloatArray,
     *,
     modes: FloatArray,
-) -> Rates:
-    """Rates near atoms of ``masses`` (n,), with the derivatives ``field`` of grad F there.
+) -> tuple[FloatArray | ComplexArray, FloatArray]:
+    """Rates of shifts and of splitting of atoms, with the derivatives ``field`` of grad F there.
 
-    Along the columns of ``modes`` (n (d - 1), k), in tangent coordinates, the field at the atoms
-    does not change.
+    They are ``shift_rates`` and ``split_rates`` of :class:`PolishedAtoms`, for ``masses`` (n,).
+    Along the columns of ``modes`` (n (d - 1), k), in tangent coordinates, the field does not
+    change.
     """
     roots = np.repeat(np.sqrt(masses), field.gradient.shape[1])[:, np.newaxis]
     matrix = roots * field.jacobian.reshape(len(roots), -1) / roots.T
@@ -216,7 +206,7 @@ def linear_rates(
         has_wasserstein_hessian(equation),
     )
     splits = _eigenvalues(equation.sign * field.own_gradients, equation.has_energy)
-    return Rates(shifts, np.asarray(splits.real))
+    return shifts, np.asarray(splits.real)
 
 
 def _eigenvalues(matrices: FloatArray, symmetric: bool) -> ComplexArray | FloatArray:

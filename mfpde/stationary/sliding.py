@@ -140,7 +140,7 @@ def _slide(
     """
     here = start
     for _ in range(MOST_STEPS):
-        slope, sizes, axes = _expand(_differentiate(energy, here.atoms), here.atoms)
+        slope, sizes, axes = _expand(_differentiate(energy, here.atoms))
         if sizes[0] > 0 and here.energy - (slope**2 / sizes).sum() > limit:
             break
         lower = _step(energy, here, slope, sizes, axes)
@@ -184,9 +184,9 @@ def _step(
 
 
 class _Derivatives(NamedTuple):
-    """Derivatives of E in (y, q): ``gradient`` E_y (n k,), ``moves`` E_yy, ``cross`` E_yq.
+    """Derivatives of E: ``gradient`` E_y (n k,), ``moves`` E_yy, ``cross`` E_yq, ``masses`` E_qq.
 
-    ``masses`` is E_qq (n, n).
+    Those by q are on the plane of constant mass, in n - 1 coordinates.
     """
 
     gradient: FloatArray
@@ -198,33 +198,30 @@ class _Derivatives(NamedTuple):
 def _differentiate(energy: ConvexEnergy, atoms: PointMasses) -> _Derivatives:
     """Derivatives of the energy by positions, in ``tangent_frames``, and by masses."""
     points, roots = atoms.points, np.sqrt(atoms.masses)
-    frames = tangent_frames(points)
+    frames, plane = tangent_frames(points), null_space(roots[np.newaxis])
     count, size, _ = frames.shape
     field = energy.first_variation(atoms).expansion(points, np.zeros(count))
     parts = [kernel.slopes(points, frames) for kernel in energy.kernels]
     by_x, by_both = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
     moves = np.einsum("n,m,namb->namb", roots, roots, by_both)
     np.einsum("nanb->nab", moves)[:] += field.hessian
+    cross = np.einsum("n,m,nam->nam", roots, roots, by_x)
     return _Derivatives(
         (roots[:, np.newaxis] * field.gradient).ravel(),
         moves.reshape(count * size, -1),
-        np.einsum("n,m,nam->nam", roots, roots, by_x).reshape(count * size, -1),
-        energy.matrix(points, points) * np.outer(roots, roots),
+        cross.reshape(count * size, -1) @ plane,
+        plane.T @ (energy.matrix(points, points) * np.outer(roots, roots)) @ plane,
     )
 
 
-def _expand(
-    here: _Derivatives, atoms: PointMasses
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _expand(here: _Derivatives) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The gradient of phi in the axes of its Hessian, the sizes of the Hessian and these axes.
 
-    E_qq is inverted on the plane of constant mass, up to its rounding.
+    E_qq is inverted up to its rounding.
     """
-    plane = null_space(np.sqrt(atoms.masses)[np.newaxis])
-    cross = here.cross @ plane
-    values, vectors = np.linalg.eigh(plane.T @ here.masses @ plane)
+    values, vectors = np.linalg.eigh(here.masses)
     least = NEGLIGIBLE * values.max(initial=0.0)
-    half = (cross @ vectors) / np.sqrt(np.maximum(values, least))
+    half = (here.cross @ vectors) / np.sqrt(np.maximum(values, least))
     moves = here.moves - half @ half.T
     sizes, axes = np.linalg.eigh((moves + moves.T) / 2)
     return axes.T @ here.gradient, sizes, axes
@@ -233,8 +230,6 @@ def _expand(
 def find_condition(energy: ConvexEnergy, atoms: PointMasses) -> float:
     """Condition number of positions and masses together; inf unless E is convex there."""
     here = _differentiate(energy, atoms)
-    plane = null_space(np.sqrt(atoms.masses)[np.newaxis])
-    cross = here.cross @ plane
-    whole = np.block([[here.moves, cross], [cross.T, plane.T @ here.masses @ plane]])
+    whole = np.block([[here.moves, here.cross], [here.cross.T, here.masses]])
     values = np.linalg.eigvalsh(whole)
     return float(values[-1] / values[0]) if values[0] > 0 else np.inf

@@ -20,7 +20,6 @@ over the generators Omega_k of those rotations, and the state is a zero of it.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import null_space
@@ -88,27 +87,21 @@ def _find_rotations(
     return np.asarray(planes)
 
 
-class TurningField(NamedTuple):
-    """The field at atoms in the frame that turns with them, and Omega (d, d), without s."""
-
-    field: FieldDerivatives
-    rotation: FloatArray
-
-
 def turning_field(
     equation: MeanFieldEquation, points: FloatArray, masses: FloatArray
-) -> TurningField:
-    """The field at atoms with ``points`` (n, d), less the rotation that fits it best.
+) -> tuple[FieldDerivatives, FloatArray]:
+    """The field at atoms with ``points`` (n, d), less the rotation that fits it best, and that.
 
-    The rotation is 0 where the equation has an energy, as no state can then turn.
+    The rotation Omega (d, d), without s, is 0 where the equation has an energy: no state can
+    turn then.
     """
     field = field_derivatives(equation, points, masses)
     dimension = points.shape[1]
     if equation.has_energy:
-        return TurningField(field, np.zeros((dimension, dimension)))
+        return field, np.zeros((dimension, dimension))
     generators = invariant_rotations(equation, dimension)
     modes, frames = displacements(generators, points), tangent_frames(points)
-    weights = np.repeat(1 / field.positive_scales, field.gradient.shape[1])
+    weights = np.repeat(1 / field.scales, field.gradient.shape[1])
     target = field.gradient.ravel() * weights
     sizes, *_ = np.linalg.lstsq(weights[:, np.newaxis] * modes, target, rcond=None)
     rotation = np.einsum("g,gij->ij", sizes, generators)
@@ -120,4 +113,4 @@ def turning_field(
         jacobian=jacobian,
         own_gradients=field.own_gradients - turned,
     )
-    return TurningField(found, rotation)
+    return found, rotation
