@@ -71,19 +71,15 @@ def cells_of(rows: FloatArray) -> list[Cell]:
 
 
 class _Piece(NamedTuple):
-    """Maximisers of V in a cell: a point, the span (d, e) of them all, and the cell.
+    """Points of a cell where V is the same: one ``point``, and the ``span`` (d, e) of them all.
 
-    The cell is the set of x with ``inward`` @ x >= 0, ``inward`` of shape (n, d).
+    ``value`` is 2 V.  The cell is the set of x with ``inward`` @ x >= 0, ``inward`` (n, d).
     """
 
+    value: float
     point: FloatArray
     span: FloatArray
     inward: FloatArray
-
-    @property
-    def size(self) -> int:
-        """Dimension e - 1 of the set."""
-        return int(self.span.shape[1]) - 1
 
     def holds(self, point: FloatArray) -> bool:
         """Whether a point belongs to this piece or to its boundary."""
@@ -97,51 +93,42 @@ def maximize_in_cells(layers: tuple[Perceptron, ...]) -> tuple[FloatArray, IntAr
     directions = np.concatenate([t.directions for t in layers])
     weights = np.concatenate([t.weights for t in layers])
     rows, weights = directions[weights != 0], weights[weights != 0]
-    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    candidates = []
-    for signs, _ in cells_of(units):
-        matrix = (rows.T * ((signs > 0) * weights)) @ rows
-        for value, space in _eigenspaces(matrix):
-            candidates.append((value, space, units * signs[:, np.newaxis]))
-    tie = SAME * max(abs(value) for value, *_ in candidates)
-    pieces: list[_Piece] = []
-    largest = -np.inf
-    for value, space, inward in sorted(candidates, key=lambda found: -found[0]):
-        if value < largest - tie:
-            break
-        found = _pieces_inside(space, inward)
-        largest = max(largest, value) if found else largest
-        pieces += found
+    lengths = np.linalg.norm(rows, axis=1)
+    tie = SAME * float(np.abs(weights) @ lengths**2)
+    pieces, largest = [], -np.inf
+    for signs, _ in cells_of(rows):
+        inward = rows * (signs / lengths)[:, np.newaxis]
+        values, axes = np.linalg.eigh((rows.T * ((signs > 0) * weights)) @ rows)
+        while len(values) and values[-1] >= largest - tie:
+            is_equal = values >= values[-1] - tie
+            for point, span in _find_points_inside(axes[:, is_equal], inward):
+                pieces.append(_Piece(float(values[-1]), point, span, inward))
+                largest = max(largest, pieces[-1].value)
+            values, axes = values[~is_equal], axes[:, ~is_equal]
     kept: list[_Piece] = []
-    for piece in sorted(pieces, key=lambda piece: -piece.size):
-        if not any(other.holds(piece.point) for other in kept):
-            kept.append(piece)
+    for piece in sorted(pieces, key=lambda piece: -piece.span.shape[1]):
+        is_new = not any(other.holds(piece.point) for other in kept)
+        kept += [piece] if is_new and piece.value >= largest - tie else []
     points = np.array([piece.point for piece in kept])
-    return points, np.array([piece.size for piece in kept])
+    return points, np.array([piece.span.shape[1] - 1 for piece in kept])
 
 
-def _eigenspaces(matrix: FloatArray) -> list[tuple[float, FloatArray]]:
-    """Different eigenvalues of a symmetric matrix (d, d), with a basis (d, e) of each space."""
-    values, vectors = np.linalg.eigh(matrix)
-    starts = np.flatnonzero(np.diff(values) > SAME * np.abs(values).max()) + 1
-    spaces = np.split(vectors, starts, axis=1)
-    return list(zip(values[[0, *starts]].tolist(), spaces, strict=True))
+def _find_points_inside(
+    space: FloatArray, inward: FloatArray
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Points of a ``space`` (d, e) with ``inward`` @ x >= 0, each with the span of all of them.
 
-
-def _pieces_inside(space: FloatArray, inward: FloatArray) -> list[_Piece]:
-    """What a ``space`` (d, e) has in common with the cone of x with ``inward`` @ x >= 0.
-
-    A linear program finds a point: sum t is largest over 0 <= t <= 1, t <= ``inward`` @ x, x in
+    A linear program finds one: sum t is largest over 0 <= t <= 1, t <= ``inward`` @ x, x in
     the space.  Rows with t = 0 vanish on all of the cone.
     """
     rows = inward @ space
     rows = rows[np.linalg.norm(rows, axis=1) > NEAR]
     count, size = rows.shape
     if size == 1:
-        sides = [side for side in (1.0, -1.0) if (side * rows > 0).all()]
-        return [_Piece(side * space[:, 0], space, inward) for side in sides]
+        ends = [side * space[:, 0] for side in (1, -1) if (side * rows > 0).all()]
+        return [(end, space) for end in ends]
     if count == 0:
-        return [_Piece(space[:, 0], space, inward)]
+        return [(space[:, 0], space)]
     found = linprog(
         np.repeat([0.0, -1.0], [size, count]),
         np.hstack([-rows, np.eye(count)]),
@@ -151,7 +138,7 @@ def _pieces_inside(space: FloatArray, inward: FloatArray) -> list[_Piece]:
     vanishing = rows[found[size:] < 0.5]
     if len(vanishing) == 0:
         point = space @ found[:size]
-        return [_Piece(point / np.linalg.norm(point), space, inward)]
+        return [(point / np.linalg.norm(point), space)]
     _, sizes, axes = np.linalg.svd(vanishing)
     rank = int((sizes > NEAR).sum())
-    return _pieces_inside(space @ axes[rank:].T, inward) if rank < size else []
+    return _find_points_inside(space @ axes[rank:].T, inward) if rank < size else []
