@@ -12,8 +12,7 @@ from scipy.special import ive
 
 import mfpde
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
-from mfpde.stationary.branch_and_bound import floor_of, largest_fall
-from mfpde.stationary.certification import flat_bounds
+from mfpde.stationary.branch_and_bound import flat_bounds, floor_of, largest_fall
 from mfpde.stationary.convex_energy import convex_energy
 from mfpde.stationary.ridge_fields import NeuronRidges
 from mfpde.terms import PointMasses
@@ -319,8 +318,7 @@ def test_the_floor_agrees_with_brute_force(seed, beta, *, activation, dimension)
     rounding = 2 * field.rounding
     assert floor.bound <= min(tried.min(), floor.smallest) + rounding
     above = tried.min() - floor.bound
-    bend = float(field.bends(np.eye(1, dimension), np.pi)[0])
-    assert above <= 1e-6 + bend * 0.01 + rounding
+    assert above <= 1e-6 + field.third * 0.01 + rounding
 
 
 @settings(deadline=None, max_examples=40)
@@ -360,9 +358,8 @@ def test_what_is_beyond_the_second_order_is_within_its_bound(
         second = np.einsum("na,nab,nb->n", headings, found.hessian, headings)
         ends = field.values(geodesic_moves(points, frames, t * headings))
         beyond = ends - found.values - slopes * t - second * t**2 / 2
-        bends = field.bends(points, t)
-        assert (beyond >= -bends * t**3 / 6 - 1e-13).all()
-        fall = largest_fall(found, radii, bends)
+        assert (beyond >= -field.third * t**3 / 6 - 1e-13).all()
+        fall = largest_fall(found, radii, field.third)
         assert (ends >= found.values - fall - 1e-13).all()
 
 

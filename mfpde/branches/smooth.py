@@ -32,7 +32,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.measures.wasserstein import wasserstein
-from mfpde.stationary.convex_energy import convex_energy
+from mfpde.stationary.convex_energy import pair_kernels
 from mfpde.stationary.gibbs.finding import descend
 from mfpde.stationary.gibbs.result import TOLERANCE, StationaryDensity, mean_length
 from mfpde.stationary.gibbs.state import LARGEST_MATRIX, GibbsProblem, GibbsState
@@ -160,9 +160,8 @@ class SmoothPlace(Place):
         """Whether the free energy is convex."""
         if self.equation.sign < 0:
             return True
-        energy = convex_energy(self.equation, self.geometry.dimension, "start")
         bound = sum(
             kernel.amplitude * float(np.ptp(kernel.profile.value(COSINES))) / 2
-            for kernel in energy.kernels
+            for kernel in pair_kernels(self.equation, self.geometry.dimension)
         )
         return bool(self.equation.diffusion > self.mass * bound)

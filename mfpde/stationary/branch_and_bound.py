@@ -9,6 +9,14 @@ in the axes of H (eigenvalues lambda_i, components g_i of the gradient).  A cell
 bound is not below what is asked for, or within a hundredth of the smallest value's distance from
 the level; all others are divided.
 
+Where f is nearly constant its values on a grid bound it and its derivatives.  On great circles a
+polynomial p of degree N is a trigonometric one: its k-th derivatives are at most N^k max |p|
+(Bernstein).  Where |p| is largest its slope is zero, so that with points within r of every other
+
+    max |p| <= max_grid |p| / (1 - N^2 r^2 / 2)
+
+Up to rounding the F of analytic kernels and activations is such a p.
+
 Cells are boxes on the faces of a cube, in equal angles.  A face +-e_k carries the coordinates
 (t_1, ..., t_{d-1}) in [-pi/4, pi/4]^{d-1} and the points x ~ +-e_k + sum tan(t_i) e_i.  A box is a
 convex spherical polytope, so that the ball around its centre that holds its corners holds it all.
@@ -22,12 +30,12 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray, blocks_of_rows
-from mfpde.geometry.arcs import distances, normalize
+from mfpde.geometry.arcs import normalize
 from mfpde.stationary.ridge_fields import EPS, Expansion, RidgeField
 
 BLOCK = 2000
 """Points at which a field is expanded at a time: the ridges' values stay in the cache."""
-BUDGET = 1_000_000
+BUDGET = 2_000_000
 RELATIVE_SLACK = 1e-2
 
 
@@ -49,29 +57,36 @@ class SphereCells:
         faces = np.repeat(np.arange(2 * dimension), len(boxes))
         return cls(faces, np.tile(boxes, (2 * dimension, 1)), np.pi / 4 / count)
 
-    def divide(self, which: BoolArray) -> tuple[SphereCells, IntArray]:
-        """The 2^(d-1) children of every cell of the mask ``which``, and their parents' numbers."""
+    def divide(self, which: BoolArray) -> SphereCells:
+        """The 2^(d-1) children of every cell of the mask ``which``."""
         signs = _signs(self.middles.shape[1])
         middles = self.middles[which, np.newaxis, :] + self.half / 2 * signs
-        parents = np.repeat(np.flatnonzero(which), len(signs))
+        faces = np.repeat(self.faces[which], len(signs))
         middles = middles.reshape(-1, self.middles.shape[1])
-        return SphereCells(self.faces[parents], middles, self.half / 2), parents
+        return SphereCells(faces, middles, self.half / 2)
 
     def balls(self) -> tuple[FloatArray, FloatArray]:
         """Centres (n, d) and radii (n,) of balls that hold the cells."""
-        centres = self._on_sphere(self.middles)
-        radii = np.zeros(len(centres))
-        for sign in _signs(self.middles.shape[1]):
-            corners = self._on_sphere(self.middles + self.half * sign)
-            radii = np.maximum(radii, distances(centres, corners))
-        return centres, radii * (1 + 1e-9) + 1e-15
+        middles = np.tan(self.middles)
+        squares = 1 + np.einsum("ni,ni->n", middles, middles)
+        sines = np.zeros(len(middles))
+        for sign in _signs(middles.shape[1]):
+            corners = np.tan(self.middles + self.half * sign)
+            moves = corners - middles
+            # Squares of the areas and lengths of (1, middle) and (1, corner).
+            areas = squares * np.einsum("ni,ni->n", moves, moves)
+            areas -= np.einsum("ni,ni->n", middles, moves) ** 2
+            lengths = squares * (1 + np.einsum("ni,ni->n", corners, corners))
+            sines = np.maximum(sines, areas / lengths)
+        radii = np.arcsin(np.sqrt(sines)) * (1 + 1e-9) + 1e-15
+        return self._on_sphere(middles), radii
 
-    def _on_sphere(self, places: FloatArray) -> FloatArray:
-        count, size = places.shape
+    def _on_sphere(self, middles: FloatArray) -> FloatArray:
+        count, size = middles.shape
         axes, columns = self.faces % (size + 1), np.arange(size)
         points = np.empty((count, size + 1))
         shifted = columns + (columns >= axes[:, np.newaxis])
-        np.put_along_axis(points, shifted, np.tan(places), axis=1)
+        np.put_along_axis(points, shifted, middles, axis=1)
         points[np.arange(count), axes] = np.where(self.faces > size, -1.0, 1.0)
         return normalize(points)
 
@@ -84,8 +99,7 @@ class Floor(NamedTuple):
     """A lower bound of a field, and the smallest value met with its place.
 
     ``bound`` <= min f <= ``smallest`` = f(``point``); ``is_tight`` if the bound is what was asked
-    for; ``evaluations`` counts those of the field.  ``low`` (k, d) are the points met where f is
-    below the value at which the search stops early.
+    for; ``evaluations`` counts those of the field.
     """
 
     bound: float
@@ -93,17 +107,10 @@ class Floor(NamedTuple):
     point: FloatArray
     is_tight: bool
     evaluations: int
-    low: FloatArray
 
 
 def floor_of(
-    field: RidgeField,
-    level: float,
-    allowed: float,
-    *,
-    enough: float = np.inf,
-    known: float = -np.inf,
-    bend: float = np.inf,
+    field: RidgeField, level: float, allowed: float, *, enough: float = np.inf
 ) -> Floor:
     """Bound the minimum of ``field`` from below.
 
@@ -120,23 +127,18 @@ def floor_of(
         value met by a hundredth of how far that is below ``level``.
     enough
         The search stops early once a value this far below ``level`` is met.
-    known, bend
-        A lower bound of the field, and a bound of its third derivatives.
     """
+    distance, third = flat_bounds(field, level)
     cells = SphereCells.covering(field.dimension, field.width / 2)
-    centres, radii = cells.balls()
-    bends = np.empty(len(radii))
-    for block in blocks_of_rows(len(radii), 1, BLOCK):
-        own = field.bends(centres[block], float(radii.max()))
-        bends[block] = np.minimum(own, bend)
-    smallest, point, bound, spent = np.inf, centres[0], np.inf, 0
+    smallest, bound, spent = np.inf, np.inf, 0
     while True:
+        centres, radii = cells.balls()
         values, lower = np.empty(len(radii)), np.empty(len(radii))
         for block in blocks_of_rows(len(radii), 1, BLOCK):
             found = field.expansion(centres[block], radii[block])
+            fall = largest_fall(found, radii[block], third)
             values[block] = found.values
-            fall = largest_fall(found, radii[block], bends[block])
-            lower[block] = np.maximum(found.values - fall, known)
+            lower[block] = np.maximum(found.values - fall, level - distance)
         spent += len(values)
         lowest = int(np.argmin(values))
         if values[lowest] < smallest:
@@ -144,25 +146,45 @@ def floor_of(
         goal = min(smallest - RELATIVE_SLACK * (level - smallest), level - allowed)
         is_open = lower < goal
         bound = min(bound, float(lower[~is_open].min(initial=np.inf)))
-        cells, parent = cells.divide(is_open)
-        is_spent = spent + len(parent) > BUDGET or cells.half < EPS
-        if not len(parent) or is_spent or smallest < level - enough:
-            bound = min(bound, float(lower[is_open].min(initial=np.inf)))
-            low = centres[values < level - enough]
-            return Floor(bound, smallest, point, bound >= goal, spent, low)
-        centres, radii = cells.balls()
-        bends = bends[parent]
+        children = cells.divide(is_open)
+        is_spent = spent + len(children.faces) > BUDGET or cells.half < EPS
+        if is_spent or not is_open.any() or smallest < level - enough:
+            bound = min(bound, float(lower.min()))
+            return Floor(bound, smallest, point, bound >= goal, spent)
+        cells = children
 
 
-def largest_fall(found: Expansion, radii: FloatArray, bends: FloatArray) -> FloatArray:
+def flat_bounds(field: RidgeField, level: float) -> tuple[float, float]:
+    """Bounds of the distance of a field from ``level``, and of its third derivatives.
+
+    Of a polynomial of degree N they follow from its values at centres of cells of radius r
+    (see the head of this module); else, and where the ridges' own bound is smaller, they are
+    infinity and that bound.
+    """
+    degree, size = max(field.degree, 2.0), np.sqrt(field.dimension - 1)
+    distance, third = np.inf, field.third
+    if not np.isfinite(degree):
+        return distance, third
+    centres, radii = SphereCells.covering(field.dimension, 1 / (degree * size)).balls()
+    growth = 1 / (1 - (degree * float(radii.max())) ** 2 / 2)
+    highest = 0.0
+    for block in blocks_of_rows(len(centres), 1, BLOCK):
+        apart = float(np.abs(field.values(centres[block]) - level).max())
+        highest = max(highest, growth * (apart + field.rounding))
+        if degree**3 * highest > third:
+            return distance, third
+    return highest, degree**3 * highest
+
+
+def largest_fall(found: Expansion, radii: FloatArray, third: float) -> FloatArray:
     """Bound (n,) of how far a field falls below its value at the centre within ``radii`` (n,).
 
-    ``bends`` (n,) are T.
+    ``third`` is T.
     """
     sizes, vectors = axes_of(found.hessian)
     slopes = np.abs(np.einsum("nab,na->nb", vectors, found.gradient))
     parts = _box_fall(slopes, sizes, radii[:, np.newaxis]).sum(axis=1)
-    return np.asarray(parts + bends * radii**3 / 6)
+    return np.asarray(parts + third * radii**3 / 6)
 
 
 def _box_fall(slopes: FloatArray, sizes: FloatArray, reach: FloatArray) -> FloatArray:

@@ -5,14 +5,6 @@ E is convex in mu (``convex_energy.py``), so that for every nu of the same mass 
     E[nu] >= E[mu] + int F d(nu - mu) >= E[mu] - gap,   gap = int F dmu - m min F,
 
 with F = A[mu] + V.  min F is bounded below over the whole sphere (``branch_and_bound.py``).
-Where F is nearly constant, its values on a grid bound it and its derivatives: for a trigonometric
-polynomial p of degree N and M > 2 N equispaced points,
-
-    max |p| <= max_grid |p| / cos(pi N / M)                     (Ehlich & Zeller, 1964)
-
-and its k-th derivatives are at most N^k max |p| (Bernstein).  On S^2 a polynomial of degree N is
-one along every meridian and every parallel, so that the factor comes twice, and one along every
-great circle.  Up to rounding the F of analytic kernels and activations is such a p.
 
 In exact arithmetic this is a proof.  What rounding may change in F and E is estimated by the
 sizes of the terms of sums, and added; rounding of derivatives is not counted.
@@ -29,18 +21,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, blocks_of_rows, real_number
+from mfpde.arrays import FloatArray, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
 from mfpde.notebook import Printed
-from mfpde.stationary.branch_and_bound import BLOCK, floor_of
-from mfpde.stationary.convex_energy import ConvexEnergy, check_descent, convex_energy
+from mfpde.stationary.branch_and_bound import floor_of
+from mfpde.stationary.convex_energy import ConvexEnergy, convex_energy
 from mfpde.stationary.ridge_fields import RidgeField
 from mfpde.terms import PointMasses
 
 TOLERANCE = 1e-12
-OVERSAMPLING = 4
-"""M / N."""
 LARGEST_DIMENSION = 4
 
 
@@ -130,7 +120,6 @@ def certificate(
         an activation without bounds, a kernel with a negative eigenvalue or a head with an
         indefinite D (E is not convex then), no attention, a zonal grid or a dimension above 4.
     """
-    check_descent(equation, "certificate")
     energy = convex_energy(equation, measure.dimension, "certificate")
     tolerance = real_number("tolerance", tolerance, above=0.0)
     if isinstance(measure, Atoms):
@@ -143,7 +132,7 @@ def certificate(
         state = state_of_atoms(energy, PointMasses(acting.points, acting.masses))
     else:
         state = state_on_grid(equation, energy, as_measure(measure))
-    return certify(state, tolerance * energy.scale)[0]
+    return certify(state, tolerance * energy.scale)
 
 
 def state_of_atoms(energy: ConvexEnergy, atoms: PointMasses) -> CertifiedState:
@@ -172,7 +161,8 @@ def state_on_grid(
     small = geometry.with_degree(grid.degree)
     moments = grid.moments(whole.density.masses, atoms)
     masses = (small.synthesis(moments) * small.areas / small.areas.sum()).ravel()
-    rest = (mass + float(np.abs(masses).sum())) * energy.kernel_remainder(grid.degree)
+    tail = sum(k.amplitude * k.profile.tail(grid.degree) for k in energy.kernels)
+    rest = (mass + float(np.abs(masses).sum())) * tail
     fewer = PointMasses(small.points.reshape(len(masses), -1), masses)
     field = energy.first_variation(fewer, mass=mass, rest=rest)
     cells = geometry.points.reshape(-1, geometry.dimension)
@@ -185,20 +175,16 @@ def state_on_grid(
 
 def certify(
     state: CertifiedState, tolerance: float, *, enough: float = np.inf
-) -> tuple[Certificate, FloatArray]:
-    """Certificate of a measure with a gap of ``tolerance``, if possible; low points of F.
+) -> Certificate:
+    """Certificate of a measure with a gap of ``tolerance``, if possible.
 
-    The search stops once a value of F is met that is ``enough`` below the mean: those are the
-    low points (k, d).
+    The search stops early at a value of F that is ``enough`` below the mean.
     """
     field, mean, mass = state.field, state.mean, state.mass
     rounding = 2 * field.rounding
-    distance, bend = flat_bounds(field, mean)
     allowed = max(tolerance - 2 * rounding, tolerance / 2)
-    floor = floor_of(
-        field, mean, allowed, enough=enough, known=mean - distance, bend=bend
-    )
-    found = Certificate(
+    floor = floor_of(field, mean, allowed, enough=enough)
+    return Certificate(
         energy=state.energy,
         gap=float(mass * (mean - floor.bound + rounding)),
         mean_field=mean,
@@ -209,35 +195,3 @@ def certify(
         evaluations=floor.evaluations,
         is_tight=floor.is_tight,
     )
-    return found, floor.low
-
-
-def flat_bounds(field: RidgeField, level: float) -> tuple[float, float]:
-    """Bounds of the distance of F from ``level`` and, from it, of third derivatives.
-
-    Infinite if V has kinks, for d above 3, and where the ridges' own bound is smaller.
-    """
-    degree = max(field.degree, 2)
-    if field.dimension > 3 or not np.isfinite(degree):
-        return np.inf, np.inf
-    points = _equispaced_points(field.dimension, OVERSAMPLING * int(degree))
-    usual = float(field.bends(np.eye(1, field.dimension), np.pi)[0])
-    distance = 0.0
-    for block in blocks_of_rows(len(points), 1, BLOCK):
-        apart = float(np.abs(field.values(points[block]) - level).max())
-        distance = max(distance, apart + field.rounding)
-        if degree**3 * distance > usual:
-            return np.inf, np.inf
-    largest = distance * np.cos(np.pi / OVERSAMPLING) ** -(field.dimension - 1)
-    return largest, degree**3 * largest
-
-
-def _equispaced_points(dimension: int, count: int) -> FloatArray:
-    """Points with ``count`` on each circle of latitude and on each great circle of meridians."""
-    around = np.arange(count) * 2 * np.pi / count
-    if dimension == 2:
-        return np.stack([np.cos(around), np.sin(around)], axis=1)
-    polar = (np.arange(count // 2) + 0.5) * 2 * np.pi / count
-    theta, phi = np.meshgrid(polar, around, indexing="ij")
-    parts = [np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)]
-    return np.stack(parts, axis=-1).reshape(-1, 3)

@@ -28,18 +28,15 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.ridge_fields import (
+    NEGLIGIBLE,
     ROUNDING,
     KernelRidges,
     NeuronRidges,
     RidgeField,
-    activation_bounds,
     neuron_field,
 )
 from mfpde.terms import Perceptron, PointMasses
 from mfpde.terms.kernels import Kernel
-
-NO_EIGENVALUE = 1e-13
-"""Eigenvalues this small, in units of the largest, have no sign."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,26 +154,9 @@ class ConvexEnergy:
         parts = tuple(kernel.ridges(atoms, mass) for kernel in self.kernels)
         return RidgeField(parts + self.external.parts, self.dimension, rest)
 
-    def kernel_remainder(self, degree: int) -> float:
-        """Bound of the distance of K, in x or y, from the polynomials of ``degree``."""
-        return sum(k.amplitude * k.profile.tail(degree) for k in self.kernels)
 
-
-def convex_energy(
-    equation: MeanFieldEquation, dimension: int, name: str
-) -> ConvexEnergy:
-    """The energy of an equation on S^(dimension-1), for the function ``name``.
-
-    Raises
-    ------
-    ValueError
-        Where E is not convex or has no bounds, or for terms of another dimension.
-    """
-    for term in equation.externals:
-        term.check_dimension(dimension)
-    for head in equation.heads:
-        head.check_dimension(dimension)
-    check_convex(equation, dimension, name)
+def pair_kernels(equation: MeanFieldEquation, dimension: int) -> tuple[PairKernel, ...]:
+    """The kernels K of an equation with an energy, on S^(dimension-1)."""
     identity = np.eye(dimension)[np.newaxis]
     kernels = [
         PairKernel(term.zonal_kernel, term.amplitude, identity)
@@ -188,85 +168,89 @@ def convex_energy(
         matrix = (head.keys_matrix + head.keys_matrix.T) / (2 * head.size)
         amplitude = head.amplitude * (head.multiple or 0.0) * head.size
         kernels.append(PairKernel(head.zonal_kernel, amplitude, matrix[np.newaxis]))
-    return ConvexEnergy(tuple(kernels), equation.perceptron_parts, dimension)
+    return tuple(kernels)
 
 
-def check_descent(equation: MeanFieldEquation, name: str) -> None:
-    """Raise ``ValueError`` unless the flow descends E and all its terms have bounds."""
-    reason = ""
-    if equation.direction != "descent":
-        reason = "direction = 'ascent': E is convex, which bounds its minimum only"
-    elif equation.has_softmax:
-        reason = "softmax attention is no gradient of E beside other terms"
-    elif not equation.interactions:
-        reason = "without attention E is not strictly convex; see maximize"
-    elif equation.diffusion > 0:
-        reason = f"diffusion = {equation.diffusion:g}: E alone is not what decreases"
-    if reason:
-        raise ValueError(f"{name} is for unnormalised descent; {reason}")
-    check_bounded(equation, name)
+def convex_energy(
+    equation: MeanFieldEquation, dimension: int, name: str
+) -> ConvexEnergy:
+    """The energy of an equation on S^(dimension-1), for the function ``name``.
+
+    Raises
+    ------
+    ValueError
+        Unless the flow descends E, E is convex and all terms have bounds.
+    """
+    diffusion = equation.diffusion
+    faults = {
+        "is for descent: in ascent see maximize": equation.sign > 0,
+        "is for attention: without it see maximize": not equation.interactions,
+        f"is for E alone, without diffusion = {diffusion:g}": diffusion > 0,
+    }
+    refuse(name, faults)
+    check_terms(equation, name, needs_bounds=True)
+    check_convex(equation, dimension, name)
+    kernels = pair_kernels(equation, dimension)
+    return ConvexEnergy(kernels, equation.perceptron_parts, dimension)
 
 
-def check_bounded(equation: MeanFieldEquation, name: str) -> None:
-    """Raise ``ValueError`` unless all terms have an energy and bounds of their derivatives."""
-    check_energy(equation, name)
-    for interaction in equation.interactions:
-        if interaction.zonal_kernel.third_derivative is None:
-            raise ValueError(
-                f"{name} needs a bound of the kernel's third derivative, which "
-                f"{interaction!r} does not give (mfpde.terms.kernels.Kernel)"
-            )
-    for term in equation.externals:
-        if term.layer is None:
-            raise ValueError(
-                f"{name} needs bounds of V's second derivatives, which a Potential does "
-                "not give; use perceptrons"
-            )
-        if not term.is_gradient:
-            raise ValueError(f"{name} needs an energy: vector weights have none")
-        activation_bounds(term.layer)
+def refuse(name: str, faults: dict[str, bool]) -> None:
+    """Raise ``ValueError`` with the first of the ``faults`` that is there, for ``name``."""
+    for fault, is_there in faults.items():
+        if is_there:
+            raise ValueError(f"{name} {fault}")
 
 
-def check_energy(equation: MeanFieldEquation, name: str) -> None:
-    """Raise ``ValueError`` if the drift of an interaction is not that of an energy."""
-    for interaction in equation.interactions:
-        if not interaction.has_energy:
-            raise ValueError(
-                f"{name} needs an energy, and {interaction!r} has none: value is no "
-                "multiple of bilinear, or bilinear is not symmetric"
-            )
+def check_terms(
+    equation: MeanFieldEquation, name: str, *, needs_bounds: bool = False
+) -> None:
+    """Raise ``ValueError`` unless all terms have an energy, and bounds if these are needed."""
+    softmax = "of unnormalised attention only: softmax attention is no gradient of E"
+    potential = any(term.layer is None for term in equation.externals)
+    faults = {
+        f"needs an energy, {softmax}": equation.has_softmax,
+        "is for perceptrons: a Potential has no bounds of derivatives": potential,
+    }
+    for term in equation.interactions:
+        form = "value is no multiple of bilinear, or bilinear is not symmetric"
+        third = f"needs a bound of the kernel's third derivative, not given by {term!r}"
+        faults[f"needs an energy, not {term!r}: {form}"] = not term.has_energy
+        has_third = term.zonal_kernel.third_derivative is not None
+        faults[third] = needs_bounds and not has_third
+    for layer in equation.perceptrons:
+        given = f"is not for activation = {layer.activation.name!r}"
+        needs_slopes = f"{given}: no bounds of its derivatives are known"
+        faults["needs an energy: vector weights have none"] = not layer.is_gradient
+        faults[needs_slopes] = needs_bounds and layer.activation.bounds is None
+    refuse(name, faults)
 
 
 def check_convex(equation: MeanFieldEquation, dimension: int, name: str) -> None:
-    """Raise ``ValueError`` unless E is convex (this module's docstring).
+    """Raise ``ValueError`` unless E is convex on S^(dimension-1) (see the head of this module).
 
     Eigenvalues are computed, to rounding.
     """
-    advice = (
-        "below 0, and a local minimum of E need not be the global one; polish finds "
-        "stationary atoms"
-    )
+    for term in equation.externals:
+        term.check_dimension(dimension)
+    for head in equation.heads:
+        head.check_dimension(dimension)
+    faults = {}
     for head in equation.heads:
         lowest = float(np.linalg.eigvalsh(head.keys_matrix).min())
-        if lowest < -NO_EIGENVALUE * head.size:
-            raise ValueError(
-                f"{name} needs a convex energy: bilinear has the eigenvalue {lowest:.4g}, "
-                f"{advice}"
-            )
-        if (head.multiple or 0.0) < 0:
-            raise ValueError(
-                f"{name} needs a convex energy: value is {head.multiple:.4g} times bilinear, "
-                f"{advice}"
-            )
+        multiple, rounding = head.multiple or 0.0, NEGLIGIBLE * head.size
+        faults[f"bilinear has the eigenvalue {lowest:.4g}"] = lowest < -rounding
+        faults[f"value is {multiple:.4g} times bilinear"] = multiple < 0
     terms = [term for term in equation.interactions if term.is_zonal]
-    if not terms:
-        return
-    degree = max(term.zonal_kernel.band_limit(dimension) for term in terms)
-    parts = [t.amplitude * t.zonal_kernel.spectrum(dimension, degree) for t in terms]
-    spectrum = np.sum(parts, axis=0)
-    lowest = 1 + int(np.argmin(spectrum[1:]))
-    if spectrum[lowest] < -NO_EIGENVALUE * np.abs(spectrum).max():
-        raise ValueError(
-            f"{name} needs a convex energy: the kernel's eigenvalue of degree {lowest} on "
-            f"S^{dimension - 1} is {spectrum[lowest]:.4g}, {advice}"
-        )
+    degree = max((t.zonal_kernel.band_limit(dimension) for t in terms), default=1)
+    spectrum = np.zeros(degree + 1)
+    for one in terms:
+        spectrum += one.amplitude * one.zonal_kernel.spectrum(dimension, degree)
+    l = 1 + int(np.argmin(spectrum[1:]))
+    kernel = f"the kernel's eigenvalue of degree {l} on S^{dimension - 1}"
+    is_negative = bool(spectrum[l] < -NEGLIGIBLE * np.abs(spectrum).max())
+    faults[f"{kernel} is {spectrum[l]:.4g}"] = is_negative
+    advice = "below 0; polish finds stationary atoms, of which none need be the best"
+    refuse(
+        f"{name} needs a convex energy:",
+        {f"{fault}, {advice}": is_there for fault, is_there in faults.items()},
+    )

@@ -23,7 +23,7 @@ from mfpde.notebook import Printed
 from mfpde.stationary.branch_and_bound import floor_of
 from mfpde.stationary.cell_maximum import NEAR, SAME, maximize_in_cells
 from mfpde.stationary.certification import LARGEST_DIMENSION, TOLERANCE
-from mfpde.stationary.convex_energy import check_bounded
+from mfpde.stationary.convex_energy import check_terms, refuse
 from mfpde.stationary.local_minima import find_minima, scanning_points
 from mfpde.stationary.neighbours import lowest_apart
 from mfpde.stationary.ridge_fields import NeuronRidges, neuron_field
@@ -101,36 +101,25 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
         atom is a maximiser), a :class:`Potential`, vector weights, an activation without
         bounds, or more cells or dimensions than can be searched.
     """
-    terms = _check_terms(equation)
+    check_terms(equation, "maximize", needs_bounds=True)
+    terms = equation.perceptron_parts
+    faults = {
+        "is for kernels of x.y, not a head with matrices": bool(equation.heads),
+        "is for attention: without it see argmax V": not equation.interactions,
+        "is for perceptrons: without, every single atom is a maximiser": not terms,
+    }
+    refuse("maximize", faults)
     tolerance = real_number("tolerance", tolerance, above=0.0)
     if all(t.activation.name == "relu" and not t.biases.any() for t in terms):
         points, sizes = maximize_in_cells(terms)
-        potential = float(np.sum([t.value(points) for t in terms], axis=0).max())
-        gap, method = 2 * neuron_field(terms, terms[0].dimension).rounding, "cells"
+        field = neuron_field(terms, terms[0].dimension)
+        potential = float(field.values(points).max())
+        gap, method = 2 * field.rounding, "cells"
     else:
         points, sizes, potential, gap = _search(terms, tolerance)
         method = "search"
     peak = sum(a.energy_amplitude / (2 * a.beta or 2.0) for a in equation.attentions)
     return Maximum(equation, points, sizes, potential, peak + potential, gap, method)
-
-
-def _check_terms(equation: MeanFieldEquation) -> tuple[Perceptron, ...]:
-    check_bounded(equation, "maximize")
-    terms = equation.perceptron_parts
-    if equation.heads:
-        raise ValueError(
-            "maximize: K(x, x) of a head with matrices depends on x; it is for kernels of x.y"
-        )
-    if not equation.attentions or equation.has_softmax:
-        raise ValueError(
-            "maximize is for unnormalised attention: softmax is no gradient of E beside "
-            "other terms, and without attention all measures on argmax V are maximisers"
-        )
-    if not terms:
-        raise ValueError(
-            "maximize: without a perceptron V = 0, and every single atom is a maximiser"
-        )
-    return terms
 
 
 def _search(

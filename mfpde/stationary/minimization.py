@@ -22,7 +22,7 @@ from mfpde.stationary.certification import (
     certify,
     state_on_grid,
 )
-from mfpde.stationary.convex_energy import check_descent, convex_energy
+from mfpde.stationary.convex_energy import convex_energy
 from mfpde.stationary.kernel_matrix import smooth_candidate
 from mfpde.stationary.result import tabulate_atoms
 from mfpde.stationary.ring_minimizer import (
@@ -137,7 +137,6 @@ def minimize(
         For an equation that has no certificate, another geometry or dimension, a
         tolerance that is not positive, or a grid too coarse for beta.
     """
-    check_descent(equation, "minimize")
     if not isinstance(geometry, Geometry) or geometry.axis is not None:
         raise ValueError(f"geometry = {geometry!r} must be a Circle or a Sphere")
     energy = convex_energy(equation, geometry.dimension, "minimize")
@@ -146,10 +145,8 @@ def minimize(
     smooth = None
     # A density's gap is not smaller than the range of F.
     if density is not None and np.ptp(equation.first_variation(density)) <= tolerance:
-        found, _ = certify(
-            state_on_grid(equation, energy, as_measure(density)), tolerance
-        )
-        smooth = Minimum(equation, density, "density", found, None)
+        state = state_on_grid(equation, energy, as_measure(density))
+        smooth = Minimum(equation, density, "density", certify(state, tolerance), None)
         if smooth.gap <= tolerance:
             return smooth
     axis = common_axis(energy)

@@ -9,7 +9,7 @@ s' = -y, y' = s and s^2 + y^2 <= |a|^2,
 
 with g1, g2, g3 the derivatives of g.  They are bounded by L >= |D^2| and T >= |D^3|:
 
-* T of a kernel W by its own ``third_derivative``, as |b| <= 1;
+* T of a kernel W by its own ``third_derivative``, as |b| <= 1, times the atoms' mass;
 * of a neuron, M a bound of |sigma'| and sigma(z) = sigma(c) + m y with |m| <= M,
 
       L = |w| (M |a|^2 + |sigma(c)| |a|),   T = |w| (|sigma''| |a|^3 + 2 M |a|^2 + |sigma(c)| |a|).
@@ -33,10 +33,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.terms import Perceptron
-from mfpde.terms.activations import ACTIVATIONS, ON_KINK, ActivationBounds
+from mfpde.terms.activations import ON_KINK, ActivationBounds
 from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.funk_hecke import LARGEST_DEGREE, chebyshev_coefficients
 from mfpde.terms.kernels import COSINES, Kernel
@@ -81,12 +81,12 @@ class KernelRidges:
     weights: FloatArray
     mass: float
 
-    def bends(self, points: FloatArray, reach: float) -> FloatArray:
-        """Constants T (n,), the same at all ``points`` (n, d)."""
-        del reach
+    @property
+    def third(self) -> float:
+        """Bound T of third derivatives along great arcs."""
         third = self.kernel.third_derivative
         assert third is not None
-        return np.full(len(points), self.mass * third)
+        return self.mass * third
 
     @property
     def width(self) -> float:
@@ -139,12 +139,19 @@ class NeuronRidges:
     def _lengths(self) -> FloatArray:
         return np.asarray(np.linalg.norm(self.vectors, axis=1))
 
-    @cached_property
+    @property
     def _bounds(self) -> ActivationBounds:
-        return activation_bounds(self.perceptron)
+        bounds = self.perceptron.activation.bounds
+        assert bounds is not None
+        return bounds
 
     def _outputs(self, z: FloatArray) -> FloatArray:
         return np.abs(np.asarray(self.perceptron.activation.sigma(z)))
+
+    def _derivative(self, z: FloatArray) -> FloatArray:
+        derivative = self.perceptron.activation.derivative
+        assert derivative is not None
+        return np.asarray(derivative(z))
 
     @property
     def curvature(self) -> float:
@@ -153,14 +160,13 @@ class NeuronRidges:
         bends += self._outputs(self.perceptron.biases)
         return float(np.abs(self.perceptron.weights) @ (bends * self._lengths))
 
-    def bends(self, points: FloatArray, reach: float) -> FloatArray:
-        """Constants T (n,), the same at all ``points`` (see the head of this module)."""
-        del reach
+    @property
+    def third(self) -> float:
+        """Bound T of third derivatives between kinks (see the head of this module)."""
         bends = self._bounds.second * self._lengths**2
         bends += 2 * self._bounds.steepest * self._lengths
         bends += self._outputs(self.perceptron.biases)
-        third = np.abs(self.perceptron.weights) @ (bends * self._lengths)
-        return np.full(len(points), third)
+        return float(np.abs(self.perceptron.weights) @ (bends * self._lengths))
 
     @property
     def width(self) -> float:
@@ -185,38 +191,28 @@ class NeuronRidges:
 
         Neurons of parallel directions are one function of the cosine with their axis.
         """
-        units, degree = self.vectors / self._lengths[:, np.newaxis], 0.0
-        for unit in units[self.perceptron.weights != 0]:
-            cosines = units @ unit
-            apart = np.abs(units - np.outer(cosines, unit)).max(axis=1)
-            along = np.flatnonzero(apart <= 2 * EPS)
-            slopes = np.sign(cosines[along]) * self._lengths[along]
-            degree = max(degree, self._degree_along(along, slopes))
-        return degree
+        units = self.vectors / self._lengths[:, np.newaxis]
+        acting = units[self.perceptron.weights != 0]
+        return max(map(self._degree_along, acting), default=0.0)
 
-    def _degree_along(self, which: IntArray, slopes: FloatArray) -> float:
-        """Degree of sum_j w_j Phi(s_j u + b_j) over ``which`` j, s_j = ``slopes``, in [-1, 1].
+    def _degree_along(self, unit: FloatArray) -> float:
+        """Degree of the neurons along ``unit``, by the series of their second derivative.
 
-        Infinite if its second derivative jumps there.  The kinks of a and -a with equal
-        w |a|^2 cancel (paper, Theorem 3.1, footnote 2).
+        The kinks of a and -a with equal w |a|^2 cancel in it (paper, Theorem 3.1, footnote 2);
+        with others it does not end.
         """
-        activation = self.perceptron.activation
-        weights, biases = self.perceptron.weights[which], self.perceptron.biases[which]
-        for kink in activation.kinks:
-            places = (kink - biases) / slopes
-            left, right = activation.slopes(np.array([kink]))
-            jumps = weights * slopes * np.abs(slopes) * (right - left)
-            is_same = np.abs(places[:, np.newaxis] - places) <= 2 * EPS
-            is_jump = np.abs(is_same @ jumps) > 2 * EPS * np.abs(jumps).sum()
-            if (is_jump & (np.abs(places) < 1)).any():
-                return np.inf
+        term, heights = self.perceptron, self.vectors @ unit
+        apart = np.abs(self.vectors - np.outer(heights, unit)).max(axis=1)
+        is_along = apart <= 2 * EPS * self._lengths
+        slopes, biases = heights[is_along], term.biases[is_along]
+        weights, derivative = term.weights[is_along] * slopes**2, self._derivative
 
-        def potential(cosines: FloatArray) -> FloatArray:
-            z = cosines[:, np.newaxis] * slopes + biases
-            return np.asarray(activation.primitive(z)) @ weights
+        def bend(cosines: FloatArray) -> FloatArray:
+            bends = derivative(cosines[:, np.newaxis] * slopes + biases)
+            return np.asarray(bends @ weights)
 
-        count = len(chebyshev_coefficients(potential))
-        return count - 1.0 if count < LARGEST_DEGREE / 2 else np.inf
+        count = len(chebyshev_coefficients(bend))
+        return count + 1.0 if count < LARGEST_DEGREE / 2 else np.inf
 
     def values(self, points: FloatArray) -> FloatArray:
         """The potential V (n,) at ``points`` (n, d)."""
@@ -226,8 +222,7 @@ class NeuronRidges:
         """V, and of each neuron w sigma and the lowest w sigma' within the ``radii`` (n,)."""
         term, bounds = self.perceptron, self._bounds
         z = term.preactivations(points)
-        assert term.activation.derivative is not None
-        steepness = np.asarray(term.activation.derivative(z))
+        steepness = self._derivative(z)
         lowest = np.where(term.weights > 0, bounds.least_slope, bounds.largest_slope)
         for kink in term.activation.kinks:
             apart = np.abs(z - kink)
@@ -247,13 +242,10 @@ class RidgeField:
     dimension: int
     rest: float = 0.0
 
-    def bends(self, points: FloatArray, reach: float) -> FloatArray:
-        """Constants T (n,): third derivatives along great arcs, between kinks, are within +-T.
-
-        They hold within the distance ``reach`` of ``points`` (n, d).
-        """
-        bends = [part.bends(points, reach) for part in self.parts]
-        return np.asarray(np.sum(bends, axis=0))
+    @cached_property
+    def third(self) -> float:
+        """Bound T of third derivatives along great arcs, between kinks."""
+        return sum(part.third for part in self.parts)
 
     @cached_property
     def width(self) -> float:
@@ -293,20 +285,6 @@ class RidgeField:
         radial = np.einsum("ni,ni->n", points, pull)
         hessian -= radial[:, np.newaxis, np.newaxis] * np.eye(d - 1)
         return Expansion(values, np.einsum("nai,ni->na", frames, pull), hessian)
-
-
-def activation_bounds(term: Perceptron) -> ActivationBounds:
-    """Bounds of a perceptron's activation; ``ValueError`` for one that brings none."""
-    if term.activation.bounds is None:
-        known = [
-            name for name, entry in ACTIVATIONS.items() if entry.bounds is not None
-        ]
-        raise ValueError(
-            f"activation = {term.activation.name!r}: no bounds of its derivatives are "
-            f"known; a certificate needs one of {', '.join(map(repr, known))}, or an "
-            "Activation with bounds"
-        )
-    return term.activation.bounds
 
 
 def neuron_field(terms: tuple[Perceptron, ...], dimension: int) -> RidgeField:

@@ -76,10 +76,10 @@ def sliding_minimum(
                 here = _determine(energy, here, within, here.energy + tolerance / 2)
                 condition = find_condition(energy, here.atoms)
                 state = state_of_atoms(energy, here.atoms)
-            found, low = certify(state, tolerance, enough=tolerance / 2)
-            new = find_minima(state.field, low)
-            if found.gap <= tolerance or not len(new):
+            found = certify(state, tolerance, enough=tolerance / 2)
+            if found.gap <= tolerance or found.smallest >= state.mean - tolerance / 2:
                 break
+            new = find_minima(state.field, found.point[np.newaxis])
         points = np.concatenate([here.atoms.points, energy.represent(new)])
         masses = np.append(here.atoms.masses, np.zeros(len(new)))
         here = _balance(energy, points, masses)
@@ -88,7 +88,7 @@ def sliding_minimum(
         within = min(2 * within, WIDEST) if is_progress else within / 2
         here = lower
     else:
-        found, _ = certify(state_of_atoms(energy, here.atoms), tolerance)
+        found = certify(state_of_atoms(energy, here.atoms), tolerance)
     return here.atoms, found, find_condition(energy, here.atoms)
 
 

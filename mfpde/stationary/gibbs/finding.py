@@ -21,7 +21,7 @@ from scipy.sparse.linalg import LinearOperator, minres
 
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
-from mfpde.stationary.convex_energy import check_convex, check_energy
+from mfpde.stationary.convex_energy import check_convex, check_terms
 from mfpde.stationary.gibbs.result import TOLERANCE, StationaryDensity
 from mfpde.stationary.gibbs.state import GibbsProblem, GibbsState
 from mfpde.stationary.ridge_fields import NEGLIGIBLE
@@ -97,21 +97,11 @@ def check_density(equation: MeanFieldEquation, start: object, name: str) -> Dens
             f"stationary states are smooth densities; give a Density for {what}, such as "
             "the end of a run, or uniform(Circle(512))"
         )
-    if equation.has_softmax:
-        raise ValueError(
-            f"{name}: densities are followed for unnormalised attention only"
-        )
-    for term in equation.externals:
-        term.check_dimension(start.dimension)
-        if start.geometry.axis is not None:
+    check_terms(equation, f"{name}:")
+    check_convex(equation, start.dimension, f"{name}:")
+    if start.geometry.axis is not None:
+        for term in equation.externals:
             term.check_axis(start.geometry.axis)
-        if term.layer is None or not term.is_gradient:
-            raise ValueError(
-                f"equation: {term!r}; densities are followed with perceptrons of scalar "
-                "weights only"
-            )
-    check_energy(equation, name)
-    check_convex(equation, start.dimension, name)
     return start
 
 

@@ -38,7 +38,6 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
-from scipy.special import logsumexp
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
@@ -139,22 +138,22 @@ class GibbsState:
         return np.asarray(problem.equation.sign * field / problem.equation.diffusion)
 
     @cached_property
-    def _log_normalization(self) -> float:
-        """Log Z, taken against the uniform probability."""
-        return float(logsumexp(self._exponents, b=self.problem.harmonics.shares))
+    def _weights(self) -> FloatArray:
+        shares, exponents = self.problem.harmonics.shares, self._exponents
+        return np.asarray(shares * np.exp(exponents - exponents.max()))
 
     @cached_property
     def probabilities(self) -> FloatArray:
         """Density over M at the nodes, times their shares of the area."""
-        relative = np.exp(self._exponents - self._log_normalization)
-        return np.asarray(self.problem.harmonics.shares * relative)
+        return np.asarray(self._weights / self._weights.sum())
 
     @cached_property
     def potential(self) -> float:
-        """The function Psi(c)."""
+        """The function Psi(c), Z taken against the uniform probability."""
         problem, c = self.problem, self.coefficients
+        logarithm = float(np.log(self._weights.sum()) + self._exponents.max())
         scale = problem.equation.sign * problem.equation.diffusion * problem.mass
-        return float(c @ c) / 2 - scale * self._log_normalization
+        return float(c @ c) / 2 - scale * logarithm
 
     @cached_property
     def residual(self) -> FloatArray:
