@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import mfpde
-from mfpde.detection.paths import linear_flows
 from mfpde.measures.sampling import quantized
 
 TILT = np.array([0.5, 0.4, -0.3])
@@ -90,50 +87,3 @@ def test_basins_are_those_of_paths_followed_in_small_steps() -> None:
     masses = np.bincount(nearest, weights=atoms.masses)
     assert len(regions) == 2
     np.testing.assert_allclose([r.mass for r in regions], masses, atol=1e-2)
-
-
-ANGLES = st.floats(0.0, np.pi)
-SPEEDS = st.floats(1e-9, 1.0)
-
-
-def symmetric(rates, angle):
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    return turn, turn @ np.diag(rates) @ turn.T
-
-
-@given(
-    rates=st.tuples(
-        st.floats(0.1, 3.0), st.floats(-3.0, 3.0).filter(lambda r: abs(r) > 1e-12)
-    ),
-    angle=ANGLES,
-    speeds=st.tuples(SPEEDS, st.floats(-1.0, 1.0)),
-)
-def test_steps_lie_on_the_paths_of_the_linearised_field(rates, angle, speeds) -> None:
-    """Along eigenvectors u = v (e^(r t) - 1) / r, with one t; a half to one reach long.
-
-    A speed of 0 is one of 1e-16 after the turn, and grows as e^(r t) too: up to e^15.
-    """
-    turn, gradient = symmetric(rates, angle)
-    (step,) = linear_flows((turn @ speeds)[None], gradient[None], 0.1)
-    along = turn.T @ step
-    time = np.log1p(rates[0] * along[0] / speeds[0]) / rates[0]
-    assert time > 0
-    assume(rates[1] * time < 15)
-    expected = speeds[1] * np.expm1(rates[1] * time) / rates[1]
-    assert along[1] == pytest.approx(expected, rel=1e-6, abs=1e-9)
-    lengths = np.hypot(
-        *(v * np.expm1(r * 2 * time) / r for v, r in zip(speeds, rates, strict=True))
-    )
-    assert np.linalg.norm(step) <= 0.1 < lengths * (1 + 1e-6)
-
-
-@given(
-    rates=st.tuples(st.floats(-3.0, -0.1), st.floats(-3.0, -0.1)),
-    angle=ANGLES,
-    speeds=st.tuples(st.floats(-5e-3, 5e-3), SPEEDS.map(lambda v: 5e-3 * v)),
-)
-def test_steps_end_at_the_zero_that_the_flow_ends_at(rates, angle, speeds) -> None:
-    turn, gradient = symmetric(rates, angle)
-    velocity = turn @ speeds
-    (step,) = linear_flows(velocity[None], gradient[None], 0.1)
-    np.testing.assert_allclose(gradient @ step, -velocity, rtol=0, atol=1e-14)

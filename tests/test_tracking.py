@@ -19,11 +19,18 @@ from mfpde.geometry.arcs import angles_between
 from mfpde.geometry.arcs import normalize as unit
 from mfpde.measures.events import Event
 from mfpde.tracking import Concentration, SeenAtoms, Track, Tracker
-from mfpde.tracking.matching import FlowBetween, TimeSpan, match_atoms
+from mfpde.tracking.matching import FlowBetween, match_atoms
 from validation.circle_cases import density_of, wrapped
 
 REACH = 0.2
-REST = FlowBetween(np.zeros_like, np.zeros_like, TimeSpan(0.0, 1.0), reach=REACH)
+
+
+def are_close(points: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Which points share a basin where nothing moves: atoms that could be one."""
+    return angles_between(points, others) <= REACH
+
+
+REST = FlowBetween(np.zeros_like, np.zeros_like, are_close, 0.0, 1.0)
 STEP = 0.02
 
 
@@ -124,7 +131,7 @@ def grown(
     tree, found = Tracker(Concentration(**options), SHARP), []
     for start, end, atoms in zip([-np.inf, *times[:-1]], times, seen, strict=True):
         told = [event for event in events if start < event.time <= end]
-        rest = replace(REST, times=TimeSpan(float(start), float(end)))
+        rest = replace(REST, start=float(start), end=float(end))
         found.append(tree.advance(atoms, rest, events=told))
     return Track(times, tuple(found), ("",) * len(times), tree.junctions)
 
@@ -215,8 +222,8 @@ def test_what_the_solver_tells_is_exact_whatever_the_saves(nodes, step) -> None:
     motion = Moving(*vars(REST).values(), nodes)
     for start, end, atoms in zip([-np.inf, *times[:-1]], times, sightings, strict=True):
         between = [e for e in events if start < e.time <= end]
-        span = TimeSpan(float(start), float(end))
-        tree.advance(atoms, replace(motion, times=span), events=between)
+        between_saves = replace(motion, start=float(start), end=float(end))
+        tree.advance(atoms, between_saves, events=between)
     junctions = tree.junctions
     assert [j.event.time for j in junctions] == told
     assert all(j.is_exact and len(j.parents) == 2 for j in junctions)
@@ -326,20 +333,19 @@ def test_a_released_atom_has_ended_and_what_forms_in_its_place_is_born() -> None
 # --- the flow between two saves ------------------------------------------------------
 
 
-@pytest.mark.parametrize("dimension", [2, 3])
-def test_points_settle_at_the_attractor_of_their_basin(dimension, rng) -> None:
-    """V = (a.x)^2 / 2 in ascent: everything flows to a or to -a, by its hemisphere."""
-    axis = unit(rng.standard_normal(dimension))
-    points = unit(rng.standard_normal((50, dimension)))
-
-    def velocity(x: np.ndarray) -> np.ndarray:
-        along = x @ axis
-        return along[:, np.newaxis] * (axis - along[:, np.newaxis] * x)
-
-    flow = FlowBetween(velocity, velocity, TimeSpan(0.0, 1.0), reach=0.1)
-    ends = flow.find_attractors(points)
-    expected = np.sign(points @ axis)[:, np.newaxis] * axis
-    np.testing.assert_allclose(ends, expected, atol=1e-4)
+@pytest.mark.parametrize("grid", [mfpde.Circle(64), mfpde.Sphere(64)])
+def test_points_are_in_the_basin_of_their_hemisphere(grid, rng) -> None:
+    """V = (a.x)^2 / 2 in ascent: everything flows to a or to -a."""
+    axis = unit(rng.standard_normal(grid.dimension))
+    neuron = mfpde.Perceptron(axis[np.newaxis], [1.0], "linear")
+    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
+    basins = mfpde.concentration(mfpde.uniform(grid), equation).basins
+    points = unit(rng.standard_normal((200, grid.dimension)))
+    # Cells have a width.
+    points = points[np.abs(points @ axis) > grid.spacing]
+    found = basins.hold_together(points, np.stack([axis, -axis]))
+    ahead = points @ axis > 0
+    np.testing.assert_array_equal(found, np.stack([ahead, ~ahead], axis=1))
 
 
 @pytest.mark.parametrize("elapsed", [0.3, 3.0, 300.0])
@@ -352,7 +358,7 @@ def test_points_are_carried_along_the_exact_flow(elapsed) -> None:
     )
     equation = mfpde.MeanFieldEquation(potential, direction="ascent")
     velocity = equation.field(mfpde.uniform(circle)).velocity
-    flow = FlowBetween(velocity, velocity, TimeSpan(0.0, elapsed), reach=0.1)
+    flow = FlowBetween(velocity, velocity, are_close, 0.0, elapsed)
     phase = np.arctan2(axis[1], axis[0])
     angles = np.array([-2.5, -1.0, 0.2, 1.5])
     moved = flow.carry(placed(phase + angles, 2), 0.0, elapsed)

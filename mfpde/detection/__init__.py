@@ -8,7 +8,7 @@ uniform state.
 From the question to the answer: ``search`` asks
 
 - ``flow``, the velocity on a ``graph`` of cells, the same for all geometries;
-- ``basins`` of that graph, their ``edges``, by ``paths`` on S^2, and ``clusters`` in them;
+- ``basins`` of that graph, and ``clusters`` in them;
 - ``regions``: of each the ``cores`` of its mass, ``curves``, ``jumps``, ``balls``;
 - the kind of each ``region``, and the ``report`` on all of them.
 """

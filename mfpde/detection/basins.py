@@ -77,6 +77,12 @@ class Basins:
         numbers = np.searchsorted(self.ends, angles)
         return self.labels[np.minimum(numbers, len(self.ends) - 1)]
 
+    def hold_together(self, points: FloatArray, others: FloatArray) -> BoolArray:
+        """Which unit vectors ``points`` (n, d) are in the basins of ``others`` (m, d), (n, m)."""
+        places_of = self.cells.places_of
+        first, second = (self.labels_at(places_of(p)) for p in (points, others))
+        return (first[:, np.newaxis] == second) & (second >= 0)
+
     def divide(self, cloud: Cloud) -> Cloud:
         """The mass of a density in its basins: on a line, of what the cells' ends contain."""
         if not self.cells.on_line:

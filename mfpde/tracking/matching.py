@@ -10,16 +10,15 @@ the later atom b if it arrives within ``reach`` of it, by the assignment of leas
     cost = distance / reach + |m_a - m_b| / (m_a + m_b)
 
 with as many pairs as possible (``scipy.optimize.linear_sum_assignment``; Crouse, IEEE Trans.
-Aerosp. Electron. Syst. 52 (2016)).  One that is left over is in the atom of its basin, the
-attractor of v_1 to which it flows in the frozen field, if it has arrived there or if the mass of
-that atom is better explained with it than without.
+Aerosp. Electron. Syst. 52 (2016)).  One that is left over is in the nearest atom of its basin in
+the field v_1, if it has arrived there or if the mass of that atom is better explained with it than
+without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -27,7 +26,6 @@ from scipy.optimize import linear_sum_assignment
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection import ConcentrationReport
-from mfpde.detection.paths import follow_to_rest
 from mfpde.geometry.arcs import angles_between, normalize
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, atoms_of
 
@@ -86,13 +84,6 @@ def find_atoms(
     )
 
 
-class TimeSpan(NamedTuple):
-    """The times of two saves."""
-
-    start: float
-    end: float
-
-
 @dataclass(frozen=True, eq=False)
 class FlowBetween:
     """The flow between the measures of two saves.
@@ -101,25 +92,25 @@ class FlowBetween:
     ----------
     before, after
         Velocities (n, d) at points (n, d) in the fields of the earlier and the later measure.
-    times
+    share_basin
+        Which points (n, d) are in the basins of others (m, d) in the later field, (n, m).
+    start, end
         Times of the saves.
-    reach
-        Length of a step to an attractor, in radians: well below the distance of two of them.
     """
 
     before: Callable[[FloatArray], FloatArray]
     after: Callable[[FloatArray], FloatArray]
-    times: TimeSpan
-    reach: float
+    share_basin: Callable[[FloatArray, FloatArray], BoolArray]
+    start: float
+    end: float
 
     def carry(self, points: FloatArray, start: float, end: float) -> FloatArray:
         """Return where ``points`` (n, d) of time ``start`` are at time ``end``."""
         if len(points) == 0 or end <= start:
             return points
-        first, last = self.times
 
         def velocity(time: float, flat: FloatArray) -> FloatArray:
-            share = (time - first) / (last - first)
+            share = (time - self.start) / (self.end - self.start)
             places = normalize(flat.reshape(points.shape))
             speeds = (1 - share) * self.before(places) + share * self.after(places)
             return np.asarray(speeds.ravel())
@@ -135,10 +126,6 @@ class FlowBetween:
             uband=band,
         )
         return normalize(path.y[:, -1].reshape(points.shape))
-
-    def find_attractors(self, points: FloatArray) -> FloatArray:
-        """Return the attractors (n, d) that ``points`` (n, d) of the later save flow to."""
-        return follow_to_rest(self.after, points, self.reach)
 
 
 def match_atoms(
@@ -158,7 +145,7 @@ def match_atoms(
     atoms
         The later atoms.
     motion
-        The flow, whose attractors are those of the basins.
+        The flow, which tells what is in one basin.
     reach
         Distance (radians) within which two may be the same.
     """
@@ -169,14 +156,12 @@ def match_atoms(
         return parents
     missing = atoms.masses.copy()
     missing[[*pairs.values()]] -= masses[[*pairs]]
-    ends = motion.find_attractors(np.concatenate([places[left], atoms.points]))
-    apart = angles_between(ends[: len(left)], ends[len(left) :])
-    distances = angles_between(places[left], atoms.points)
-    for a, distance, ways in zip(left, distances, apart, strict=True):
-        b = int(ways.argmin())
-        is_arrived = distance[b] <= reach / 2
-        is_missing = masses[a] < 2 * missing[b]
-        if ways[b] <= reach and (is_arrived or is_missing):
+    apart = angles_between(places[left], atoms.points)
+    apart[~motion.share_basin(places[left], atoms.points)] = np.inf
+    for a, distances in zip(left, apart, strict=True):
+        b = int(distances.argmin())
+        is_missing = masses[a] < 2 * missing[b] and np.isfinite(distances[b])
+        if is_missing or distances[b] <= reach / 2:
             parents[b] = sorted([*parents.get(b, ()), a])
             missing[b] -= masses[a]
     return parents

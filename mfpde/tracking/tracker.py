@@ -14,11 +14,10 @@ from mfpde.arrays import FloatArray, real_number, whole_number
 from mfpde.detection import ball_radius, concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.events import Event, EventKind
-from mfpde.measures.measure import AnyMeasure, Measure
+from mfpde.measures.measure import AnyMeasure
 from mfpde.tracking.matching import (
     FlowBetween,
     SeenAtoms,
-    TimeSpan,
     assign_pairs,
     find_atoms,
     match_atoms,
@@ -141,9 +140,8 @@ class Tracker:
         self._junctions = [j for j in known if not self.paths.keys() & j.parents]
         named = [k for j in self._junctions for k in (*j.parents, *j.children)]
         self._names = count(1 + max([*self.paths, *named], default=0))
-        self._core = ball_radius(equation.sharpest)
         # In ascent two basins are never closer than two radii of a core.
-        self._reach = 2 * self._core
+        self._reach = 2 * ball_radius(equation.sharpest)
 
     @property
     def track(self) -> Track:
@@ -177,15 +175,21 @@ class Tracker:
             All events that the solver has told of so far, in their order.
         """
         track, before, _, taken = self.memory
-        times = TimeSpan(track.times[-1] if len(track.times) else -np.inf, time)
-        if times.end <= times.start:
+        start = float(track.times[-1]) if len(track.times) else -np.inf
+        if time <= start:
             # A run that goes on from a save starts with that very save.
             return
-        report = concentration(measure, self.equation.equation_before(time))
+        equation = self.equation.equation_before(time)
+        report = concentration(measure, equation)
+        earlier = later = np.zeros_like
+        if before is not None and report.place != "zonal":
+            # Atoms of a zonal measure lie at the poles and stay there.
+            earlier = self.equation.equation_after(start).field(before).velocity
+            later = equation.field(measure).velocity
         told = [event for event in events[taken:] if event.time <= time]
         named = self.advance(
             find_atoms(measure, report, self.settings.smallest_mass),
-            self._find_motion(before, measure, times),
+            FlowBetween(earlier, later, report.basins.hold_together, start, time),
             events=told,
             total_mass=measure.total_mass,
         )
@@ -198,18 +202,6 @@ class Tracker:
         )
         taken += len(told)
         self.memory = TrackerMemory(longer, measure, dict(self.paths), taken)
-
-    def _find_motion(
-        self, before: AnyMeasure | None, measure: AnyMeasure, times: TimeSpan
-    ) -> FlowBetween:
-        """Return how points move from the last save to this one."""
-        is_zonal = isinstance(measure, Measure) and measure.geometry.axis is not None
-        if before is None or is_zonal:
-            # Atoms of a zonal measure lie at the poles and stay there.
-            return FlowBetween(np.zeros_like, np.zeros_like, times, self._core)
-        earlier = self.equation.equation_after(times.start).field(before)
-        later = self.equation.equation_before(times.end).field(measure)
-        return FlowBetween(earlier.velocity, later.velocity, times, self._core)
 
     def advance(
         self,
@@ -232,7 +224,7 @@ class Tracker:
         total_mass
             Mass of the measure, which living atoms cannot exceed.
         """
-        now, end = motion.times
+        now, end = motion.start, motion.end
         for event in sorted(events, key=lambda event: event.time):
             self._carry(motion, now, event.time)
             now = event.time
@@ -247,10 +239,11 @@ class Tracker:
             child = int(identities[b])
             if len(group) > 1:
                 self._junctions.append(self._end("merge", group, child, latest=end))
-            elif not group and motion.times.start > -np.inf:
-                born = atoms.points[[b]], atoms.masses[[b]]
-                event = Event("birth", sum(motion.times) / 2, *born)
-                self._junctions.append(Junction(event, *motion.times, (), (child,)))
+            elif not group and motion.start > -np.inf:
+                middle = (motion.start + end) / 2
+                event = Event("birth", middle, atoms.points[[b]], atoms.masses[[b]])
+                junction = Junction(event, motion.start, end, children=(child,))
+                self._junctions.append(junction)
         matched = {a for group in parents.values() for a in group}
         lost = [
             known[a] for a in np.argsort(-masses, kind="stable") if a not in matched
