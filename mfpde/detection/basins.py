@@ -81,7 +81,7 @@ class Basins:
         """Which unit vectors ``points`` (n, d) are in the basins of ``others`` (m, d), (n, m)."""
         places_of = self.cells.places_of
         first, second = (self.labels_at(places_of(p)) for p in (points, others))
-        return (first[:, np.newaxis] == second) & (second >= 0)
+        return np.asarray((first[:, np.newaxis] == second) & (second >= 0))
 
     def divide(self, cloud: Cloud) -> Cloud:
         """The mass of a density in its basins: on a line, of what the cells' ends contain."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +21,7 @@ from mfpde.detection.region import (
     local_exponents,
 )
 from mfpde.measures.measure import AnyMeasure
-from mfpde.notebook import Printed
+from mfpde.notebook import Printed, format_table
 
 Verdict = Literal[
     "atoms", "forming", "curve", "unresolved", "jump", "frozen", "resolved"
@@ -29,13 +30,6 @@ Verdict = Literal[
 LIGHT = 1e-3
 """A region that holds less decides nothing about the whole."""
 MOST_ROWS = 12
-POSITIONS: dict[Place, str] = {
-    "circle": f"{'angle/pi':>9}",
-    "sphere": f"{'x':>9} {'y':>9} {'z':>9}",
-    "zonal": f"{'theta/pi':>9}",
-}
-TITLES = f"""{"in basin":>9} {"in core":>9} {"width/h":>11} {"exponents":>14} \
-{"shrinks":>10} {"grows":>10} {"rough":>7} {"holds":>9}"""
 LEGEND = """\
 in basin: mass that flows there; in core: what is there already; width/h: its rms width in cells;
 exponents: how the mass within 1, 2, 4, 8 cells grows (0: an atom; as many as dimensions: a
@@ -147,22 +141,17 @@ class ConcentrationReport(Printed):
         ``"unresolved"`` (such a region), ``"jump"`` (anywhere), ``"frozen"`` (most of
         the mass), ``"resolved"``.
         """
-        strong: tuple[tuple[Kind, Verdict], ...] = (
-            ("atom", "atoms"),
-            ("forming", "forming"),
-            ("curve", "curve"),
-        )
-        for kind, verdict in strong:
-            if self._share_of(kind) > LIGHT:
-                return verdict
         frozen = self.frozen_mass / self.total_mass
-        if frozen >= 1 - LEAST_SHARE:
-            return "frozen"
-        if self._share_of("unresolved") > LIGHT:
-            return "unresolved"
-        if len(self.jumps):
-            return "jump"
-        return "frozen" if frozen > 0.5 else "resolved"
+        findings: tuple[tuple[Verdict, bool], ...] = (
+            ("atoms", self._share_of("atom") > LIGHT),
+            ("forming", self._share_of("forming") > LIGHT),
+            ("curve", self._share_of("curve") > LIGHT),
+            ("frozen", frozen >= 1 - LEAST_SHARE),
+            ("unresolved", self._share_of("unresolved") > LIGHT),
+            ("jump", len(self.jumps) > 0),
+            ("frozen", frozen > 0.5),
+        )
+        return next((word for word, is_true in findings if is_true), "resolved")
 
     def _share_of(self, kind: Kind) -> float:
         """Share of the whole in the heaviest region of a kind."""
@@ -175,7 +164,7 @@ class ConcentrationReport(Printed):
         total = self.total_mass
         if self.resting_mass >= (1 - ROUNDING) * total:
             return "at rest: the velocity vanishes everywhere"
-        counts = {kind: len(self.of_kinds(kind)) for kind in KINDS}
+        counts = Counter(region.kind for region in self.regions)
         parts = [_count("atom", counts["atom"]), f"{counts['forming']} forming"]
         parts += [_count("curve", counts["curve"])] if counts["curve"] else []
         parts += [f"{counts[kind]} {kind}" for kind in KINDS[3:] if counts[kind]]
@@ -205,11 +194,11 @@ class ConcentrationReport(Printed):
         lines = [f"verdict: {self.verdict}; {self.summary}"]
         listed = self.of_kinds("atom", "forming", "curve", "unresolved", "jump")
         if listed:
-            lines.append(f"{'kind':>10} {POSITIONS[self.place]} {TITLES}")
-            lines += [self._write_row(region) for region in listed[:MOST_ROWS]]
+            rows = [self._list_numbers(region) for region in listed[:MOST_ROWS]]
+            lines.append(format_table([*rows[0]], (row.values() for row in rows)))
             if len(listed) > MOST_ROWS:
-                lines.append(f"{'':>10} and {len(listed) - MOST_ROWS} more")
-            lines += LEGEND.splitlines()
+                lines.append(f"and {len(listed) - MOST_ROWS} more")
+            lines.append(LEGEND)
         for region in self.curves[:MOST_ROWS]:
             assert region.curve is not None
             lines.append(f"curve of mass {region.mass:.6f}: {region.curve}")
@@ -225,22 +214,26 @@ class ConcentrationReport(Printed):
             lines.append(f"jumps at angle/pi = {places}")
         return "\n".join(lines)
 
-    def _write_row(self, region: ConcentratedRegion) -> str:
-        places = np.array([region.angle / np.pi])
+    def _list_numbers(self, region: ConcentratedRegion) -> dict[str, str | float]:
+        """What the table says of a region, by column."""
+        name = "angle/pi" if self.place == "circle" else "theta/pi"
+        place = {name: region.angle / np.pi}
         if self.place == "sphere":
-            places = region.position
-        # Adding zero turns a rounded -0.0 into 0.0.
-        position = " ".join(f"{x:9.5f}" for x in np.round(places, 5) + 0.0)
-        widths = " ".join(f"{width:.2f}" for width in region.widths_in_cells)
-        exponents = _write_exponents(region.exponents[:3], " ")
-        holds = "exact" if region.is_exact else "-"
-        if region.pinning_force is not None:
-            holds = f"{region.pinning_force:.2e}"
-        return (
-            f"{region.kind:>10} {position} {region.mass:9.6f} {region.core_mass:9.6f} "
-            f"{widths:>11} {exponents:>14} {region.contraction_rate:10.3e} "
-            f"{region.growth_rate:10.3e} {region.roughness:7.3f} {holds:>9}"
-        )
+            place = dict(zip("xyz", region.position, strict=True))
+        force = region.pinning_force
+        return {
+            "kind": region.kind,
+            # Adding zero turns a rounded -0.0 into 0.0.
+            **{name: round(x, 5) + 0.0 for name, x in place.items()},
+            "in basin": region.mass,
+            "in core": region.core_mass,
+            "width/h": " ".join(f"{width:.2f}" for width in region.widths_in_cells),
+            "exponents": _write_exponents(region.exponents[:3], " "),
+            "shrinks": region.contraction_rate,
+            "grows": region.growth_rate,
+            "rough": region.roughness,
+            "holds": "exact" if region.is_exact else f"{force:.2e}" if force else "-",
+        }
 
 
 def _write_exponents(exponents: FloatArray, between: str) -> str:

@@ -29,6 +29,9 @@ from mfpde.detection import ConcentrationReport
 from mfpde.geometry.arcs import angles_between, normalize
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, atoms_of
 
+Velocity = Callable[[FloatArray], FloatArray]
+"""Velocities (n, d) at points (n, d)."""
+
 
 @dataclass(frozen=True, eq=False)
 class SeenAtoms:
@@ -91,15 +94,15 @@ class FlowBetween:
     Attributes
     ----------
     before, after
-        Velocities (n, d) at points (n, d) in the fields of the earlier and the later measure.
+        Velocities in the fields of the earlier and the later measure.
     share_basin
         Which points (n, d) are in the basins of others (m, d) in the later field, (n, m).
     start, end
         Times of the saves.
     """
 
-    before: Callable[[FloatArray], FloatArray]
-    after: Callable[[FloatArray], FloatArray]
+    before: Velocity
+    after: Velocity
     share_basin: Callable[[FloatArray, FloatArray], BoolArray]
     start: float
     end: float

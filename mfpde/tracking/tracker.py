@@ -18,6 +18,7 @@ from mfpde.measures.measure import AnyMeasure
 from mfpde.tracking.matching import (
     FlowBetween,
     SeenAtoms,
+    Velocity,
     assign_pairs,
     find_atoms,
     match_atoms,
@@ -181,7 +182,8 @@ class Tracker:
             return
         equation = self.equation.equation_before(time)
         report = concentration(measure, equation)
-        earlier = later = np.zeros_like
+        earlier: Velocity = np.zeros_like
+        later = earlier
         if before is not None and report.place != "zonal":
             # Atoms of a zonal measure lie at the poles and stay there.
             earlier = self.equation.equation_after(start).field(before).velocity
