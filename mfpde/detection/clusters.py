@@ -67,6 +67,8 @@ def split_basins(
     """The parts of each basin, by the places of ``exact`` atoms (k, d) and of clusters."""
     clusters = find_clusters(flow, moving)
     owners = [moving.owners[(moving.points @ c.centre).argmax()] for c in clusters]
+    # A cluster beside an exact atom is that atom's tail.
+    tail = np.cos(CORE_CELLS * flow.cell)
     for owner in np.unique(moving.owners):
         basin = moving.take(moving.owners == owner)
         if basin.masses.sum() <= ROUNDING:
@@ -74,42 +76,31 @@ def split_basins(
         cells = np.flatnonzero(basins.labels == owner)
         if not len(cells):
             cells = flow.cells.cells_of(basin.points)
+        atoms = np.sort(basin.numbers[basin.numbers >= 0]).tolist()
         within = [c for c, o in zip(clusters, owners, strict=True) if o == owner]
-        yield from _split(flow, basin, cells, exact, within)
-
-
-def _split(
-    flow: CellFlow,
-    basin: Cloud,
-    cells: IntArray,
-    exact: FloatArray,
-    clusters: list[Core],
-) -> Iterator[Part]:
-    """The parts of one basin with its ``clusters``, heaviest first."""
-    atoms = np.sort(basin.numbers[basin.numbers >= 0]).tolist()
-    # A cluster beside an exact atom is that atom's tail.
-    tail = np.cos(CORE_CELLS * flow.cell)
-    apart = [c for c in clusters if (exact[atoms] @ c.centre < tail).all()]
-    first = [] if atoms else apart[:1]
-    others = apart[len(first) :]
-    rests = [_rests(flow, c) for c in others]
-    resting = [c for c, stays in zip(others, rests, strict=True) if stays]
-    late = [c for c, stays in zip(others, rests, strict=True) if not stays]
-    centres = [*exact[atoms], *(c.centre for c in [*first, *resting])]
-    if len(centres) < 2 and not atoms:
-        second = max((c.mass for c in late), default=0.0)
-        yield Part(basin, cells, second_peak=second)
-        return
-    tree = cKDTree(np.stack(centres))
-    nearest = tree.query(basin.points)[1]
-    for rank, centre in enumerate(centres):
+        apart = [c for c in within if (exact[atoms] @ c.centre < tail).all()]
+        # The heaviest is what the others flow to.
+        leads = 0 if atoms else 1
+        rests = [rank < leads or _rests(flow, c) for rank, c in enumerate(apart)]
+        late = [c for c, stays in zip(apart, rests, strict=True) if not stays]
+        resting = [c.centre for c, stays in zip(apart, rests, strict=True) if stays]
+        centres = [*exact[atoms], *resting]
+        if len(centres) < 2 and not atoms:
+            second = max((c.mass for c in late), default=0.0)
+            yield Part(basin, cells, second_peak=second)
+            continue
+        tree = cKDTree(np.stack(centres))
+        nearest = tree.query(basin.points)[1]
         # A cluster across an edge may have its centre here and its points beyond.
-        if (nearest == rank).any():
-            atom = atoms[rank] if rank < len(atoms) else None
-            second = max(
-                (c.mass for c in late if tree.query(c.centre)[1] == rank), default=0.0
+        for rank in np.unique(nearest):
+            second = [c.mass for c in late if tree.query(c.centre)[1] == rank]
+            yield Part(
+                basin.take(nearest == rank),
+                cells,
+                atom=atoms[rank] if rank < len(atoms) else None,
+                centre=centres[rank],
+                second_peak=max(second, default=0.0),
             )
-            yield Part(basin.take(nearest == rank), cells, atom, centre, second)
 
 
 def find_crowds(flow: CellFlow, places: FloatArray, masses: FloatArray) -> FloatArray:
