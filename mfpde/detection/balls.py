@@ -28,8 +28,6 @@ from mfpde.measures.measure import Measure
 LARGEST_RADIUS = np.pi / 6
 CORE_CELLS = 4.0
 """Least radius of a core on a grid, in cells."""
-PARTS_OF_CELL = 4
-"""Into how many a circle's cell is divided where balls end within it."""
 
 
 def ball_radius(equation: MeanFieldEquation) -> float:

@@ -187,7 +187,9 @@ def _find_targets(flow: CellFlow) -> IntArray:
 
 def _join_over_passes(flow: CellFlow, labels: IntArray) -> IntArray:
     """Labels (n,) with basins united that no cell's drop of s F parts."""
-    heights, other = flow.heights, flow.cells.neighbours
+    other = flow.cells.neighbours
+    points = None if flow.has_grid else flow.cells.points
+    heights = flow.equation.sign * flow.field.first_variation(points).ravel()
     lowest = heights[other].min(axis=0)
     order = np.argsort(heights, kind="stable")
     peak = np.zeros(labels.max(initial=-1) + 2, dtype=np.int64)

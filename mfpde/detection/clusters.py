@@ -8,9 +8,9 @@ exerts no force on itself),
 
     x' = v[mu - m_c + m delta_x](x),    m_c the cluster, m its mass,
 
-and rests if that carries it no farther than 1.5 cells.  What does not rest flows to the
-heaviest cluster of its basin, which is then still forming.  Clusters of particles, which are
-as good as atoms already, are told apart in any case.
+and rests if that carries it no farther than 2 cells, half the radius of a core.  What does not
+rest flows to the heaviest cluster of its basin, which is then still forming.  Clusters of
+particles, which are as good as atoms already, are told apart in any case.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ from mfpde.measures.measure import Atoms, Density, Measure, as_measure
 
 LEAST_MEMBERS = 10
 """Fewest particles of a cluster: so many of a thousand do not come together by chance."""
-MEETING = 1.5
-"""A cluster that rests moves no farther than this, in steps of half a cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +145,7 @@ def find_clusters(flow: CellFlow, cloud: Cloud) -> list[Core]:
 
 
 def _rests(flow: CellFlow, cluster: Core) -> bool:
-    """Whether a cluster stays within 1.5 cells, as one more atom of the rest of the measure.
+    """Whether a cluster stays within 2 cells, as one more atom of the rest of the measure.
 
     Clusters of particles do by decree; on a circle the sign of the velocity has told already.
     """
@@ -162,7 +160,8 @@ def _rests(flow: CellFlow, cluster: Core) -> bool:
     masses = np.append(atoms.masses[kept], 0.0)
     masses[-1] = whole.total_mass - others.total_mass - masses.sum()
     place = cluster.centre[np.newaxis]
-    for _ in range(int(4 * MEETING)):
+    # Steps of half a cell.
+    for _ in range(int(2 * CORE_CELLS)):
         moved = Atoms(np.concatenate([atoms.points[kept], place]), masses)
         velocity = flow.equation.field(Measure(others, moved)).velocity(place)
         speed = float(np.linalg.norm(velocity))
@@ -170,6 +169,6 @@ def _rests(flow: CellFlow, cluster: Core) -> bool:
         if speed < LEAST_SHARE * spacing:
             return True
         place = exponential_map(place, spacing / (2 * speed) * velocity)
-        if chord_angles(place, cluster.centre)[0] > MEETING * spacing:
+        if chord_angles(place, cluster.centre)[0] > CORE_CELLS / 2 * spacing:
             return False
     return True

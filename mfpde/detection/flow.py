@@ -24,8 +24,6 @@ mass, and lengths in radians, below it are none."""
 NARROW_WITHOUT_GRID = 1e-3
 """Largest rms radius of an atom, in radians, where there are no cells: a thousandth of the
 widest kernel."""
-DIFFERENCE = 0.7
-"""Gradients are differences over so many cells to both sides; kinks then count in full."""
 ARCS = 4096
 LEAST_RINGS, MOST_RINGS = 64, 256
 """Cells of the circle, and rings of S^2, for atoms alone: two in the radius of a ball."""
@@ -73,10 +71,13 @@ class CellFlow:
     @cached_property
     def core_radius(self) -> float:
         """Radius of a core in radians: that of a ball, but on S^1 and S^2 at least 4 cells."""
-        radius = ball_radius(self.equation)
-        if not self.has_grid or self.cells.place == "zonal":
-            return radius
-        return max(radius, CORE_CELLS * self.spacing)
+        radius, least = ball_radius(self.equation), CORE_CELLS * self.spacing
+        return radius if self.zonal else float(np.fmax(radius, least))
+
+    @property
+    def window(self) -> float:
+        """Radius in radians of the window in which a core's width on the grid is measured."""
+        return float(np.fmin(self.core_radius, CORE_CELLS * self.spacing))
 
     @cached_property
     def speeds(self) -> FloatArray:
@@ -92,13 +93,6 @@ class CellFlow:
         largest, scale = float(self.speeds.max()), max(1.0, self.equation.strength)
         return np.inf if largest <= ROUNDING * scale else ROUNDING * max(scale, largest)
 
-    @cached_property
-    def heights(self) -> FloatArray:
-        """Values (n,) at the centres of the potential s F, whose gradient is v."""
-        points = None if self.has_grid else self.cells.points
-        values = self.field.first_variation(points).ravel()
-        return np.asarray(self.equation.sign * values)
-
     def point_of(self, place: FloatArray) -> FloatArray:
         """The unit vector (d,) at a place: of a Zonal grid the pole, or one point of the ring."""
         zonal = self.zonal
@@ -110,8 +104,7 @@ class CellFlow:
 
     def is_ring(self, place: FloatArray) -> bool:
         """Whether a place among the cells is a ring of a Zonal grid, not a pole."""
-        nearest = DIFFERENCE * self.spacing
-        return self.cells.place == "zonal" and bool(abs(place[1]) >= np.sin(nearest))
+        return self.zonal is not None and bool(place[1] >= np.sin(self.spacing / 2))
 
     def velocity_at(self, points: FloatArray) -> FloatArray:
         """Velocity (n, d) at ``points`` (n, d); of rings, as points of the circle, (n, 2)."""
@@ -132,7 +125,7 @@ class CellFlow:
         points = place[np.newaxis]
         frames = tangent_frames(points)
         # Atoms alone have a field without cells, which may have kinks close to them.
-        step = DIFFERENCE * self.spacing if self.has_grid else np.sqrt(ROUNDING)
+        step = self.spacing / 2 if self.has_grid else np.sqrt(ROUNDING)
         velocity, gradient = velocity_gradients(
             self.velocity_at, points, frames=frames, step=step
         )

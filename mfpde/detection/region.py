@@ -29,9 +29,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 """All kinds, in the order in which they are listed."""
 
 NARROW = 1.2
-"""Largest rms radius of an atom in each direction, in cells: a bump of two is resolved."""
-NARROW_RING = 1.6
-"""The same of a ring or curve across it: its cells lie oblique to it."""
+"""Largest rms radius of an atom in each direction, and of a curve across it, in cells: a bump of
+two is resolved."""
 ATOM_EXPONENT = 0.5
 """Largest d log mu(B) / d log r of an atom between 2 and 4 cells: half-way to a curve's."""
 LEAST_EXCESS = 2.0
@@ -92,7 +91,7 @@ class ConcentratedRegion:
         Root mean square extents of the core along its principal directions, in radians,
         largest first, (d - 1,); those of its covariance for an exact atom.
     widths_in_cells
-        The principal rms radii of what lies within 6 cells of the mean, in cells: as the grid
+        The principal rms radii of what lies within 4 cells of the mean, in cells: as the grid
         sees it, without tails, (1,) or (2,); without a grid in units of 8e-4 radians.
     spacing
         Width of the grid's cells in radians; NaN for atoms without a grid.
@@ -114,7 +113,7 @@ class ConcentratedRegion:
     largest_speed
         Largest speed in the basin, in cells per unit time.
     roughness
-        Half the L1 difference between the density within 6 cells and the mean of each
+        Half the L1 difference between the density within 4 cells and the mean of each
         cell's neighbours, as a share; NaN without a grid.
     has_jump
         Whether the density jumps in the basin.

@@ -17,16 +17,13 @@ from mfpde.detection.flow import ROUNDING, CellFlow
 from mfpde.detection.region import (
     LEAST_EXCESS,
     LEAST_SHARE,
-    NARROW_RING,
+    NARROW,
     ConcentratedRegion,
     CurveShape,
 )
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.measure import Atoms, Measure
-
-WINDOW = 6.0
-"""Radius in cells of the window in which a core's width on the grid is measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +53,13 @@ class RegionSearch:
         """Mass of the measure, of which the masses of clouds and cores are shares."""
         return self.flow.measure.total_mass
 
-    @property
-    def window(self) -> float:
-        """Radius in radians of the window in which a core's width is measured."""
-        limit = WINDOW * self.flow.spacing if self.flow.has_grid else np.inf
-        return min(limit, self.flow.core_radius)
-
     def measure(self, part: Part) -> ConcentratedRegion:
         """Return the region of a part of a basin."""
         flow, total = self.flow, self.total
         core = self._find_core(part)
         rates, is_ring = flow.rates_at(core.centre), flow.is_ring(core.centre)
         place = self._find_place(part, core, contracts=rates[-1] < 0)
-        narrow = part.cloud.core_at(core.centre, self.window)
+        narrow = part.cloud.core_at(core.centre, self.flow.window)
         # In how many directions mass spreads: in one across a ring.
         spread = 1 if is_ring else len(rates)
         widths, principal = narrow.principal_radii, core.principal_radii
@@ -167,7 +158,7 @@ class RegionSearch:
         """Share of the mass in a window by which cells differ from their neighbours."""
         if not self.flow.has_grid:
             return np.nan
-        cells = self.flow.cells.within(narrow.centre, self.window)
+        cells = self.flow.cells.within(narrow.centre, self.flow.window)
         held = self.whole.masses[cells].sum()
         return float(self._differences[cells].sum() / held) if held > ROUNDING else 0.0
 
@@ -183,7 +174,7 @@ class RegionSearch:
         angle = float(angles_of(centre))
         if part.atom is None and excess <= LEAST_EXCESS:
             return None
-        if part.atom is None and width > NARROW_RING:
+        if part.atom is None and width > NARROW:
             sides = angle + self.flow.core_radius * np.array([-1.0, 1.0])
             points = points_at(np.clip(sides, 0.0, np.pi))
             if (((centre - points) * flow.velocity_at(points)).sum(axis=1) <= 0).any():

@@ -122,5 +122,5 @@ def _find_frozen(search: RegionSearch, regions: list[ConcentratedRegion]) -> flo
     for region in regions:
         if region.kind in ("atom", "forming"):
             place = flow.cells.places_of(region.position[np.newaxis])[0]
-            frozen[flow.cells.within(place, search.window)] = False
+            frozen[flow.cells.within(place, flow.window)] = False
     return float(search.whole.masses[: len(frozen)][frozen].sum() * search.total)
