@@ -82,8 +82,8 @@ def test_a_lone_atom_contracts_at_its_mass(tilt: float) -> None:
     point = np.array([[np.sin(tilt) * 0.6, np.sin(tilt) * 0.8, np.cos(tilt)]])
     report = mfpde.concentration(atoms_on(sphere, point, [1.0]), attention(5.0))
     (atom,) = report.atoms
-    # Differences over 0.7 h to both sides see the kernel's next order.
-    expected = -np.exp(-5.0 * (0.7 * sphere.spacing) ** 2 / 2)
+    # Differences over half a cell to both sides see the kernel's next order.
+    expected = -np.exp(-5.0 * (sphere.spacing / 2) ** 2 / 2)
     np.testing.assert_allclose(atom.eigenvalues, expected, rtol=1e-4)
     assert atom.contraction_rate == -atom.eigenvalues[-1]
     np.testing.assert_allclose(atom.position, point[0], atol=1e-12)
