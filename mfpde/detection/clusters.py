@@ -91,13 +91,13 @@ def split_basins(
         nearest = tree.query(basin.points)[1]
         # A cluster across an edge may have its centre here and its points beyond.
         for rank in np.unique(nearest):
-            second = [c.mass for c in late if tree.query(c.centre)[1] == rank]
+            here = [c.mass for c in late if tree.query(c.centre)[1] == rank]
             yield Part(
                 basin.take(nearest == rank),
                 cells,
                 atom=atoms[rank] if rank < len(atoms) else None,
                 centre=centres[rank],
-                second_peak=max(second, default=0.0),
+                second_peak=max(here, default=0.0),
             )
 
 

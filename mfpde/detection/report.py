@@ -195,7 +195,7 @@ class ConcentrationReport(Printed):
         listed = self.of_kinds("atom", "forming", "curve", "unresolved", "jump")
         if listed:
             rows = [self._list_numbers(region) for region in listed[:MOST_ROWS]]
-            lines.append(format_table([*rows[0]], (row.values() for row in rows)))
+            lines.append(format_table([*rows[0]], ([*row.values()] for row in rows)))
             if len(listed) > MOST_ROWS:
                 lines.append(f"and {len(listed) - MOST_ROWS} more")
             lines.append(LEGEND)
