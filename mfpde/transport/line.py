@@ -129,8 +129,8 @@ def fifth_order_flux(
 Four = tuple[float, float, float, float]
 """A quantity in four neighbours along a line."""
 
-OUTER, INNER = -1.0 / 12.0, 7.0 / 12.0
-"""Weights of the fourth-order central flux: (-1, 7, 7, -1) / 12."""
+CENTRAL: Four = (-1.0 / 12.0, 7.0 / 12.0, 7.0 / 12.0, -1.0 / 12.0)
+"""Weights of the fourth-order central flux."""
 _DAMPING = 1.0 / 12.0
 
 

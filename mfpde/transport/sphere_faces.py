@@ -32,9 +32,8 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry.gauss_legendre import Rings
 from mfpde.geometry.sphere import Sphere
-from mfpde.transport.line import INNER, OUTER
+from mfpde.transport.line import CENTRAL
 
-CENTRAL = np.array([OUTER, INNER, INNER, OUTER])
 CORRECTED_RINGS = 8
 # Groups of a ring this close to a pole are too few to reconstruct the flux itself.
 _FIRST_FLUX_RING, _FLUX_RINGS = 2, 6
@@ -45,27 +44,24 @@ class Faces(NamedTuple):
 
     Attributes
     ----------
-    areas, sizes
-        Cell area and group size of each ring, (nlat,).
-    bands
-        The first rings of those of one group size that follow each other, and nlat.
+    per_area, sizes
+        1 / cell area, (nlat, 1), and group size, (nlat,), of each ring.
     south
         Length of the south face of each cell, (nlat,); 0 for the last ring.
     southward
         Weights (nlat, 4) of f in the rings i - 1 to i + 2 for the flux through the
         south faces of ring i.
     zonal, flux_share
-        Lengths of the east faces for the third-order flux, and its share that is reconstructed
-        as one field rather than as density times velocity, (nlat,).
+        Lengths of the east faces, each cell's share, for the third-order flux, and its part that
+        is reconstructed as one field rather than as density times velocity, (nlat,).
     zonal_donor, donor_north, donor_south
         Lengths for the donor flow along rings, to the north and to the south, (nlat,).
     chord
-        Share of the zonal flow by which chords approach the pole, (nlat,).
+        Flow by which chords approach the pole, as a share of what is sent along rings, (nlat,).
     """
 
-    areas: FloatArray
+    per_area: FloatArray
     sizes: IntArray
-    bands: IntArray
     south: FloatArray
     southward: FloatArray
     zonal: FloatArray
@@ -97,20 +93,19 @@ def faces_of(sphere: Sphere) -> Faces:
     south[-1] = 0.0
     southward, zonal = _third_order_lengths(rings)
     from_pole = np.minimum(np.arange(sphere.nlat), np.arange(sphere.nlat)[::-1])
+    along_ring = areas / (np.sin(theta) * np.sin(angles))
     x = np.clip((from_pole - _FIRST_FLUX_RING) / _FLUX_RINGS, 0.0, 1.0)
-    changes = np.flatnonzero(np.diff(rings.group_sizes))
     return Faces(
-        areas=areas,
+        per_area=1 / areas[:, np.newaxis],
         sizes=rings.group_sizes,
-        bands=np.concatenate([[0], changes + 1, [sphere.nlat]]),
         south=south,
         southward=southward * dphi,
-        zonal=zonal,
+        zonal=zonal / rings.group_sizes,
         flux_share=x * x * (3 - 2 * x),
-        zonal_donor=areas * rings.group_sizes / (np.sin(theta) * np.sin(angles)),
+        zonal_donor=along_ring,
         donor_north=np.append(0.0, areas[1:] / apart),
         donor_south=np.append(areas[:-1] / apart, 0.0),
-        chord=np.tan(angles / 2) * np.cos(theta),
+        chord=np.tan(angles / 2) * np.cos(theta) / along_ring,
     )
 
 

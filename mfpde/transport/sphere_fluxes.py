@@ -8,31 +8,25 @@ as :mod:`mfpde.transport.line` says: B is the blend of the face, H the third-ord
 send along the line that the velocity follows less to both sides.  Lengths and weights are those
 of :mod:`mfpde.transport.sphere_faces`.
 
-Fields (nlat + 2, nlon + 4) hold ring i in row i + 1 and cell j in column j + 2; around them are
-the cells beyond the poles and those from the other end of a ring.  Meridional fluxes are those of
-cells.  Zonal fluxes are those of groups: a line (n + 4,) holds group g of a ring in column g + 2,
-and is the ring's row itself where groups are single cells.  The flux of a group is divided evenly
-among its cells, each of which sends it to the cell that is one group size away.
+Fields (nlat + 2, nlon) hold ring i in row i + 1; the first and the last row are the cells beyond
+the poles.  Meridional fluxes are those of cells, zonal fluxes those of groups: a line (nlon + 4,)
+holds group g of a ring in column g + 2, between two from the other end of the ring at both ends.
+The flux of a group is divided evenly among its cells, each of which sends it to the cell that is
+one group size away.
 
-A loop writes one array: the compiler makes no vectors of it where too many might overlap.
+A loop writes one array: the compiler makes no vectors of it where too many might overlap.  Views
+are taken before loops over rings: their references are counted, at the price of a short loop.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray
-from mfpde.compiled import compiled, compiled_fused, compiled_sum
-from mfpde.geometry.gauss_legendre import (
-    fill_groups,
-    group_sums,
-    level_ring,
-)
+from mfpde.arrays import FloatArray
+from mfpde.compiled import compiled_fused
+from mfpde.geometry.gauss_legendre import level_ring
 from mfpde.transport.line import (
-    INNER,
-    OUTER,
+    CENTRAL,
     blend_between,
     spread_both_ways,
     third_order_flux,
@@ -44,15 +38,6 @@ SOUTHWARD, EASTWARD, DRAINING_TIME = range(3)
 _GHOSTS = 2
 
 
-class _Fields(NamedTuple):
-    """Density, and its flows to the south and to the east."""
-
-    density: FloatArray
-    south: FloatArray
-    east: FloatArray
-
-
-@compiled
 def fluxes_of(
     masses: FloatArray, velocity: FloatArray, faces: Faces
 ) -> tuple[FloatArray, float]:
@@ -72,262 +57,205 @@ def fluxes_of(
         Lengths and weights of the faces.
     """
     nlat, nlon = masses.shape
-    fluxes = np.empty((3, nlat, nlon))
-    southward, eastward = fluxes[SOUTHWARD], fluxes[EASTWARD]
-    leaving = fluxes[DRAINING_TIME]
-    fields = _density_and_flows(masses, velocity, faces.areas)
-    blends, inward = np.empty(fields.density.shape), np.empty((nlat, nlon))
-    for k in range(len(faces.bands) - 1):
-        first, behind = faces.bands[k], faces.bands[k + 1]
-        rings = slice(first, behind)
-        results = eastward[rings], leaving[rings], inward[rings]
-        own_blends = blends[first + 1 : behind + 1]
-        _fill_zonal_fluxes(results, own_blends, first, fields, velocity[1], faces)
-    _go_on_over_poles(blends, 1.0)
-    flows = southward, leaving, inward
-    _fill_meridional_fluxes(flows, fields, velocity[0], blends, faces)
-    _turn_into_times(leaving, masses, faces.sizes)
-    return fluxes, _unresolved_mass(masses, blends)
-
-
-@compiled
-def _density_and_flows(
-    masses: FloatArray, velocity: FloatArray, areas: FloatArray
-) -> _Fields:
-    """Fields (nlat + 2, nlon + 4) of masses."""
-    nlat, nlon = masses.shape
-    f = np.empty((3, nlat + 2, nlon + 2 * _GHOSTS))
-    density, south, east = f[0], f[1], f[2]
-    for i in range(nlat):
-        per_area = 1.0 / areas[i]
-        for j in range(nlon):
-            density[i + 1, j + _GHOSTS] = masses[i, j] * per_area
-        for j in range(nlon):
-            south[i + 1, j + _GHOSTS] = density[i + 1, j + _GHOSTS] * velocity[0, i, j]
-        for j in range(nlon):
-            east[i + 1, j + _GHOSTS] = density[i + 1, j + _GHOSTS] * velocity[1, i, j]
-    _go_on_over_poles(density, 1.0)
-    _go_on_over_poles(south, -1.0)
-    _go_on_around(east)
-    return _Fields(density, south, east)
-
-
-@compiled
-def _go_on_around(lines: FloatArray) -> None:
-    """Fill the two columns at each end of ``lines`` (k, n + 4) with those from the other end."""
-    n = lines.shape[1] - 2 * _GHOSTS
-    for i in range(len(lines)):
-        for k in range(_GHOSTS):
-            lines[i, k] = lines[i, k + n]
-            lines[i, _GHOSTS + n + k] = lines[i, _GHOSTS + k]
-
-
-@compiled
-def _go_on_over_poles(field: FloatArray, sign: float) -> None:
-    """Fill the outer rows with the cells opposite to those beside them, times ``sign``."""
-    last, half = len(field) - 1, field.shape[1] // 2 - _GHOSTS
-    for j in range(_GHOSTS, _GHOSTS + half):
-        field[0, j] = sign * field[1, j + half]
-        field[0, j + half] = sign * field[1, j]
-        field[last, j] = sign * field[last - 1, j + half]
-        field[last, j + half] = sign * field[last - 1, j]
-    _go_on_around(field)
-
-
-@compiled
-def _lines_of(rows: FloatArray, size: int) -> FloatArray:
-    """Means of ``rows`` (k, nlon + 4) over groups of ``size`` cells, (k, n + 4)."""
-    if size == 1:
-        return rows
-    n = (rows.shape[1] - 2 * _GHOSTS) // size
-    lines = np.empty((len(rows), n + 2 * _GHOSTS))
-    for i in range(len(rows)):
-        group_sums(lines[i, _GHOSTS:], rows[i, _GHOSTS:-_GHOSTS], size)
-        for g in range(_GHOSTS, n + _GHOSTS):
-            lines[i, g] /= size
-    _go_on_around(lines)
-    return lines
-
-
-@compiled
-def _blends_of(density: FloatArray) -> FloatArray:
-    """Blends (k, n + 4) by the densities of a group and of the four beside it.
-
-    ``density`` (k + 2, n + 4) has one line more to the north and to the south.
-    """
-    blends = np.empty((len(density) - 2, density.shape[1]))
-    for i in range(len(blends)):
-        north, here, south = density[i], density[i + 1], density[i + 2]
-        for g in range(_GHOSTS, len(here) - _GHOSTS):
-            west, own, east = here[g - 1], here[g], here[g + 1]
-            smallest = min(min(north[g], south[g]), min(west, east))
-            largest = max(max(north[g], south[g]), max(west, east))
-            blends[i, g] = blend_between(min(smallest, own), max(largest, own))
-    _go_on_around(blends)
-    return blends
-
-
-@compiled_fused
-def _face_share(before: float, own: float, behind: float) -> float:
-    """Mean blend of the two faces of a cell on a line of blends."""
-    return 0.5 * (max(before, own) + max(own, behind))
-
-
-@compiled_sum
-def _unresolved_mass(masses: FloatArray, blends: FloatArray) -> float:
-    """Sum of mass times the largest blend in a cell, to its north and to its south."""
-    total = 0.0
-    for i in range(len(masses)):
-        for j in range(masses.shape[1]):
-            north, own = blends[i, j + _GHOSTS], blends[i + 1, j + _GHOSTS]
-            near = max(max(north, own), blends[i + 2, j + _GHOSTS])
-            total += near * masses[i, j]
-    return total
-
-
-@compiled
-def _fill_speeds(speeds: FloatArray, velocity: FloatArray, size: int) -> None:
-    """Fill in the mean ``velocity`` (nlon,) of the cells beside the west face of each group."""
-    nlon = len(velocity)
-    for j in range(1, nlon):
-        speeds[j] = 0.5 * (velocity[j - 1] + velocity[j])
-    speeds[0] = speeds[nlon] = 0.5 * (velocity[nlon - 1] + velocity[0])
-    if size > 1:
-        for g in range(nlon // size + 1):
-            speeds[g] = speeds[g * size]
+    fluxes, fields = np.empty((3, nlat, nlon)), np.empty((4, nlat + 2, nlon))
+    inside = fields[:, 1:-1]
+    np.multiply(masses, faces.per_area, out=inside[0])
+    np.multiply(inside[0], velocity, out=inside[1:3])
+    _fill_zonal_fluxes(fluxes, fields, velocity[1], faces)
+    unresolved = _fill_meridional_fluxes(fluxes, fields, masses, velocity[0], faces)
+    return fluxes, unresolved
 
 
 @compiled_fused
 def _fill_zonal_fluxes(
-    results: tuple[FloatArray, FloatArray, FloatArray],
-    blends: FloatArray,
-    first: int,
-    fields: _Fields,
-    velocity: FloatArray,
-    faces: Faces,
+    fluxes: FloatArray, fields: FloatArray, velocity: FloatArray, faces: Faces
 ) -> None:
-    """Fill in blends and what cells send along the rings of one group size from ``first`` on.
+    """Fill in the eastward fluxes, the blends as the last field, and what leaves cells.
 
-    The results are the net flux to the east, what leaves each cell, and the flow by which zonal
-    motion leaves the great circle of its cell, as it goes along a chord, without the factor of
-    the angle.  Face k of a line lies between its columns k + 1 and k + 2.
+    What leaves cells along rings stands in place of the draining times.  In place of the southward
+    fluxes stands the flow by which zonal motion leaves the great circle of its cell, as it goes
+    along a chord.
+
+    Face k of a line lies between its columns k and k + 1; speeds and smooth fluxes begin with the
+    west face of the first group.
     """
-    size, nlon, behind = faces.sizes[first], velocity.shape[1], first + len(blends)
-    around, n = _lines_of(fields.density[first : behind + 2], size), nlon // size
-    rho, b = around[1:-1], _blends_of(around)
-    f = _lines_of(fields.east[first + 1 : behind + 1], size)
-    across = _lines_of(fields.south[first + 1 : behind + 1], size)
-    w = np.empty((5, nlon + 2 * _GHOSTS))
-    speed, smooth, east, west, result = w[0], w[1], w[2], w[3], w[4]
-    for i in range(behind - first):
-        length, whole = faces.zonal[first + i], faces.flux_share[first + i]
-        weights = OUTER * length, INNER * length, INNER * length, OUTER * length
-        _fill_speeds(speed, velocity[first + i], size)
+    nlat, nlon = velocity.shape
+    density, south, east, blends = fields[0], fields[1], fields[2], fields[3]
+    inward, eastward = fluxes[SOUTHWARD], fluxes[EASTWARD]
+    leaving = fluxes[DRAINING_TIME]
+    _go_on_over_poles(density, 1.0)
+    _go_on_over_poles(south, -1.0)
+    lines = np.empty((12, nlon + 2 * _GHOSTS))
+    north, rho, behind, f, across = lines[0], lines[1], lines[2], lines[3], lines[4]
+    b, at_faces, speed, smooth = lines[5], lines[6], lines[7], lines[8]
+    donors, both, line = lines[9], lines[10], lines[11]
+    for i in range(nlat):
+        size, length = faces.sizes[i], faces.zonal[i]
+        n = nlon // size
+        _fill_line(north, density, i, size)
+        _fill_line(rho, density, i + 1, size)
+        _fill_line(behind, density, i + 2, size)
+        _fill_line(f, east, i + 1, size)
+        _fill_line(across, south, i + 1, size)
+        for g in range(_GHOSTS, n + _GHOSTS):
+            west, own, ahead = rho[g - 1], rho[g], rho[g + 1]
+            smallest = min(min(north[g], behind[g]), min(west, ahead))
+            largest = max(max(north[g], behind[g]), max(west, ahead))
+            b[g] = blend_between(min(smallest, own), max(largest, own))
+        _go_on_around(b, n)
+        for k in range(n + 3):
+            at_faces[k] = max(b[k], b[k + 1])
+        _fill_speeds(speed, velocity, i, size)
+        whole = faces.flux_share[i]
         for k in range(n + 1):
             part = (1.0 - whole) * speed[k]
-            densities = rho[i, k], rho[i, k + 1], rho[i, k + 2], rho[i, k + 3]
+            densities = rho[k], rho[k + 1], rho[k + 2], rho[k + 3]
             flows = (
-                whole * f[i, k] + part * rho[i, k],
-                whole * f[i, k + 1] + part * rho[i, k + 1],
-                whole * f[i, k + 2] + part * rho[i, k + 2],
-                whole * f[i, k + 3] + part * rho[i, k + 3],
+                whole * f[k] + part * rho[k],
+                whole * f[k + 1] + part * rho[k + 1],
+                whole * f[k + 2] + part * rho[k + 2],
+                whole * f[k + 3] + part * rho[k + 3],
             )
-            damping = abs(speed[k]) * length
-            flux = third_order_flux(densities, flows, weights, damping)
-            smooth[k] = (1.0 - max(b[i, k + 1], b[i, k + 2])) * flux
-        # What groups send to the east and, negative, to the west.
+            flux = third_order_flux(densities, flows, CENTRAL, abs(speed[k]))
+            smooth[k] = (1.0 - at_faces[k + 1]) * length * flux
+        donor = faces.zonal_donor[i]
         for g in range(1, n + 3):
-            share = _face_share(b[i, g - 1], b[i, g], b[i, g + 1])
-            both = spread_both_ways(f[i, g], across[i, g])
-            east[g] = share * (max(f[i, g], 0.0) + both)
+            donors[g] = donor * 0.5 * (at_faces[g - 1] + at_faces[g]) * f[g]
         for g in range(1, n + 3):
-            share = _face_share(b[i, g - 1], b[i, g], b[i, g + 1])
-            both = spread_both_ways(f[i, g], across[i, g])
-            west[g] = share * (min(f[i, g], 0.0) - both)
-        donor, per_cell = faces.zonal_donor[first + i], 1.0 / size
+            share = donor * 0.5 * (at_faces[g - 1] + at_faces[g])
+            both[g] = share * spread_both_ways(f[g], across[g])
         for g in range(n):
-            donors = donor * (east[g + 2] + west[g + 3])
-            result[g] = (smooth[g + 1] + donors) * per_cell
-        _fill_cells(results[0][i], result, size)
+            sent = max(donors[g + 2], 0.0) + both[g + 2]
+            line[g] = smooth[g + 1] + sent + min(donors[g + 3], 0.0) - both[g + 3]
+        _fill_ring(eastward, line, i, size)
         for g in range(n):
             away = max(smooth[g + 1], 0.0) - min(smooth[g], 0.0)
-            result[g] = (away + donor * (east[g + 2] - west[g + 2])) * per_cell
-        _fill_cells(results[1][i], result, size)
+            line[g] = away + abs(donors[g + 2]) + 2.0 * both[g + 2]
+        _fill_ring(leaving, line, i, size)
         for g in range(n):
-            rise = max(b[i, g + 2], b[i, g + 3]) - max(b[i, g + 1], b[i, g + 2])
-            result[g] = east[g + 2] - west[g + 2] - 0.5 * rise * f[i, g + 2]
-        _fill_cells(results[2][i], result, size)
-        _fill_cells(blends[i, _GHOSTS:-_GHOSTS], b[i, _GHOSTS:], size)
+            rise = 0.5 * (at_faces[g + 2] - at_faces[g + 1]) * donor
+            line[g] = abs(donors[g + 2]) + 2.0 * both[g + 2] - rise * f[g + 2]
+        _fill_ring(inward, line, i, size)
+        for g in range(n):
+            line[g] = b[g + 2]
+        _fill_ring(blends, line, i + 1, size)
+    _go_on_over_poles(blends, 1.0)
 
 
-@compiled
-def _fill_cells(cells: FloatArray, values: FloatArray, size: int) -> None:
-    """Fill each group of ``size`` cells with its entry of ``values``."""
-    if size > 1:
-        fill_groups(cells, values, size)
+@compiled_fused
+def _go_on_over_poles(field: FloatArray, sign: float) -> None:
+    """Fill the outer rows with the cells opposite to those beside them, times ``sign``."""
+    last, half = len(field) - 1, field.shape[1] // 2
+    for j in range(half):
+        field[0, j] = sign * field[1, j + half]
+        field[0, j + half] = sign * field[1, j]
+        field[last, j] = sign * field[last - 1, j + half]
+        field[last, j + half] = sign * field[last - 1, j]
+
+
+@compiled_fused
+def _go_on_around(line: FloatArray, n: int) -> None:
+    """Fill the two columns at each end of a line of ``n`` groups with the other end's."""
+    for k in range(_GHOSTS):
+        line[k] = line[k + n]
+        line[_GHOSTS + n + k] = line[_GHOSTS + k]
+
+
+@compiled_fused
+def _fill_line(line: FloatArray, field: FloatArray, i: int, size: int) -> None:
+    """Fill in the means of row ``i`` of a field over groups of ``size`` cells."""
+    n = field.shape[1] // size
+    if size == 1:
+        for j in range(n):
+            line[j + _GHOSTS] = field[i, j]
     else:
-        for j in range(len(cells)):
-            cells[j] = values[j]
+        for g in range(n):
+            total = 0.0
+            for k in range(size):
+                total += field[i, g * size + k]
+            line[g + _GHOSTS] = total / size
+    _go_on_around(line, n)
+
+
+@compiled_fused
+def _fill_ring(field: FloatArray, line: FloatArray, i: int, size: int) -> None:
+    """Fill in row ``i`` of a field with the entry of each cell's group."""
+    if size == 1:
+        for j in range(field.shape[1]):
+            field[i, j] = line[j]
+    else:
+        for g in range(field.shape[1] // size):
+            for k in range(size):
+                field[i, g * size + k] = line[g]
+
+
+@compiled_fused
+def _fill_speeds(speeds: FloatArray, velocity: FloatArray, i: int, size: int) -> None:
+    """Fill in the mean ``velocity`` of the cells beside the west face of each group."""
+    n = velocity.shape[1]
+    for j in range(1, n):
+        speeds[j] = 0.5 * (velocity[i, j - 1] + velocity[i, j])
+    speeds[0] = speeds[n] = 0.5 * (velocity[i, n - 1] + velocity[i, 0])
+    for g in range(n // size + 1 if size > 1 else 0):
+        speeds[g] = speeds[g * size]
 
 
 @compiled_fused
 def _fill_meridional_fluxes(
-    flows: tuple[FloatArray, FloatArray, FloatArray],
-    fields: _Fields,
+    fluxes: FloatArray,
+    fields: FloatArray,
+    masses: FloatArray,
     velocity: FloatArray,
-    blends: FloatArray,
     faces: Faces,
-) -> None:
-    """Fill in the fluxes through the south faces, and add to what leaves cells.
-
-    The flows (nlat, nlon) are these two, and the flow inward along rings.
-    """
-    southward, leaving, inward = flows
-    nlat, nlon = leaving.shape
-    rho, f, across = fields
-    smooth, w = np.zeros((nlat + 1, nlon)), np.empty((3, nlon))
-    share, donor, both = w[0], w[1], w[2]
+) -> float:
+    """Fill in the southward fluxes and the draining times; return the unresolved mass."""
+    nlat, nlon = masses.shape
+    rho, f, across, blends = fields[0], fields[1], fields[2], fields[3]
+    southward, leaving, v = fluxes[SOUTHWARD], fluxes[DRAINING_TIME], velocity
+    smooth, work = np.zeros((nlat + 1, nlon)), np.zeros((5, nlon))
+    share, donors, both, mass, blended = work[0], work[1], work[2], work[3], work[4]
     for i in range(nlat):
         weights, half = faces.southward[i], 0.5 * faces.south[i]
         four = weights[0], weights[1], weights[2], weights[3]
         # Nothing flows through a pole.
-        at_north, at_south = smooth[i], smooth[i + 1]
         for j in range(nlon if i < nlat - 1 else 0):
-            c = j + _GHOSTS
-            damping = half * abs(velocity[i, j] + velocity[i + 1, j])
-            densities = rho[i, c], rho[i + 1, c], rho[i + 2, c], rho[i + 3, c]
-            around = f[i, c], f[i + 1, c], f[i + 2, c], f[i + 3, c]
-            flux = third_order_flux(densities, around, four, damping)
-            at_south[j] = (1.0 - max(blends[i + 1, c], blends[i + 2, c])) * flux
+            damping = half * abs(v[i, j] + v[i + 1, j])
+            densities = rho[i, j], rho[i + 1, j], rho[i + 2, j], rho[i + 3, j]
+            flows = f[i, j], f[i + 1, j], f[i + 2, j], f[i + 3, j]
+            flux = third_order_flux(densities, flows, four, damping)
+            smooth[i + 1, j] = (1.0 - max(blends[i + 1, j], blends[i + 2, j])) * flux
         for j in range(nlon):
-            c = j + _GHOSTS
-            share[j] = _face_share(blends[i, c], blends[i + 1, c], blends[i + 2, c])
+            at_north = max(blends[i, j], blends[i + 1, j])
+            at_south = max(blends[i + 1, j], blends[i + 2, j])
+            share[j] = 0.5 * (at_north + at_south)
         for j in range(nlon):
-            along_chord = faces.chord[i] * inward[i, j]
-            donor[j] = share[j] * f[i + 1, j + _GHOSTS] + along_chord
+            near = max(max(blends[i, j], blends[i + 1, j]), blends[i + 2, j])
+            blended[j] += near * masses[i, j]
         for j in range(nlon):
-            c = j + _GHOSTS
-            both[j] = share[j] * spread_both_ways(f[i + 1, c], across[i + 1, c])
+            donors[j] = share[j] * f[i + 1, j] + faces.chord[i] * southward[i, j]
+        for j in range(nlon):
+            both[j] = share[j] * spread_both_ways(f[i + 1, j], across[i + 1, j])
         to_south, to_north = faces.donor_south[i], faces.donor_north[i]
         for j in range(nlon):
-            sent = to_south * (max(donor[j], 0.0) + both[j])
-            sent += to_north * (both[j] - min(donor[j], 0.0))
-            leaving[i, j] += max(at_south[j], 0.0) - min(at_north[j], 0.0) + sent
+            sent = to_south * (max(donors[j], 0.0) + both[j])
+            sent += to_north * (both[j] - min(donors[j], 0.0))
+            away = max(smooth[i + 1, j], 0.0) - min(smooth[i, j], 0.0)
+            leaving[i, j] += away + sent
         for j in range(nlon):
-            southward[i, j] = at_south[j] + to_south * (max(donor[j], 0.0) + both[j])
+            sent = to_south * (max(donors[j], 0.0) + both[j])
+            southward[i, j] = smooth[i + 1, j] + sent
         for j in range(nlon if i > 0 else 0):
-            southward[i - 1, j] += to_north * (min(donor[j], 0.0) - both[j])
-
-
-@compiled
-def _turn_into_times(leaving: FloatArray, masses: FloatArray, sizes: IntArray) -> None:
-    """Replace what leaves cells by the times in which their groups send their mass."""
-    for i in range(len(sizes)):
-        mass, outflow = masses[i], leaving[i]
-        if sizes[i] > 1:
-            mass = mass.copy()
-            level_ring(mass, sizes[i])
-            level_ring(outflow, sizes[i])
-        for j in range(len(mass)):
+            southward[i - 1, j] += to_north * (min(donors[j], 0.0) - both[j])
+        for j in range(nlon):
+            mass[j] = masses[i, j]
+        if faces.sizes[i] > 1:
+            level_ring(mass, faces.sizes[i])
+            level_ring(leaving[i], faces.sizes[i])
+        for j in range(nlon):
             # Where nothing flows the quotient is inf or nan.
-            outflow[j] = mass[j] / outflow[j] if outflow[j] > 0.0 else np.inf
+            times = mass[j] / leaving[i, j]
+            leaving[i, j] = times if leaving[i, j] > 0.0 else np.inf
+    unresolved = 0.0
+    for j in range(nlon):
+        unresolved += blended[j]
+    return unresolved
