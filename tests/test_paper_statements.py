@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_points import random_points
+from scipy.special import iv
 
 import mfpde
 from mfpde import theory
@@ -305,16 +306,22 @@ def test_the_odd_part_of_v_is_the_matrix_of_non_degeneracy(rng) -> None:
 def test_no_density_has_the_z_of_a_component_unless_it_is_constant(weights) -> None:
     """(6.1): log Z + (beta/2) x^T M x is constant for no density, but where M = c I."""
     beta, neurons = 3.0, mfpde.Perceptron(np.eye(2), weights, "linear")
-    found = theory.density_with_potential(
-        CIRCLE, beta, lambda x: np.exp(-beta * neurons.value(x))
+    values = np.exp(-beta * neurons.value(CIRCLE.points))
+    # exp(-beta V) = e^-c exp(z cos 2 theta): its moments of degree 2k are Bessel functions.
+    z, k = beta * (weights[1] - weights[0]) / 4, np.arange(41)
+    scale = values.mean() / iv(0, z)
+    assert np.abs(np.fft.rfft(values)[2]) / len(values) == pytest.approx(
+        scale * abs(iv(1, z)), abs=1e-14
     )
+    ratios = np.abs(iv(k, z)) / (iv(2 * k, beta))
     if weights[0] == weights[1]:
         softmax = mfpde.Attention(beta, normalized=True)
         equation = mfpde.MeanFieldEquation(softmax, neurons, direction="descent")
-        assert np.abs(equation.velocity(found.density)).max() < 1e-12
+        assert np.abs(equation.velocity(mfpde.uniform(CIRCLE))).max() < 1e-12
+        assert (ratios[1:] == 0).all()
     else:
-        assert found.density is None
-        assert "do not decay" in found.obstacle
+        # Coefficients of a density do not grow without bound.
+        assert ratios[40] > 1e3 * ratios[0]
 
 
 def test_energy_is_strictly_convex(rng) -> None:

@@ -629,45 +629,25 @@ def test_the_inverse_undoes_the_interaction(*, beta, seed, grid, kernel):
     equation = mfpde.MeanFieldEquation(
         mfpde.Attention(beta, kernel=kernel), direction="ascent"
     )
-    found = theory.density_with_potential(
-        geometry, beta, lambda _: equation.first_variation(density), kernel=kernel
+    potential = equation.first_variation(density)
+    known, found = (
+        geometry.moments(values * geometry.areas / geometry.areas.sum(), 8)
+        for values in (density.values, potential)
     )
-    assert found.total_mass == pytest.approx(1.0, abs=1e-12)
-    error = np.abs(found.values - density.values).max()
-    assert error <= 1e-4 * density.values.max()
+    roots = theory.eigenvalues(beta, geometry.dimension, np.arange(9), kernel=kernel)
+    assert (roots > 0).all()
+    products = (roots / beta)[geometry.degrees(8)] * known * geometry.areas.sum()
+    np.testing.assert_allclose(found, products, atol=1e-13 * np.abs(found[0]))
 
 
-@pytest.mark.parametrize("grid", ["circle", "sphere"])
-def test_a_density_that_balances_a_quadratic_potential_rests(grid):
-    """With linear activation V is quadratic, and F = A[mu] + V constant on the sphere."""
-    geometry = GRIDS[grid]()
-    perceptron = mfpde.Perceptron(
-        np.eye(2, geometry.dimension), [0.01, -0.02], "linear"
-    )
-    found = theory.density_with_potential(
-        geometry, 4.0, lambda x: -perceptron.value(x), total_mass=1.0
-    )
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(4.0), perceptron, direction="descent"
-    )
-    assert found.total_mass == pytest.approx(1.0)
-    free = np.abs(equation.velocity(mfpde.uniform(geometry))).max()
-    assert np.abs(equation.velocity(found)).max() <= 1e-9 * free
-
-
-def test_the_inverse_says_which_condition_fails():
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
-    relu, atom = one_neuron([0.01]), mfpde.Atoms([[0.6, 0.8]])
-    for words, potential, mass in (
-        ("do not decay", lambda x: -relu.value(x), 1.0),
-        ("negative", lambda x: x[..., 0] ** 2, 1.0),
-        # Coefficients of an atom's potential divided by the eigenvalues are constant.
-        ("do not decay", lambda x: equation.first_variation(atom, x), None),
-    ):
-        with pytest.raises(ValueError, match=words):
-            theory.density_with_potential(
-                mfpde.Circle(256), 4.0, potential, total_mass=mass
-            )
+def test_a_potential_has_a_density_if_its_coefficients_fall_faster_than_the_eigenvalues():
+    """Over the eigenvalues those of a linear neuron end at degree 2, those of ReLU grow."""
+    circle, degrees = mfpde.Circle(512), np.arange(1, 16)
+    for kind, largest in (("linear", 2), ("relu", 15)):
+        values = mfpde.Perceptron([[0.6, 0.8]], [0.01], kind).value(circle.points)
+        sizes = np.abs(np.fft.rfft(values))[degrees] / 512
+        ratios = sizes / theory.eigenvalues(4.0, 2, degrees)
+        assert degrees[ratios.argmax()] == largest
 
 
 # Bad input
@@ -675,10 +655,6 @@ def test_the_inverse_says_which_condition_fails():
 
 def growth(**options):
     return theory.growth_rates(1.0, 2, 1, direction="ascent", **options)
-
-
-def inverse_on(geometry, beta):
-    return theory.density_with_potential(geometry, beta, lambda x: x[..., 0])
 
 
 @pytest.mark.parametrize(
@@ -704,8 +680,6 @@ def inverse_on(geometry, beta):
         (lambda: theory.merge_time(1.0, start_angle=1.0, end_angle=0.0), "end_angle"),
         (lambda: theory.merge_time(1, start_angle=1, end_angle=1, share=0.7), "share"),
         (lambda: theory.equispaced_rates(1.0, 0, direction="ascent"), "count"),
-        (lambda: inverse_on(mfpde.Zonal(5, 64), 1.0), "Circle or a Sphere"),
-        (lambda: inverse_on(mfpde.Circle(64), 0.0), "beta"),
     ],
 )
 def test_bad_input_is_named(call, words):

@@ -166,7 +166,6 @@ theory.anti_concentration_bound(DESCENT)
 theory.cluster_count_bound(DESCENT, least_mass=0.1, arcs=[0.5, 0.3])
 theory.concavity_angle(beta=1.0)
 theory.critical_diffusion(beta=1.0, dimension=3)
-theory.density_with_potential(CIRCLE, beta=1.0, potential=small, total_mass=1.0)
 theory.early_clusters(beta=1.0, start=START)
 theory.eigenvalues(beta=1.0, dimension=3, degrees=[0, 1, 2])
 theory.equispaced_rates(beta=1.0, count=3, direction="ascent")
@@ -290,7 +289,6 @@ equation(5) -> term 0 = 5 must be an Attention
 equation(ATTENTION, diffusion=-0.1) -> diffusion = -0.1 | 0
 equation(ATTENTION, direction="up") -> direction = 'up' must be one of 'ascent', 'd
 equation(NEURON, Perceptron([[1.0, 0.0, 0.0]], [1.0])) -> different dimensions: [2, 3]
-theory.density_with_potential(CIRCLE, 1.0, 5.0) -> potential = 5.0 | must be a function of points
 
 load(None) -> path = None | must be the path of a store
 load(3) -> path = 3 | must be the path of a store
@@ -317,9 +315,7 @@ NEEDED = ("angles", "centres", "bilinear", "t_end")
 """Arguments that None may not stand for although it is their default."""
 MAY_BE_INFINITE = ("theory.merge_time",)
 """What says that a number above the largest is given as infinity."""
-MADE_AS_GIVEN = (
-    *("Density", "Atoms", "Atoms.none", "Measure", "theory.density_with_potential"),
-)
+MADE_AS_GIVEN = ("Density", "Atoms", "Atoms.none", "Measure")
 """What has the mass that it is given."""
 RESULTS = """
 AtomConvergence BranchEvent Certificate Clustering Continuation Ensemble Maximum Minimum

@@ -22,7 +22,6 @@ from mfpde.theory.curvature import (
     kernel_curvature,
 )
 from mfpde.theory.few_atoms import equispaced_rates, merge_time
-from mfpde.theory.inverse import density_with_potential
 from mfpde.theory.spectrum import (
     critical_diffusion,
     early_clusters,
@@ -47,7 +46,6 @@ __all__ = [
     "cluster_count_bound",
     "concavity_angle",
     "critical_diffusion",
-    "density_with_potential",
     "early_clusters",
     "eigenvalues",
     "equispaced_rates",

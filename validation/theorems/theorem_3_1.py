@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import ive
 
 import mfpde
-from mfpde import theory
 from mfpde.plotting.palette import ATOM, LANDSCAPE, MUTED
 from validation import independent
 from validation.circle_cases import atomic_hessian, points_at
@@ -226,13 +225,8 @@ def inverses() -> list[Quantity]:
     for name, expected in (("relu", 0), ("linear", 1)):
         neurons = mfpde.Perceptron(rows, [0.01, -0.007], name)
         text = f"densities with constant F by eq. (5.1), {name}"
-        try:
-            theory.density_with_potential(
-                circle, 5.0, lambda x, n=neurons: -n.value(x), total_mass=1.0
-            )
-            number = 1
-        except ValueError:
-            number = 0
+        equation = descent(5.0, neurons)
+        number = int(mfpde.minimize(equation, circle).kind == "density")
         quantities.append(Quantity(text, number, expected, 0, subject="formula"))
     return quantities
 
