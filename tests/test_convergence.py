@@ -11,8 +11,13 @@ from mfpde.measures.measure import Density
 from mfpde.measures.sampling import as_atoms
 from mfpde.particles import label_density
 from mfpde.studies import Converging
-from mfpde.studies.landmarks import align, find_centres, find_final_atoms
-from mfpde.studies.study import build_ladder, start_on
+from mfpde.studies.study import (
+    align,
+    build_ladder,
+    find_centres,
+    find_final_atoms,
+    start_on,
+)
 from mfpde.terms import Attention, Perceptron
 
 ASCENT = MeanFieldEquation(Attention(6.0), direction="ascent")
