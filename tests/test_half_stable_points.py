@@ -115,3 +115,19 @@ class TestMassThatRests:
             start = mfpde.perturbed_uniform(Circle(128), 0.3, seed=seed)
             run = mfpde.solve(equation, start, t_end=20.0, save_every=2.0)
             assert not run.notes
+
+
+def test_what_has_passed_an_atom_on_a_kink_does_not_belong_to_it():
+    """The atom repels what is behind its kink, which flows on to the cluster at the neuron."""
+    circle = Circle(400)
+    angles, kink = np.array([0.45, -2.93]), -2.93 + np.pi / 2
+    neurons = Perceptron(np.stack([np.cos(angles), np.sin(angles)], 1), [-1.2, 0.44])
+    equation = MeanFieldEquation(Attention(25.0), neurons, direction="descent")
+    density = mfpde.bumps(circle, angles=[0.45], widths=[0.08], masses=[1.0])
+    cluster = Density(circle, 0.75 * density.values)
+    point = np.array([[np.cos(kink), np.sin(kink)]])
+    report = mfpde.concentration(
+        mfpde.Measure(cluster, mfpde.Atoms(point, [0.25])), equation
+    )
+    masses = sorted(region.mass for region in report.clusters)
+    assert masses == pytest.approx([0.25, 0.75], abs=1e-3)

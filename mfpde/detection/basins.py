@@ -35,7 +35,9 @@ from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.cores import Cloud
 from mfpde.detection.flow import CellFlow
 from mfpde.detection.graph import CellGraph
+from mfpde.detection.region import FROZEN_SPEED
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
+from mfpde.measures.measure import atoms_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +136,11 @@ def _part_line(flow: CellFlow) -> Basins:
     frozen = still & (still[before] | still[after]) & ~is_entered
     fixed = still & ~frozen
     goes_on = (speeds > 0) | (speeds[after] < 0) | (fixed & fixed[after])
+    for cell in _cells_of_resting_atoms(flow):
+        # What has passed an atom that rests on a kink does not come back to it.
+        sides = np.sign(speeds[[before[cell], after[cell]]])
+        if abs(sides.sum()) == 2:
+            goes_on[cell if sides[0] > 0 else before[cell]] = False
     labels = np.append(0, np.cumsum(~goes_on[:-1]))
     if goes_on[-1] and cells.place == "circle":
         labels[labels == labels[-1]] = 0
@@ -144,6 +151,14 @@ def _part_line(flow: CellFlow) -> Basins:
         speeds, speeds - speeds[after], where=opens, out=0 * speeds + 0.5
     )
     return Basins(cells, labels, shares - 0.5, opens | (labels != labels[after]))
+
+
+def _cells_of_resting_atoms(flow: CellFlow) -> IntArray:
+    """The cells of a line in which exact atoms rest."""
+    atoms = atoms_of(flow.measure)
+    places = flow.cells.places_of(atoms.points)
+    speeds = np.linalg.norm(flow.velocity_at(places), axis=1)
+    return flow.cells.cells_of(places[speeds <= FROZEN_SPEED * flow.cell])
 
 
 def _connect_cells(flow: CellFlow) -> IntArray:
