@@ -1,6 +1,6 @@
 r"""How much the number of clusters depends on the perceptron's seed.
 
-The paper counts clusters for one perceptron (seed 777 on S^1).  Here 21 perceptrons of the
+The paper counts clusters for one perceptron (seed 777 on S^1).  Here 51 perceptrons of the
 same law are run from the uniform density at beta = 25; atoms are counted as basins, by the
 density solver and by quantised particles.  What the seed does is the spread of the counts;
 that it is no artefact of a grid is the agreement of the two methods.
@@ -52,7 +52,7 @@ def settings(direction: str, activation: str, quick: bool) -> list[Setting]:
     sizes = {"cells_per_root": 100.0, "t_end": 15.0, "beta": 10.0} if quick else {}
     return [
         Setting(seed, activation=activation, direction=direction, **sizes)
-        for seed in seeds(quick)
+        for seed in seeds(quick, count=50)
     ]
 
 

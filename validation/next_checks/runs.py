@@ -96,6 +96,6 @@ def atoms(setting: Setting) -> Atoms:
     return atoms_of(setting, density_end(setting))
 
 
-def seeds(quick: bool) -> tuple[int, ...]:
-    """The paper's seed and twenty others; three in the quick form."""
-    return (PAPER_SEED, *range(3 if quick else 20))
+def seeds(quick: bool, count: int = 20) -> tuple[int, ...]:
+    """The paper's seed and ``count`` others; three in the quick form."""
+    return (PAPER_SEED, *range(3 if quick else count))
