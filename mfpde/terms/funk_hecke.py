@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
 from scipy.fft import dct
+from scipy.sparse import diags
 
 from mfpde.arrays import FloatArray, read_only
 from mfpde.geometry.harmonics import log_harmonic_counts, zonal_harmonics
@@ -74,18 +75,14 @@ def kernel_series(chebyshev: FloatArray, dimension: int) -> KernelSeries:
     varying = np.concatenate([[0.0], chebyshev[1:]])
     count = len(varying) + 1
     l = np.arange(1, count, dtype=np.float64)
-    upward, downward = np.ones(count), np.zeros(count)
+    upward = np.ones(count)
     upward[1:] = (l + dimension - 2) / (2 * l + dimension - 2)
-    downward[1:] = l / (2 * l + dimension - 2)
+    times_u = diags([upward[:-1], 1 - upward[1:]], [-1, 1], format="csr")
+    first = np.eye(1, count)[0]
     ahead, here = np.zeros(count), np.zeros(count)
-    for k in range(len(varying) - 1, -1, -1):
-        times_u = np.zeros(count)
-        times_u[1:] = (upward * here)[:-1]
-        times_u[:-1] += (downward * here)[1:]
-        # The last step of Clenshaw's recurrence has u in place of 2 u.
-        found = (2.0 if k else 1.0) * times_u - ahead
-        found[0] += varying[k]
-        ahead, here = here, found
+    for coefficient in varying[:0:-1]:
+        ahead, here = here, 2 * (times_u @ here) - ahead + coefficient * first
+    here = times_u @ here - ahead
     cosines = np.cos(np.linspace(0.0, np.pi, 65))
     values = chebval(cosines, varying)
     with np.errstate(over="ignore", invalid="ignore"):
