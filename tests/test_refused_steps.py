@@ -1,29 +1,10 @@
-"""A step that was refused leaves no trace in the solution, and no limit for ever."""
+"""A step that was refused leaves no trace in the solution."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import mfpde
-from mfpde.runs.step_control import StepControl, adapt
-
-
-@pytest.mark.parametrize("refused", [1e-3, 2.0])
-def test_the_step_after_a_refused_one_is_shorter_and_the_limit_ends(
-    refused: float,
-) -> None:
-    accepted, control = adapt(StepControl(), refused, 1.0, is_cut=False)
-    assert accepted
-    assert control.ceiling == np.inf
-    accepted, control = adapt(control, refused, 10.0, is_cut=False)
-    assert not accepted
-    assert control.step < refused
-    limits = []
-    while control.ceiling < np.inf:
-        limits.append(control.ceiling)
-        _, control = adapt(control, control.step, 0.1, is_cut=False)
-    assert (np.diff(limits) > 0).all()
 
 
 def test_a_run_that_refuses_steps_ends_as_one_of_short_steps() -> None:

@@ -7,13 +7,12 @@ are those that the scheme evolves, and the next step is the one that would have 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
-from mfpde.runs.step_control import StepControl
 from mfpde.runs.stopping import STEP_LIMIT
 from mfpde.tracking import TrackerMemory
 from mfpde.transport import State
@@ -40,10 +39,8 @@ class Checkpoint:
         for a save within the step that comes next, which is taken again.
     stage
         The number of layers that have ended.
-    step_control
-        What is known about the size of the next step.
-    last_step
-        The last time step.
+    next_step, last_step
+        The longest time step to try, by the error of the last one, and that one itself.
     steps, steps_before, rejected
         Numbers of steps: accepted, those of them that a limit of steps does not count, refused.
     rates
@@ -70,7 +67,7 @@ class Checkpoint:
     saves: int = 0
     saved_until: float = -np.inf
     stage: int = 0
-    step_control: StepControl = field(default_factory=StepControl)
+    next_step: float = np.inf
     last_step: float = 0.0
     steps: int = 0
     steps_before: int = 0

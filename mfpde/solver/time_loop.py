@@ -15,12 +15,12 @@ from mfpde.measures.measure import AnyMeasure, Measure
 from mfpde.runs.checkpoint import LONG_AGO, RECENT_STEPS, Checkpoint
 from mfpde.runs.layers import Stage
 from mfpde.runs.progress import Progress
-from mfpde.runs.step_control import StepControl, adapt, fit_step
+from mfpde.runs.step_control import adapt_step, fit_step
 from mfpde.runs.stopping import ENDED, StoppingCondition, StopReason
 from mfpde.solver.arguments import Method
 from mfpde.solver.recorder import Recorder
 from mfpde.terms import PointMasses
-from mfpde.transport import SMOOTH, State, Transport
+from mfpde.transport import LARGEST_ERROR, SMOOTH, State, Transport
 from mfpde.version import __version__
 
 # A run of more steps than the inverse of this would never end.
@@ -143,7 +143,7 @@ class TimeLoop:
         else:
             now.state = self.transport.begin(now.state, labels)
         now.stage += 1
-        now.step_control, now.rates = StepControl(), ()
+        now.next_step, now.rates = np.inf, ()
         now.steps_since_hand_off = LONG_AGO
 
     def _move_on(self) -> StopReason | None:
@@ -196,7 +196,7 @@ class TimeLoop:
         while not is_accepted:
             target, longest = self.target, transport.largest_step(now.state)
             longest = min(longest, self.method.longest_step)
-            allowed, remaining = min(longest, now.step_control.step), target - now.time
+            allowed, remaining = min(longest, now.next_step), target - now.time
             if allowed < SMALLEST_STEP * span:
                 is_finite = np.isfinite(transport.flow(now.state).outflows).all()
                 kind = "step_too_small" if is_finite else "non_finite"
@@ -207,17 +207,18 @@ class TimeLoop:
                 return StopReason.of("non_finite", time=now.time)
             if error == np.inf and state is not now.state:
                 # The same measure, in another phase of the transport.
-                now.state, now.step_control = state, StepControl()
+                now.state, now.next_step = state, np.inf
                 self._exchange_with_atoms()
                 continue
-            is_accepted, control = adapt(
-                now.step_control, step, error, is_cut=step < allowed
-            )
+            is_accepted, adapted = error <= LARGEST_ERROR, adapt_step(step, error)
+            # A step that a save cut short says nothing against a longer one.
+            is_news = step == allowed or adapted < step
+            next_step = adapted if is_news else now.next_step
             if not is_accepted:
-                now.step_control = control
+                now.next_step = next_step
                 now.rejected += 1
         self._accept_step(state, step, target if step == remaining else now.time + step)
-        now.step_control = control
+        now.next_step = next_step
         if now.time == target:
             self._exchange_with_atoms()
         return None
