@@ -12,7 +12,7 @@ even sum belong together, and high degrees in x and in y hardly do.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -63,15 +63,14 @@ class Transfer:
     ----------
     has_smooth_shift
         Whether the shift g is no constant.
-    moment_degree, field_degree
-        Degrees of the moments, and of the coefficients.
+    moment_degree
+        Degree of the moments.
     matrix
         T where it is not negligible.
     """
 
     has_smooth_shift: bool
     moment_degree: int
-    field_degree: int
     matrix: csr_array
 
     def apply(self, moments: ComplexArray) -> ComplexArray:
@@ -80,16 +79,6 @@ class Transfer:
         found = np.ascontiguousarray((self.matrix @ parts.T).T)
         coefficients: ComplexArray = found.view(np.complex128)
         return coefficients
-
-    def largest_terms(self, moments: ComplexArray) -> float:
-        """Bound of the sum over b of |T_ab f_b| for all a, f the parts of ``moments``."""
-        parts = np.abs(np.ascontiguousarray(moments).view(np.float64))
-        return float(self._largest @ parts)
-
-    @cached_property
-    def _largest(self) -> FloatArray:
-        """The largest |T_ab| of each b."""
-        return np.asarray(abs(self.matrix).max(axis=0).toarray()).ravel()
 
 
 def transfer(head: Attention, geometry: Geometry) -> Transfer:
@@ -121,7 +110,7 @@ def _resolve(head: Attention, geometry: Geometry) -> Transfer:
         allowed = NEGLIGIBLE if outer < limit else RESOLVED_TOLERANCE
         if not is_smoothed or last <= allowed:
             found[sizes <= NEGLIGIBLE * sizes.max()] = 0.0
-            return Transfer(is_smoothed, inner, outer, csr_array(found))
+            return Transfer(is_smoothed, inner, csr_array(found))
         wider = int(GROWTH * outer) + 1
         if outer == limit:
             raise ValueError(
