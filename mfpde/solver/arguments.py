@@ -20,7 +20,6 @@ from mfpde.runs.layers import (
     largest_degree,
 )
 from mfpde.runs.stopping import SHORTEST_TIME
-from mfpde.tracking import Concentration, Tracker
 from mfpde.transport import LARGEST_DEGREE, Scheme, scheme_for
 
 
@@ -96,18 +95,6 @@ def choose_method(
     rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
     longest_step = positive_or_infinite("max_step", max_step)
     return Method(scheme, rtol, longest_step, is_exact)
-
-
-def make_tracker(
-    track: Concentration | None,
-    dynamics: Dynamics,
-    resume_from: Checkpoint | None,
-) -> Tracker | None:
-    """Return the tracker that follows the atoms of a run, or None without a track."""
-    if track is None:
-        return None
-    check_kind("track", track, Concentration, source="the settings of what is followed")
-    return Tracker(track, dynamics, resume_from.tracker if resume_from else None)
 
 
 def check_moment(

@@ -114,10 +114,12 @@ def find_dissipation(seen: Snapshot) -> float:
     """int |v|^2 dmu over density and atoms."""
     state, grid = seen.state, seen.equation.on(seen.geometry)
     velocity = grid.velocity(seen.moments)
-    dissipation = float((state.masses * (velocity**2).sum(axis=0)).sum())
-    if len(state.points):
-        speeds = grid.velocity_at(seen.moments, seen.atoms.points)
-        dissipation += float(state.atom_masses @ (speeds**2).sum(axis=-1))
+    # Beyond the largest number it is infinite.
+    with np.errstate(over="ignore"):
+        dissipation = float((state.masses * (velocity**2).sum(axis=0)).sum())
+        if len(state.points):
+            speeds = grid.velocity_at(seen.moments, seen.atoms.points)
+            dissipation += float(state.atom_masses @ (speeds**2).sum(axis=-1))
     return dissipation
 
 

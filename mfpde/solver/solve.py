@@ -8,32 +8,23 @@ from typing import Literal
 
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import real_number
+from mfpde.arrays import check_kind, real_number
 from mfpde.atoms import coarseness
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
 from mfpde.runs.checkpoint import Checkpoint
-from mfpde.runs.layers import (
-    Layers,
-    checked_dynamics,
-    largest_degree,
-    stages_of,
-)
+from mfpde.runs.layers import Layers, checked_dynamics, largest_degree, stages_of
 from mfpde.runs.progress import line_if
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import StoppingCondition, stopping_conditions
 from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
-from mfpde.solver.arguments import (
-    check_moment,
-    choose_method,
-    make_tracker,
-)
+from mfpde.solver.arguments import check_moment, choose_method
 from mfpde.solver.diagnostics import Diagnostic, choose_diagnostics
 from mfpde.solver.notes import find_notes
 from mfpde.solver.recorder import LineObserver, Observer, Recorder
 from mfpde.solver.time_loop import TimeLoop
-from mfpde.tracking import Concentration
+from mfpde.tracking import Concentration, Tracker
 
 UNFINISHED = ("interrupted", "non_finite", "step_too_small")
 
@@ -184,11 +175,17 @@ def solve(
     geometry, saves = measure.geometry, 2 if conditions else len(times)
     check_memory_of_run(geometry, largest_degree(dynamics, geometry), saves)
     layers = dynamics if isinstance(dynamics, Layers) else None
+    tracker = None
+    if track is not None:
+        source = "the settings of what is followed"
+        check_kind("track", track, Concentration, source=source)
+        memory = resume_from.tracker if resume_from else None
+        tracker = Tracker(track, dynamics, memory)
     recorder = Recorder(
         stages[0].equation,
         geometry,
         choose_diagnostics(diagnostics, observe),
-        tracker=make_tracker(track, dynamics, resume_from),
+        tracker=tracker,
         layers=layers,
     )
     if method.exact_atoms and measure.density.total_mass > 0:

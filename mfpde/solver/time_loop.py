@@ -223,17 +223,20 @@ class TimeLoop:
             self._exchange_with_atoms()
         return None
 
-    def _accept_step(self, state: State, step: float, end: float) -> None:
-        """Save what is due within a step that ends in ``state``, and stand there."""
+    def _accept_step(self, after: State, step: float, end: float) -> None:
+        """Save what is due between the present state and the one ``after`` a step; stand there."""
         now = self.now
-        self._save_within(state, step, end)
+        while (at := self.next_save) < end:
+            share = (at - now.time) / step
+            between = self.transport.state_between(now.state, after, step, share)
+            self._save(between, step)
         if self.is_watched:
-            rate = now.state.motion_to(state) / step
+            rate = now.state.motion_to(after) / step
             now.rates = (*now.rates[-RECENT_STEPS + 1 :], rate)
-        now.state, now.time, now.last_step = state, end, step
+        now.state, now.time, now.last_step = after, end, step
         now.steps += 1
         now.steps_since_hand_off += 1
-        if state.phase == SMOOTH:
+        if after.phase == SMOOTH:
             now.smooth_until = now.time
 
     def _exchange_with_atoms(self) -> None:
@@ -262,14 +265,6 @@ class TimeLoop:
         """Save the present state if its time has come."""
         if self.now.time >= self.next_save:
             self._save(self.now.state, self.now.last_step)
-
-    def _save_within(self, after: State, step: float, end: float) -> None:
-        """Save the states between the present one and the one ``after`` a step to ``end``."""
-        now = self.now
-        while (at := self.next_save) < end:
-            share = (at - now.time) / step
-            state = self.transport.state_between(now.state, after, step, share)
-            self._save(state, step)
 
     def _save(self, state: State, step: float) -> None:
         """Save ``state`` at the next time, and let observers keep the present moment.
