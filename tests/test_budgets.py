@@ -48,11 +48,9 @@ CORE = "the numerical core is still to be made light"
 ANALYSIS = "the analysis of measures is still to be made light"
 PROOF = "the proof is still to be halved"
 OVER = {
-    **dict.fromkeys(("transport", "terms"), CORE),
-    "solver, runs": CORE,
+    "transport": CORE,
     **dict.fromkeys(("detection, tracking", "stationary"), ANALYSIS),
     "branches, theory, studies": ANALYSIS,
-    "mfpde": CORE,
     **dict.fromkeys(("tests", "validation"), PROOF),
 }
 
