@@ -7,19 +7,17 @@ package are marked so.  All are in the shifted convention, K = exp(beta (x.y - 1
 
 from mfpde.theory.anti_concentration import (
     AntiConcentrationBound,
+    KernelCurvature,
     anti_concentration_bound,
     cluster_count_bound,
+    concavity_angle,
+    kernel_curvature,
 )
 from mfpde.theory.conditions import (
     NonDegeneracy,
     StrictStability,
     non_degeneracy,
     strict_stability,
-)
-from mfpde.theory.curvature import (
-    KernelCurvature,
-    concavity_angle,
-    kernel_curvature,
 )
 from mfpde.theory.few_atoms import equispaced_rates, merge_time
 from mfpde.theory.spectrum import (

@@ -10,7 +10,14 @@ where K'' <= -C_1 beta within theta_beta / 2, K'' <= C_2 beta everywhere and V''
 
     mu(S) <= (C_2 + C) / (C_1 + C_2),
 
-and S cannot be all of mu if C < C_1; else the bound is void.
+and S cannot be all of mu if C < C_1; else the bound is void.  Along great circles (paper, eqs. 5.7
+to 5.9; shifted kernel K(t) = exp(beta (cos t - 1)))
+
+    K''  = beta K (beta sin^2 t - cos t)
+    K''' = beta K sin t (1 + 3 beta cos t - beta^2 sin^2 t),
+
+so that K'' < 0 on |t| < theta_beta = arccos((sqrt(1 + 4 beta^2) - 1) / (2 beta)), and K'' rises to
+its maximum and then falls.
 
 * *Published* (paper, Theorem 3.5, eq. 3.3): C_1 = 3/8 e^(-1/8), C_2 = 2 e^(-3/2), at large
   beta, and C = C_theta e^(-beta) (unshifted kernel) or C_theta (shifted) with
@@ -37,15 +44,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import check_entries, real_array, real_number
+from mfpde.arrays import FloatArray, check_entries, real_array, real_number
 from mfpde.equation import MeanFieldEquation
-from mfpde.terms import Perceptron
+from mfpde.terms import Attention, Exponential, Perceptron
 from mfpde.theory.conditions import attention_of_descent
-from mfpde.theory.curvature import (
-    PUBLISHED_INWARD,
-    PUBLISHED_OUTWARD,
-    kernel_curvature,
-)
+
+SHARE = 1 / 2
+"""eps of the paper's eq. 5.5: clusters are within this share of theta_beta."""
+PUBLISHED_INWARD = (1 - SHARE**2) / 2 * np.exp(-(SHARE**2) / 2)
+"""C_1: K'' <= -C_1 beta on |t| <= eps theta_beta at large beta (paper, eq. 5.5)."""
+PUBLISHED_OUTWARD = 2 * np.exp(-3 / 2)
+"""C_2: K'' <= C_2 beta everywhere at large beta (paper, eq. 5.6)."""
 
 
 class AntiConcentrationBound(NamedTuple):
@@ -151,6 +160,61 @@ def cluster_count_bound(
         return None
     windows = np.maximum(np.ceil(lengths / bound.diameter), 1).sum()
     return int(max(1.0, bound.published / mass) * windows)
+
+
+class KernelCurvature(NamedTuple):
+    """Exact bounds on K''/beta (shifted) at one beta.
+
+    ``angle`` is theta_beta; K''/beta <= -``inward`` on |t| <= theta_beta / 2 and
+    K''/beta <= ``outward`` everywhere, both attained.
+    """
+
+    angle: float
+    inward: float
+    outward: float
+
+    @property
+    def satisfies_published_constants(self) -> bool:
+        """Whether beta is large enough for the paper's constants (eqs. 5.5 and 5.6)."""
+        return bool(
+            self.inward >= PUBLISHED_INWARD and self.outward <= PUBLISHED_OUTWARD
+        )
+
+
+def concavity_angle(beta: float) -> float:
+    """theta_beta = arccos((sqrt(1 + 4 beta^2) - 1) / (2 beta)) in radians (paper, eq. 5.8).
+
+    Two atoms closer than this attract more strongly the further apart they are.  It is
+    pi/2 at ``beta`` 0 and close to beta^(-1/2) at large beta; the same for both kernels.  A beta
+    out of its range, 0 to 1000, is a ``ValueError``.  Begin with ``concavity_angle(5.0)``.
+    """
+    beta = Attention(beta).beta
+    # With c = cos theta: beta sin^2 theta = c and c = 2 beta / (1 + sqrt(1 + 4 beta^2)).
+    share = 2 / (1 + np.sqrt(1 + 4 * beta**2))
+    return float(np.arctan2(np.sqrt(share), beta * share))
+
+
+def kernel_curvature(beta: float) -> KernelCurvature:
+    """Return theta_beta and the exact extremes of K''/beta, derived from eqs. 5.7 and 5.9.
+
+    At ``beta`` 0, K''/beta is -cos t; errors are those of :func:`concavity_angle`.
+    Begin with ``kernel_curvature(5.0)``.
+    """
+    angle = concavity_angle(beta)
+    steepest = np.pi
+    if 3 * beta > 1:
+        # The zero of K'''; at smaller beta there is none.
+        cosine = (np.sqrt(5 + 4 * beta**2) - 3) / (2 * beta)
+        steepest = np.arccos(max(cosine, -1.0))
+    # K'' increases on (0, theta_beta): there 1 + 3 beta c - beta^2 sin^2 = 1 + 2 beta c.
+    inner, outward = kernel_second_derivative(beta, np.array([angle / 2, steepest]))
+    return KernelCurvature(angle, -float(inner), float(outward))
+
+
+def kernel_second_derivative(beta: float, angles: FloatArray) -> FloatArray:
+    """K''/beta = K (beta sin^2 t - cos t) at ``angles`` t, shifted kernel (paper, eq. 5.7)."""
+    kernel = Exponential(beta).slope(np.cos(angles))
+    return np.asarray(kernel * (beta * np.sin(angles) ** 2 - np.cos(angles)))
 
 
 def _bound_mass(curvature: float, inward: float, outward: float) -> float | None:

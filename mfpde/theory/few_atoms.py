@@ -33,7 +33,8 @@ from scipy.special import expit
 
 from mfpde.arrays import LARGEST_COUNT, FloatArray, choice, real_number, whole_number
 from mfpde.terms import Attention
-from mfpde.theory.curvature import Convention, kernel_second_derivative
+from mfpde.theory.anti_concentration import kernel_second_derivative
+from mfpde.theory.spectrum import Convention
 
 ACCURACY = 1e-12
 """Relative, of an integral."""

@@ -22,7 +22,7 @@ beta of l >= 1: lambda_1 / beta, lambda_l decreasing in l (``transitions.py``).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,7 +38,9 @@ from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.measures.sampling import as_atoms
 from mfpde.terms import Attention, Kernel
 from mfpde.terms.funk_hecke import log_eigenvalues
-from mfpde.theory.curvature import Convention
+
+Convention = Literal["shifted", "unshifted"]
+"""K = exp(beta (x.y - 1)), or exp(beta x.y)."""
 
 
 def eigenvalues(

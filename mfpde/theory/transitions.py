@@ -47,8 +47,11 @@ from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.notebook import Printed, format_table
 from mfpde.terms import Exponential, Kernel
 from mfpde.terms.funk_hecke import log_eigenvalues
-from mfpde.theory.curvature import Convention
-from mfpde.theory.spectrum import find_curvatures, find_relative_curvatures
+from mfpde.theory.spectrum import (
+    Convention,
+    find_curvatures,
+    find_relative_curvatures,
+)
 
 MOST_DIMENSIONS = 64
 LARGEST_BETA = LARGEST_MODE = 100
