@@ -102,16 +102,10 @@ class Basins:
             widths=cloud.widths * (1 + shifts - before),
         )
 
-    def around(self, angle: float) -> tuple[float, float]:
-        """Angles of the edges on both sides of an ``angle`` of a line."""
-        edges = np.concatenate([[0.0], self.ends[self.parts], [np.pi]])
-        if self.cells.place == "circle":
-            turns = 2 * np.pi * np.array([[-1], [0], [1]])
-            edges = (edges[1:-1] + turns).ravel()
-            if not len(edges):
-                return angle - np.pi, angle + np.pi
-        above = np.clip(np.searchsorted(edges, angle, "right"), 1, len(edges) - 1)
-        return float(edges[above - 1]), float(edges[above])
+    @property
+    def edges(self) -> FloatArray:
+        """Angles (k,) of a line where basins part, or the two sides of one; none on S^2."""
+        return self.ends[self.parts] if self.cells.on_line else np.empty(0)
 
 
 def find_basins(flow: CellFlow) -> Basins:

@@ -59,11 +59,12 @@ class Part:
     second_peak: float = 0.0
 
 
-def split_basins(
-    flow: CellFlow, basins: Basins, moving: Cloud, exact: FloatArray
-) -> Iterator[Part]:
-    """The parts of each basin, by the places of ``exact`` atoms (k, d) and of clusters."""
-    clusters = find_clusters(flow, moving)
+def split_basins(flow: CellFlow, basins: Basins, moving: Cloud) -> Iterator[Part]:
+    """The parts of each basin, by the places of exact atoms and of clusters."""
+    exact, clusters = (
+        flow.cells.places_of(flow.exact.points),
+        find_clusters(flow, moving),
+    )
     owners = [moving.owners[(moving.points @ c.centre).argmax()] for c in clusters]
     # A cluster beside an exact atom is that atom's tail.
     tail = np.cos(CORE_CELLS * flow.cell)

@@ -63,6 +63,13 @@ class CellFlow:
         return self.cells.width if self.has_grid else NARROW_WITHOUT_GRID / NARROW
 
     @property
+    def exact(self) -> Atoms:
+        """The exact atoms of the measure; atoms without a grid are particles."""
+        if isinstance(self.measure, Measure):
+            return self.measure.atoms
+        return Atoms.none(self.measure.dimension)
+
+    @property
     def zonal(self) -> Zonal | None:
         """The Zonal grid, if there is one."""
         geometry = self.measure.geometry if isinstance(self.measure, Measure) else None

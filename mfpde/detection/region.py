@@ -121,8 +121,6 @@ class ConcentratedRegion:
         Whether it is an atom of ``Measure.atoms``.
     curve
         Length, axis and polar angle of a curve or ring; else None.
-    basin
-        Angles (from, to) of the unstable zeros around it, to > from; None on the sphere.
     """
 
     position: FloatArray
@@ -141,7 +139,6 @@ class ConcentratedRegion:
     has_jump: bool = False
     is_exact: bool = False
     curve: CurveShape | None = None
-    basin: tuple[float, float] | None = None
 
     @property
     def kind(self) -> Kind:

@@ -9,7 +9,6 @@ import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.balls import profile_radii
-from mfpde.detection.basins import Basins
 from mfpde.detection.clusters import Part
 from mfpde.detection.cores import Cloud, Core, chord_angles, cover, masses_in_boxes
 from mfpde.detection.curves import find_curve
@@ -23,7 +22,7 @@ from mfpde.detection.region import (
 )
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.geometry.circle import angles_of, points_at
-from mfpde.measures.measure import Atoms, Measure
+from mfpde.measures.measure import Measure
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,20 +31,16 @@ class RegionSearch:
 
     Attributes
     ----------
-    flow, basins
-        The velocity on the cells, and its basins.
+    flow
+        The velocity on the cells.
     whole
         All mass as weighted points, cells first.
-    exact
-        The exact atoms of the measure.
     jumps
         Which cells (n,) are at jumps of the density.
     """
 
     flow: CellFlow
-    basins: Basins
     whole: Cloud
-    exact: Atoms
     jumps: BoolArray
 
     @property
@@ -58,7 +53,6 @@ class RegionSearch:
         flow, total = self.flow, self.total
         core = self._find_core(part)
         rates, is_ring = flow.rates_at(core.centre), flow.is_ring(core.centre)
-        place = self._find_place(part, core, contracts=rates[-1] < 0)
         narrow = part.cloud.core_at(core.centre, self.flow.window)
         # In how many directions mass spreads: in one across a ring.
         spread = 1 if is_ring else len(rates)
@@ -73,9 +67,8 @@ class RegionSearch:
             principal = self._radii_of_exact(part.atom)
         excess = self._find_excess(part, core, spread)
         balls = self.whole.masses_about(core.centre, profile_radii(flow.spacing))
-        on_line = flow.cells.on_line
         return ConcentratedRegion(
-            position=flow.point_of(place),
+            position=self._find_position(part, core, contracts=rates[-1] < 0),
             mass=float(part.cloud.masses.sum()) * total,
             core_mass=core.mass * total,
             principal_radii=principal,
@@ -91,7 +84,6 @@ class RegionSearch:
             has_jump=bool(self.jumps[part.cells].any()),
             is_exact=part.atom is not None and not is_ring,
             curve=self._find_curve(part, core, widths[0] / flow.cell, excess),
-            basin=self.basins.around(float(angles_of(place))) if on_line else None,
         )
 
     def _find_core(self, part: Part) -> Core:
@@ -120,13 +112,14 @@ class RegionSearch:
         cap = part.cloud.core_at(pole, self.flow.core_radius)
         return cap if cap.mass > LEAST_SHARE * band.mass else band
 
-    def _find_place(self, part: Part, core: Core, *, contracts: bool) -> FloatArray:
-        """The place (d,) of a core: of an exact atom and its tail together, if it leads them."""
-        if part.atom is None or not contracts or self.flow.zonal is not None:
-            return core.centre
-        whole = part.cloud.core_about(core.centre, self.flow.core_radius)
-        is_in = whole.centre @ core.centre > np.cos(self.flow.core_radius)
-        is_most = whole.mass < 2 * self.exact.masses[part.atom] / self.total
+    def _find_position(self, part: Part, core: Core, *, contracts: bool) -> FloatArray:
+        """Where a core is: an exact atom and its tail together, if it leads them."""
+        flow = self.flow
+        if part.atom is None or not contracts or flow.zonal is not None:
+            return flow.point_of(core.centre)
+        whole = part.cloud.core_about(core.centre, flow.core_radius)
+        is_in = whole.centre @ core.centre > np.cos(flow.core_radius)
+        is_most = whole.mass < 2 * flow.exact.masses[part.atom] / self.total
         return whole.centre if is_in and is_most else core.centre
 
     def _find_excess(self, part: Part, core: Core, spread: int) -> float:
@@ -184,9 +177,9 @@ class RegionSearch:
 
     def _radii_of_exact(self, number: int) -> FloatArray:
         """Root mean square extents (d - 1,) of an exact atom by itself, largest first."""
-        point, covariances = self.exact.points[number], self.exact.covariances
-        if covariances is None:
-            return np.zeros(len(point) - 1)
-        basis = tangent_frames(point[np.newaxis])[0]
-        variances = np.linalg.eigvalsh(basis @ covariances[number] @ basis.T)[::-1]
-        return np.sqrt(np.maximum(variances, 0.0))
+        exact = self.flow.exact
+        if exact.covariances is None:
+            return np.zeros(exact.dimension - 1)
+        basis = tangent_frames(exact.points[number : number + 1])[0]
+        variances = np.linalg.eigvalsh(basis @ exact.covariances[number] @ basis.T)
+        return np.sqrt(np.maximum(variances[::-1], 0.0))

@@ -66,12 +66,11 @@ def concentration(
         profile_radii(flow.spacing),
     )
     mass, moving = _gather_mass(flow, basins)
-    exact, balls = Atoms.none(whole.dimension), []
+    balls = []
     if isinstance(whole, Measure):
-        exact = whole.atoms
         balls = [largest_ball_mass(whole, radius) for radius in radii]
-    search = RegionSearch(flow, basins, mass, exact, jumps.cells)
-    parts = split_basins(flow, basins, moving, flow.cells.places_of(exact.points))
+    search = RegionSearch(flow, mass, jumps.cells)
+    parts = split_basins(flow, basins, moving)
     regions = [search.measure(part) for part in parts]
     on_line = flow.cells.on_line
     regions.sort(key=lambda region: region.angle if on_line else -region.mass)

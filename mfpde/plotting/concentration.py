@@ -88,8 +88,7 @@ def plot_concentration(
 
 def _mark_on_curve(ax: Axes, view: AngleView, report: ConcentrationReport) -> None:
     """Draw the edges of basins, jumps, and the kind of each region above its angle."""
-    edges = {e % view.span for region in report.regions for e in region.basin or ()}
-    for edge in sorted(edges):
+    for edge in report.basins.edges % view.span:
         ax.axvline(edge, color=palette.MUTED, lw=0.7, linestyle=":", gid="basin edge")
     for angle in view.angles_of(report.jumps) if len(report.jumps) else ():
         ax.axvline(angle, color=KIND_COLOURS["jump"], lw=1.0, ls="--", gid="jump")

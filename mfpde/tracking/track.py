@@ -82,18 +82,13 @@ class Track(Printed):
         return counts
 
     def __str__(self) -> str:
-        return describe_tree(self)
-
-
-def describe_tree(track: Track) -> str:
-    """Return a heading and the tree, one line for each atom, ancestors indented below."""
-    lines = [_describe_counts(track)]
-    for path in track.roots:
-        lines += _describe_branch(track, path)
-    if len(lines) > _MOST_LINES:
-        left = len(lines) - _MOST_LINES
-        lines = [*lines[:_MOST_LINES], f"... and {left} more lines"]
-    return "\n".join(lines)
+        """A heading and the tree, one line for each atom, ancestors indented below."""
+        branches = [_describe_branch(self, path) for path in self.roots]
+        lines = [_describe_counts(self), *chain.from_iterable(branches)]
+        if len(lines) > _MOST_LINES:
+            left = len(lines) - _MOST_LINES
+            lines = [*lines[:_MOST_LINES], f"... and {left} more lines"]
+        return "\n".join(lines)
 
 
 def _describe_counts(track: Track) -> str:
