@@ -53,7 +53,7 @@ class RegionSearch:
         flow, total = self.flow, self.total
         core = self._find_core(part)
         rates, is_ring = flow.rates_at(core.centre), flow.is_ring(core.centre)
-        narrow = part.cloud.core_at(core.centre, self.flow.window)
+        narrow = part.cloud.core_at(core.centre, flow.window)
         # In how many directions mass spreads: in one across a ring.
         spread = 1 if is_ring else len(rates)
         widths, principal = narrow.principal_radii, core.principal_radii

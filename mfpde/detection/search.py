@@ -60,13 +60,9 @@ def concentration(
             "measure has total mass 0: there is nothing that could concentrate"
         )
     flow = flow_of(whole, equation)
-    basins, jumps, radii = (
-        find_basins(flow),
-        find_jumps(flow),
-        profile_radii(flow.spacing),
-    )
+    basins, jumps = find_basins(flow), find_jumps(flow)
     mass, moving = _gather_mass(flow, basins)
-    balls = []
+    radii, balls = profile_radii(flow.spacing), []
     if isinstance(whole, Measure):
         balls = [largest_ball_mass(whole, radius) for radius in radii]
     search = RegionSearch(flow, mass, jumps.cells)

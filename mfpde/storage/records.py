@@ -241,15 +241,14 @@ def _write_activation(activation: Activation) -> str:
 
 def _write_memory(memory: TrackerMemory) -> Any:
     # What it has seen is in the saves.
-    held = [memory.track.junctions, dict(memory.paths), memory.events_taken]
-    return CONVERTER.unstructure(held)
+    return CONVERTER.unstructure([memory.track.junctions, dict(memory.paths)])
 
 
 def _read_memory(record: list[Any], _: object) -> TrackerMemory:
-    kinds: Any = tuple[tuple[Junction, ...], dict[int, OpenPath], int]
-    junctions, paths, events_taken = CONVERTER.structure(record, kinds)
+    kinds: Any = tuple[tuple[Junction, ...], dict[int, OpenPath]]
+    junctions, paths = CONVERTER.structure(record, kinds)
     unseen = Track(np.empty(0), (), (), junctions)
-    return TrackerMemory(unseen, None, paths, events_taken)
+    return TrackerMemory(unseen, None, paths)
 
 
 def _is_array(kind: Any) -> bool:

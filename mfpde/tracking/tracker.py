@@ -101,14 +101,11 @@ class TrackerMemory(NamedTuple):
         The measure of the last save; None before the first one.
     paths
         The paths that have not ended, by their identities.
-    events_taken
-        How many of the solver's events have been taken up.
     """
 
     track: Track = Track(np.empty(0), (), (), ())
     before: AnyMeasure | None = None
     paths: Mapping[int, OpenPath] = MappingProxyType({})
-    events_taken: int = 0
 
 
 class Tracker:
@@ -175,7 +172,7 @@ class Tracker:
         events
             All events that the solver has told of so far, in their order.
         """
-        track, before, _, taken = self.memory
+        track, before, _ = self.memory
         start = float(track.times[-1]) if len(track.times) else -np.inf
         if time <= start:
             # A run that goes on from a save starts with that very save.
@@ -188,7 +185,7 @@ class Tracker:
             # Atoms of a zonal measure lie at the poles and stay there.
             earlier = self.equation.equation_after(start).field(before).velocity
             later = equation.field(measure).velocity
-        told = [event for event in events[taken:] if event.time <= time]
+        told = [event for event in events if start < event.time <= time]
         named = self.advance(
             find_atoms(measure, report, self.settings.smallest_mass),
             FlowBetween(earlier, later, report.basins.hold_together, start, time),
@@ -202,8 +199,7 @@ class Tracker:
             junctions=self.junctions,
             total_mass=measure.total_mass,
         )
-        taken += len(told)
-        self.memory = TrackerMemory(longer, measure, dict(self.paths), taken)
+        self.memory = TrackerMemory(longer, measure, dict(self.paths))
 
     def advance(
         self,
