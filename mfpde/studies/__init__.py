@@ -1,8 +1,4 @@
-"""Studies of many runs: on a ladder of grids, or of random layers.
-
-A convergence study judges the ladder by the atoms that it gives; an ensemble measures how fast
-tokens come together under random weights.
-"""
+"""Studies of many runs: on a ladder of grids, judged by its atoms, or of random layers."""
 
 from mfpde.studies.convergence import AtomConvergence, Converging
 from mfpde.studies.ensembles import Ensemble, ensemble

@@ -74,10 +74,7 @@ class Converging:
 
     @property
     def orders(self) -> FloatArray:
-        """Observed orders of three neighbouring grids (n - 2,).
-
-        Infinite where the second difference is 0, NaN where one is missing or both are 0.
-        """
+        """Observed orders of three neighbouring grids (n - 2,), infinite if the last two agree."""
         with np.errstate(divide="ignore", invalid="ignore"):
             slopes = np.log(self.differences / -np.diff(self.spacings))
             means = np.log(self.spacings[:-1] + self.spacings[1:])
@@ -101,10 +98,7 @@ class Converging:
 
     @property
     def digits(self) -> int:
-        """Digits that hold: decimals of positions (radians) and masses, significant ones of times.
-
-        0 where it has not converged.
-        """
+        """Decimals of positions (radians) and masses that hold, significant digits of times."""
         if self.obstacle or np.isnan(self.error):
             return 0
         scale = abs(float(self.values[-1])) if self.kind == "merge time" else 1.0

@@ -58,11 +58,10 @@ class Ensemble(Printed):
 
     Attributes
     ----------
-    times
-        Times of the saves, shape (times,).
-    two_token, energies
-        (1 - |int x dmu|^2) / 2 and energy of each run and save, shape (runs, times); the energy
-        is NaN where there is none, at a breakpoint that of the layer that ends.
+    times, two_token, energies
+        Times of the saves, shape (times,), with (1 - |int x dmu|^2) / 2 and energy of each run,
+        shape (runs, times); the energy is NaN where there is none, at a breakpoint that of the
+        layer that ends.
     lyapunov
         Largest Lyapunov exponents up to the end, per unit of time, shape (runs,); NaN if the
         start has a density, or they were not asked for.
@@ -234,8 +233,7 @@ def lyapunov_exponent(
 ) -> float:
     """Return log|delta(t_end)| / t_end for a displacement delta of the first of ``tokens``.
 
-    It starts along the tangential part of ``heading`` (d,), and moves by
-    delta' = D v[mu(t)](x(t)) delta in the field of all tokens.
+    It starts along the tangential part of ``heading`` (d,); this module's docstring.
     """
 
     def find_rates(

@@ -79,18 +79,6 @@ class AntiConcentrationBound(NamedTuple):
         """Whether the published bound keeps mu from being one cluster (C < C_1)."""
         return self.published is not None
 
-    def __str__(self) -> str:
-        cluster = f"two or more atoms within {self.diameter:.4g}"
-        bounds = {
-            f"{cluster}, published": self.published,
-            f"{cluster}, derived": self.derived,
-            "one atom that does not dissolve, derived": self.derived_single_atom,
-        }
-        lines = [f"anti-concentration, {self.convention}:"]
-        for name, bound in bounds.items():
-            lines.append(f"  {name}: {'no bound' if bound is None else f'{bound:.6g}'}")
-        return "\n".join([*lines, *filter(None, [self.obstacle])])
-
 
 def anti_concentration_bound(equation: MeanFieldEquation) -> AntiConcentrationBound:
     """Bound the mass of clusters in stable states of descent on the circle.
@@ -118,7 +106,7 @@ def anti_concentration_bound(equation: MeanFieldEquation) -> AntiConcentrationBo
         "the theorem has sigma(0) = 0": any(map(_value_at_zero, layers)),
         "the theorem has no biases": has_bias,
         f"beta = {beta:g} is too small for the theorem's constants": (
-            not exact.satisfies_published_constants
+            exact.inward < PUBLISHED_INWARD or exact.outward > PUBLISHED_OUTWARD
         ),
         f"C = {wide:.4g} at these weights is not below {PUBLISHED_INWARD:.4g}, in units of the "
         "kernel's peak": wide >= PUBLISHED_INWARD,
@@ -173,13 +161,6 @@ class KernelCurvature(NamedTuple):
     inward: float
     outward: float
 
-    @property
-    def satisfies_published_constants(self) -> bool:
-        """Whether beta is large enough for the paper's constants (eqs. 5.5 and 5.6)."""
-        return bool(
-            self.inward >= PUBLISHED_INWARD and self.outward <= PUBLISHED_OUTWARD
-        )
-
 
 def concavity_angle(beta: float) -> float:
     """theta_beta = arccos((sqrt(1 + 4 beta^2) - 1) / (2 beta)) in radians (paper, eq. 5.8).
@@ -201,11 +182,9 @@ def kernel_curvature(beta: float) -> KernelCurvature:
     Begin with ``kernel_curvature(5.0)``.
     """
     angle = concavity_angle(beta)
-    steepest = np.pi
-    if 3 * beta > 1:
-        # The zero of K'''; at smaller beta there is none.
-        cosine = (np.sqrt(5 + 4 * beta**2) - 3) / (2 * beta)
-        steepest = np.arccos(max(cosine, -1.0))
+    # The zero of K'''; up to beta = 1/3 there is none, and K'' rises to pi.
+    cosine = (np.sqrt(5 + 4 * beta**2) - 3) / (2 * beta) if beta else -1.0
+    steepest = np.arccos(max(cosine, -1.0))
     # K'' increases on (0, theta_beta): there 1 + 3 beta c - beta^2 sin^2 = 1 + 2 beta c.
     inner, outward = kernel_second_derivative(beta, np.array([angle / 2, steepest]))
     return KernelCurvature(angle, -float(inner), float(outward))

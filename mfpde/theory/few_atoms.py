@@ -59,20 +59,13 @@ def merge_time(
     Parameters
     ----------
     beta, normalized, kernel
-        As in :func:`growth_rates`.
-    mass
-        Total mass M; under softmax without effect.
+        As in :func:`growth_rates`; an argument out of its range is a ``ValueError``.
+    mass, share
+        Total mass M, of effect without softmax, and the share of it in one of the atoms, above 0
+        and at most 1/2, of effect under softmax only.
     start_angle, end_angle
         Angles between the atoms in radians, 0 < end_angle <= start_angle < pi.  Exact atoms
         of a run merge at 1e-6.
-    share
-        Share of the total mass in one of the atoms, above 0 and at most 1/2; it matters
-        under softmax only.
-
-    Raises
-    ------
-    ValueError
-        For an argument out of its range.
     """
     attention = Attention(beta, normalized, kernel)
     mass = real_number("mass", mass, above=0.0)

@@ -16,8 +16,8 @@ then grows at the rate
 the rest is the same linearisation, done here).  At beta = 0, lambda_l / beta is 1/d for
 l = 1 and 0 for l > 1.
 
-With diffusion the uniform state is stable in ascent for kappa > kappa_#, the largest lambda_l /
-beta of l >= 1: lambda_1 / beta, lambda_l decreasing in l (``transitions.py``).
+With diffusion the uniform state is stable in ascent for kappa > kappa_# = lambda_1 / beta, the
+largest lambda_l / beta of l >= 1.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def fastest_mode(beta: float | Kernel, dimension: int) -> int:
     """Degree l >= 1 that grows fastest in ascent: argmax of l (l + d - 2) lambda_l.
 
     On the circle a random small perturbation of the uniform state first forms so many clusters
-    (Bruno, Pasqualotto & Agazzi, ICLR 2025, arXiv 2410.23228).  It is the same for both kernels
-    and for softmax; diffusion lowers it.  Of a :class:`mfpde.Kernel` a degree must grow.
+    (Bruno, Pasqualotto & Agazzi, ICLR 2025, arXiv 2410.23228), under either kernel and softmax;
+    diffusion lowers it.  Of a :class:`mfpde.Kernel` a degree must grow.
     Parameters and errors are those of :func:`growth_rates`.  Begin with ``fastest_mode(5.0, 2)``.
     """
     curvatures = find_relative_curvatures(beta, dimension)
@@ -182,8 +182,8 @@ def find_curvatures(
 ) -> FloatArray:
     """Second derivatives of E along harmonics of the ``degrees`` l at the uniform state.
 
-    They are lambda_l / beta, under softmax the ratios lambda_l / (beta lambda_0), in which
-    nothing underflows; for a kernel in place of beta lambda_l(W).
+    They are lambda_l / beta, under softmax lambda_l / (beta lambda_0) without underflow, and of
+    a kernel lambda_l(W).
     """
     check_dimension(dimension)
     chosen = np.asarray(degrees)
@@ -211,10 +211,9 @@ def find_relative_curvatures(beta: float | Kernel, dimension: int) -> FloatArray
     ``ValueError`` if none from degree 1 on is positive.
     """
     check_dimension(dimension)
-    is_kernel = isinstance(beta, Kernel)
     known = beta if isinstance(beta, Kernel) else Attention(beta).zonal_kernel
     degrees = np.arange(2 * known.band_limit(dimension) + 1)
-    found = find_curvatures(beta, dimension, degrees, normalized=not is_kernel)
+    found = find_curvatures(beta, dimension, degrees, normalized=known is not beta)
     if found[1:].max() <= 0:
         raise ValueError(f"beta = {beta!r}: no degree grows in ascent")
     return found
