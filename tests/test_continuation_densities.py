@@ -328,10 +328,9 @@ def test_a_refusal_says_how_far_away_a_state_is():
 
 
 @pytest.mark.parametrize("kappa", [0.2, 1.0])
-def test_the_only_state_may_be_anywhere(kappa):
-    """Above (1 - e^(-2 beta)) / (2 beta) the free energy is convex."""
-    given = bump(5.0)
-    found = mfpde.continuation(ascent(5.0), given, "diffusion", [kappa, 2 * kappa])
+def test_in_descent_the_only_state_may_be_anywhere(kappa):
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="descent")
+    found = mfpde.continuation(equation, bump(5.0), "diffusion", [kappa, 2 * kappa])
     assert found.states[0].order < 1e-12
 
 

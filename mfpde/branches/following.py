@@ -71,8 +71,7 @@ def continuation(
         Atoms beside a stationary state at ``values[0]``; with diffusion a density
         beside a stationary one, W1 at most 0.1, on a Circle, a Sphere or a Zonal grid (cells
         must resolve the stationary state; on a Zonal grid stability is that against zonal
-        changes).  Where there is only one stationary density (descent; large diffusion) it may
-        be anywhere.
+        changes); in descent, where there is only one, any density.
     parameter
         ``"beta"`` of the only attention; ``"weight_scale"``: the weights of all perceptrons
         are those of ``equation`` times it; ``"diffusion"``.

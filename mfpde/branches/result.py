@@ -9,7 +9,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.notebook import Printed
+from mfpde.notebook import Printed, format_table
 from mfpde.stationary import Minimum, PolishedAtoms, StationaryDensity
 
 StationaryState = PolishedAtoms | StationaryDensity | Minimum
@@ -61,7 +61,7 @@ class BranchEvent:
     dimension
         In how many independent directions a rate is zero there; 1 for a merge.  If it is more,
         as for an atom on the axis of all neurons on S^2, which opens to a ring, branches
-        begin in all directions of that space: the one that is followed is any one of them.
+        begin in all directions of that space.
     counted
         What ``before`` and ``after`` count: ``"unstable directions"`` or ``"atoms"``.
     """
@@ -160,96 +160,58 @@ class Continuation(Printed):
     @property
     def energies(self) -> FloatArray:
         """E of atoms and minimisers, the free energy of densities; NaN where there is none."""
-        return np.array([_energy(state) for state in self.states])
+        return np.array([_measure_state(state)[0] for state in self.states])
 
     @property
     def residuals(self) -> FloatArray:
         """Residuals of the states (of atoms: relative ones; of minimisers: the gaps)."""
-        return np.array([_residual(state) for state in self.states])
-
-    @property
-    def facts(self) -> dict[str, str]:
-        """Equation, parameter, states and events, for a notebook."""
-        name = self.parameter.replace("_", " ")
-        events = {f"{name} = {e.value:.9g}": f"{e.kind}: {e}" for e in self.events}
-        return {
-            "equation": str(self.equation),
-            "convention": self.equation.convention,
-            "states": f"{len(self.states)} in {name}",
-            "end": self.reason,
-            **events,
-        }
+        return np.array([_measure_state(state)[1] for state in self.states])
 
     def __str__(self) -> str:
-        name = self.parameter.replace("_", " ")
-        kinds = {
-            PolishedAtoms: ", masses frozen",
-            Minimum: " of minimisers, masses free",
-        }
-        title, *rows = _align_columns(
-            [
-                {name: f"{value:14.9g}", **_cells(state)}
-                for value, state in zip(self.values, self.states, strict=True)
-            ]
-        )
-        lines = [
-            f"{self.equation}, {self.equation.convention}",
-            f"branch in {name}{kinds.get(type(self.states[0]), '')}: "
-            f"{len(self.states)} states, {len(self.events)} events; {self.reason}",
-            title,
+        name, first = self.parameter.replace("_", " "), self.states[0]
+        kind = ", masses frozen" if isinstance(first, PolishedAtoms) else ""
+        kind = " of minimisers, masses free" if isinstance(first, Minimum) else kind
+        rows = [
+            {name: f"{value:.9g}", **_cells(state)}
+            for value, state in zip(self.values, self.states, strict=True)
         ]
-        for number, row in enumerate([*rows, None]):
-            here = [event for event in self.events if event.index == number]
-            lines += [f"{event.value:14.9g} {event.kind}: {event}" for event in here]
-            lines += [] if row is None else [row]
-        return "\n".join(lines)
+        table = format_table(list(rows[0]), [list(row.values()) for row in rows])
+        title, *lines = table.splitlines()
+        for event in reversed(self.events):
+            lines.insert(event.index, f"{event.value:.9g}  {event.kind}: {event}")
+        head = [
+            f"{self.equation}, {self.equation.convention}",
+            f"branch in {name}{kind}: {len(self.states)} states, {len(self.events)} events; "
+            f"{self.reason}",
+        ]
+        return "\n".join([*head, title, *lines])
 
 
-def _energy(state: StationaryState) -> float:
+def _measure_state(state: StationaryState) -> tuple[float, float]:
+    """Return the energy of a state and its residual."""
     if isinstance(state, StationaryDensity):
-        return state.free_energy
+        return state.free_energy, state.residual
     if isinstance(state, Minimum):
-        return state.energy
-    found = state.equation.energy(state.atoms)
-    return np.nan if found is None else found
-
-
-def _residual(state: StationaryState) -> float:
-    if isinstance(state, StationaryDensity):
-        return state.residual
-    return state.gap if isinstance(state, Minimum) else state.relative_residual
+        return state.energy, state.gap
+    energy = state.equation.energy(state.atoms)
+    return np.nan if energy is None else energy, state.relative_residual
 
 
 def _cells(state: StationaryState) -> dict[str, str]:
     """Return what a table says of a state, by the titles of its columns."""
-    energy, residual = f"{_energy(state):.12g}", f"{_residual(state):.1e}"
+    energy, residual = _measure_state(state)
+    numbers = {"energy": f"{energy:.12g}", "residual": f"{residual:.1e}"}
     if isinstance(state, StationaryDensity):
-        cells = {"|mean x|": f"{state.order:10.6f}", "free energy": energy}
-        return {
-            **cells,
-            "residual": residual,
-            "unstable": str(state.unstable_dimension),
-        }
+        count = str(state.unstable_dimension)
+        return {"|mean x|": f"{state.order:.6f}", **numbers, "unstable": count}
     if isinstance(state, Minimum):
         masses = [] if state.atoms is None else [f"{m:.4f}" for m in state.atoms.masses]
-        cells = {"atoms": str(len(masses) or state.kind), "energy": energy}
-        return {**cells, "gap": residual, "masses": " ".join(masses)}
-    unstable = int((state.shift_rates.real > state.rounding).sum())
+        found = str(len(masses) or state.kind)
+        return {"atoms": found, **numbers, "masses": " ".join(masses)}
     return {
         "atoms": str(len(state.atoms)),
-        "energy": energy,
-        "residual": residual,
-        "unstable": str(unstable),
+        **numbers,
+        "unstable": str(int((state.shift_rates.real > state.rounding).sum())),
         "strict margin": f"{state.strict_margin:.5g}",
         "split margin": f"{state.split_margin:.5g}",
     }
-
-
-def _align_columns(rows: list[dict[str, str]]) -> list[str]:
-    """Return the lines of a table, its titles first."""
-    columns = [[title, *(row[title] for row in rows)] for title in rows[0]]
-    widths = [max(map(len, column)) for column in columns]
-    return [
-        " ".join(text.rjust(width) for text, width in zip(line, widths, strict=True))
-        for line in zip(*columns, strict=True)
-    ]

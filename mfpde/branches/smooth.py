@@ -7,14 +7,6 @@ unstable directions.  Few unknowns are treated by the matrix of G_c and a row fo
 equation's rotations N, which G_c annihilates; many by products: with P = 1 - N N^T
 
     (P G_c P + N N^T) u = -P G.
-
-There is only one stationary density, however far, where the free energy is convex: in descent,
-and in ascent for
-
-    kappa > M sum (1 - e^{-2 beta}) / (2 beta),
-
-as Var(b) <= max |b(x) - b(y)|^2 / 4 <= (max W - min W) / 2 for b = sqrt(Lambda) B along
-any unit vector, so that G_c is positive definite everywhere.
 """
 
 from __future__ import annotations
@@ -32,11 +24,9 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.measures.wasserstein import wasserstein
-from mfpde.stationary.convex_energy import pair_kernels
 from mfpde.stationary.gibbs.finding import descend
 from mfpde.stationary.gibbs.result import TOLERANCE, StationaryDensity, mean_length
 from mfpde.stationary.gibbs.state import LARGEST_MATRIX, GibbsProblem, GibbsState
-from mfpde.terms.kernels import COSINES
 
 FARTHEST = 0.1
 """In W1: a stationary density further away is not the one that a start is beside."""
@@ -142,7 +132,8 @@ class SmoothPlace(Place):
         except LostBranchError:
             state, _ = descend(self.gibbs)
             found = self.moved(np.append(state.coefficients - self.state, 0.0))
-        if self._has_one_state():
+        if self.equation.sign < 0:
+            # The free energy is convex: it is the only one.
             return found
         is_sphere = density.dimension > 2 and density.geometry.axis is None
         support = SPHERE_SUPPORT if is_sphere else None
@@ -151,17 +142,7 @@ class SmoothPlace(Place):
             raise ValueError(
                 "start: no stationary density beside the one given, at "
                 f"{self.parameter} = {self.value:g}: the one that Newton's method goes to is "
-                f"at the distance W1 = {distance:.3g}, which must be at most {FARTHEST}; let "
-                "a run come to rest there first"
+                f"at the distance W1 = {distance:.3g}, which must be at most {FARTHEST}; "
+                "start from stationary_density(equation, density), or let a run come to rest"
             )
         return found
-
-    def _has_one_state(self) -> bool:
-        """Whether the free energy is convex."""
-        if self.equation.sign < 0:
-            return True
-        bound = sum(
-            kernel.amplitude * float(np.ptp(kernel.profile.value(COSINES))) / 2
-            for kernel in pair_kernels(self.equation, self.geometry.dimension)
-        )
-        return bool(self.equation.diffusion > self.mass * bound)
