@@ -15,7 +15,7 @@ from mfpde.arrays import real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Atoms, Density, as_measure
-from mfpde.notebook import Printed
+from mfpde.notebook import Printed, format_table
 from mfpde.stationary.certification import (
     TOLERANCE,
     Certificate,
@@ -31,7 +31,10 @@ from mfpde.stationary.ring_minimizer import (
     energy_of_rings,
     ring_count,
 )
-from mfpde.stationary.sliding import LARGEST_CONDITION, sliding_minimum
+from mfpde.stationary.sliding import sliding_minimum
+
+LARGEST_CONDITION = 1e9
+"""Above it positions and masses are not determined."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,10 +103,10 @@ class Minimum(Printed):
         if self.rings is None:
             return "\n".join([*lines, tabulate_atoms(self.measure)])
         axis = " ".join(f"{x:.7f}" for x in self.rings.axis)
-        across = Atoms(self.rings.on_half_circle, self.rings.masses)
-        return "\n".join(
-            [*lines, f"rings around the axis {axis}", tabulate_atoms(across)]
-        )
+        numbers = zip(self.rings.angles / np.pi, self.rings.masses, strict=True)
+        rows = [[f"{angle:.9f}", f"{mass:.9f}"] for angle, mass in numbers]
+        table = format_table(["polar angle/pi", "mass"], rows)
+        return "\n".join([*lines, f"rings around the axis {axis}", table])
 
 
 def minimize(
@@ -157,7 +160,9 @@ def minimize(
         heaviest_first = np.argsort(-atoms.masses, kind="stable")
         measure = Atoms(atoms.points[heaviest_first], atoms.masses[heaviest_first])
     else:
-        circles = AxialRings.of(axis, *atoms)
+        angles = np.arctan2(atoms.points[:, 1], atoms.points[:, 0])
+        order = np.argsort(angles)
+        circles = AxialRings(axis, angles[order], atoms.masses[order])
         measure = Atoms(*circles.atoms(ring_count(energy)))
         if kind == "atoms" and len(measure) > len(atoms.masses):
             kind, rings = "ring", circles

@@ -196,16 +196,19 @@ def _find_zero(
     points, iterations = start.points, 0
     field, rotation = turning_field(equation, points, start.masses)
     while iterations < MOST_ITERATIONS:
-        frames, scales = tangent_frames(points), field.scales
+        frames, scales = tangent_frames(points), field.scales[:, np.newaxis]
         modes = rotation_modes(equation, points)
         step = _newton_step(field, modes, negligible)
         lengths = np.linalg.norm(step, axis=1)
         share = 1 / max(1.0, float((2 * lengths / reach).max()))
-        before = _merit(field, scales)
+        before = np.linalg.norm(field.gradient / scales)
         while share * lengths.max() > np.finfo(float).eps:
             candidate = geodesic_moves(points, frames, share * step)
             there, turned = turning_field(equation, candidate, start.masses)
-            if _merit(there, scales) < (1 - share / 4) * before:
+            # Where forces are e^-700 a step can change them beyond what a ratio can hold.
+            with np.errstate(over="ignore"):
+                merit = np.linalg.norm(there.gradient / scales)
+            if merit < (1 - share / 4) * before:
                 break
             share /= 2
         else:
@@ -228,12 +231,6 @@ def _newton_step(
         np.vstack([matrix, modes.T]), target, negligible, lapack_driver="gelsy"
     )[0]
     return np.asarray(step.reshape(field.gradient.shape))
-
-
-def _merit(field: FieldDerivatives, scales: FloatArray) -> float:
-    # Where forces are e^-700 a step can change them beyond what a ratio can hold.
-    with np.errstate(over="ignore"):
-        return float(np.linalg.norm(field.gradient / scales[:, np.newaxis]))
 
 
 def _message(

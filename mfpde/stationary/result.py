@@ -90,11 +90,6 @@ class PolishedAtoms(Printed):
     angular_velocity: FloatArray
 
     @property
-    def angular_speed(self) -> float:
-        """The largest speed |Omega|_2 at which the state turns, in radians per unit of time."""
-        return float(np.linalg.norm(self.angular_velocity, 2))
-
-    @property
     def hessian_eigenvalues(self) -> FloatArray | None:
         """Eigenvalues of Hess E in L^2(mu), increasing, (n (d - 1),); zero for rotations.
 

@@ -9,7 +9,7 @@ the degrees of W below 2 n.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,41 +17,32 @@ from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import normalize, tangent_frames
 from mfpde.stationary.cell_maximum import SAME
 from mfpde.stationary.convex_energy import ConvexEnergy, PairKernel
+from mfpde.stationary.neighbours import unite_neighbours
 from mfpde.terms import Perceptron, PointMasses
 
 
-@dataclass(frozen=True, eq=False)
-class AxialRings:
+class AxialRings(NamedTuple):
     """Rings around ``axis`` (3,): polar ``angles`` (n,), 0 and pi for atoms, and ``masses``."""
 
     axis: FloatArray
     angles: FloatArray
     masses: FloatArray
 
-    @classmethod
-    def of(cls, axis: FloatArray, points: FloatArray, masses: FloatArray) -> AxialRings:
-        """The rings of ``points`` (n, 2) of the half circle, by angle; next to a pole, on it."""
-        across = np.where(points[:, 1] < SAME, 0.0, points[:, 1])
-        angles = np.arctan2(across, points[:, 0])
-        order = np.argsort(angles)
-        return cls(axis, angles[order], masses[order])
-
-    @property
-    def on_half_circle(self) -> FloatArray:
-        """Points (n, 2): coordinates of the rings along the axis and across it."""
-        return np.stack([np.cos(self.angles), np.sin(self.angles)], axis=1)
-
     def atoms(self, count: int) -> PointMasses:
         """Arrangement of ``count`` equally spaced atoms on each ring, one on a pole."""
-        across = tangent_frames(self.axis[np.newaxis])[0]
-        points, masses = [], []
-        for number, (height, radius) in enumerate(self.on_half_circle):
-            own = 1 if self.angles[number] in (0.0, np.pi) else count
-            turns = (np.arange(own) + number / len(self.angles)) * 2 * np.pi / own
-            circle = np.stack([np.cos(turns), np.sin(turns)], axis=1) @ across
-            points.append(height * self.axis + radius * circle)
-            masses.append(np.full(own, self.masses[number] / own))
-        return PointMasses(normalize(np.concatenate(points)), np.concatenate(masses))
+        turns = (
+            np.arange(count) + np.linspace(0.0, 1.0, len(self.angles))[:, np.newaxis]
+        )
+        turns *= 2 * np.pi / count
+        circles = np.stack([np.cos(turns), np.sin(turns)], axis=-1)
+        circles = circles @ tangent_frames(self.axis[np.newaxis])[0]
+        heights, radii = np.cos(self.angles), np.sin(self.angles)
+        points = np.multiply.outer(heights, self.axis)[:, np.newaxis]
+        points = points + radii[:, np.newaxis, np.newaxis] * circles
+        masses = np.repeat(self.masses / count, count)
+        return unite_neighbours(
+            PointMasses(normalize(points.reshape(-1, 3)), masses), SAME
+        )
 
 
 def common_axis(energy: ConvexEnergy) -> FloatArray | None:

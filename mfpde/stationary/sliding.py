@@ -4,9 +4,8 @@ r"""The minimiser of E among atoms with masses, with its certificate.
    (``mass_program.py``); atoms without mass go out.
 2. Neighbours within a radius are united, and the atoms slide (below).  The result is kept if its
    energy is not above that after 1.  Without progress the radius is halved, with progress doubled.
-3. Once F has no minimum below its mean, atoms are united until their positions and masses
-   are determined, if the energy allows it, and F is bounded below over the whole sphere; if the
-   gap is too large, points where F is low come in.
+3. Once F has no minimum below its mean, it is bounded below over the whole sphere; if the gap is
+   too large, points where F is low come in.
 
 This is the sliding Frank-Wolfe method (Denoyelle, Duval, Peyre & Soubies, 2019), which without
 step 2 is the fully corrective Frank-Wolfe method.
@@ -40,8 +39,6 @@ from mfpde.stationary.neighbours import unite_neighbours
 from mfpde.stationary.ridge_fields import NEGLIGIBLE
 from mfpde.terms import PointMasses
 
-LARGEST_CONDITION = 1e9
-"""Above it positions and masses are not determined."""
 MOST_ROUNDS = 400
 MOST_STEPS = 20
 WIDEST = 1 / 2
@@ -66,16 +63,11 @@ def sliding_minimum(
     scan = energy.represent(scanning_points(energy.dimension, width))
     lowest = int(np.argmin(energy.external.values(scan)))
     here = _balance(energy, scan[[lowest]], np.ones(1))
-    within, condition = WIDEST, 1.0
+    within = WIDEST
     for _ in range(MOST_ROUNDS):
         state = state_of_atoms(energy, here.atoms)
         new = find_minima(state.field, scan, below=state.mean - tolerance / 2)
         if not len(new):
-            # Where once they are not determined they will not be later.
-            if condition < LARGEST_CONDITION:
-                here = _determine(energy, here, within, here.energy + tolerance / 2)
-                condition = find_condition(energy, here.atoms)
-                state = state_of_atoms(energy, here.atoms)
             found = certify(state, tolerance, enough=tolerance / 2)
             if found.gap <= tolerance or found.smallest >= state.mean - tolerance / 2:
                 break
@@ -92,28 +84,12 @@ def sliding_minimum(
     return here.atoms, found, find_condition(energy, here.atoms)
 
 
-def _determine(
-    energy: ConvexEnergy, start: BalancedAtoms, within: float, limit: float
-) -> BalancedAtoms:
-    """The most atoms whose positions and masses are determined, E at most ``limit``.
-
-    ``start`` if there are none.  Neighbours ``within`` a distance are united first.
-    """
-    here = _slide(energy, start)
-    while find_condition(energy, here.atoms) >= LARGEST_CONDITION:
-        united = _unite_and_slide(energy, here, within, limit)
-        if united is here or within > WIDEST:
-            return start
-        here, within = united, 2 * within
-    return here
-
-
 def _unite_and_slide(
     energy: ConvexEnergy, start: BalancedAtoms, within: float, limit: float
 ) -> BalancedAtoms:
     """Neighbours ``within`` a distance made one and slid; ``start`` if E is above ``limit``."""
     united = unite_neighbours(start.atoms, within * energy.kernel_width)
-    found = _slide(energy, _balance(energy, *united), limit=limit)
+    found = _slide(energy, _balance(energy, *united))
     return found if found.energy <= limit else start
 
 
@@ -131,19 +107,11 @@ def _balance(
     return BalancedAtoms(PointMasses(points[kept], masses[kept]), least)
 
 
-def _slide(
-    energy: ConvexEnergy, start: BalancedAtoms, *, limit: float = np.inf
-) -> BalancedAtoms:
-    """Atoms at the end of Newton's method, their masses balanced throughout.
-
-    The iteration ends early where, by twice the model, the energy will not come down to ``limit``.
-    """
+def _slide(energy: ConvexEnergy, start: BalancedAtoms) -> BalancedAtoms:
+    """Atoms at the end of Newton's method, their masses balanced throughout."""
     here = start
     for _ in range(MOST_STEPS):
-        slope, sizes, axes = _expand(_differentiate(energy, here.atoms))
-        if sizes[0] > 0 and here.energy - (slope**2 / sizes).sum() > limit:
-            break
-        lower = _step(energy, here, slope, sizes, axes)
+        lower = _step(energy, here, *_expand(_differentiate(energy, here.atoms)))
         if lower is None:
             break
         here = lower
