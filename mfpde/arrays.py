@@ -81,9 +81,8 @@ def check_entries(
     name: str, values: FloatArray, is_right: BoolArray, allowed: str
 ) -> None:
     """Raise ``ValueError`` for the first entry, a number or a vector, that is not right."""
-    wrong = np.argwhere(~is_right)
-    if len(wrong):
-        place = tuple(wrong[0].tolist())
+    if not is_right.all():
+        place = tuple(np.argwhere(~is_right)[0].tolist())
         value = values[place]
         text = f"{value:g}" if np.ndim(value) == 0 else shown(value.tolist())
         raise ValueError(f"{_entry(name, place)} = {text} {allowed}")

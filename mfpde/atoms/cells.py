@@ -85,13 +85,13 @@ class Cells:
         return taken
 
     def _find_contracting(self, centres: FloatArray, radius: float) -> CellsNear:
-        every, sizes = np.arange(len(self.masses)), self.geometry.group_sizes
-        middle_of = every - every % sizes + sizes // 2
         numbers, counts = self.geometry.cells_about(centres, radius)
         owners = np.repeat(np.arange(len(counts)), counts)
-        has_mass = (numbers == middle_of[numbers]) & (self.masses[numbers] > 0.0)
-        middles, owners = numbers[has_mass], owners[has_mass]
-        outwards = self.points[middles] - centres[owners]
+        sizes = self.geometry.group_sizes[numbers]
+        middle_of = numbers - numbers % sizes + sizes // 2
+        has_mass = (numbers == middle_of) & (self.masses[numbers] > 0.0)
+        middles, comers = numbers[has_mass], owners[has_mass]
+        outwards = self.points[middles] - centres[comers]
         distances = np.linalg.norm(outwards, axis=1, keepdims=True)
         outwards = outwards / np.maximum(distances, 1e-300)
         back = np.minimum(0.5 * self.geometry.spacing, distances)
@@ -100,11 +100,10 @@ class Cells:
         rises = np.einsum("ni,ni->n", speeds[0] - speeds[1], outwards)
         comes = rises <= _ROUNDING * np.abs(speeds).max(initial=0.0)
         owner_of = np.full(len(self.masses), len(counts))
-        np.minimum.at(owner_of, middles[comes], owners[comes])
-        owner_of = owner_of[middle_of]
-        cells = np.argsort(owner_of, kind="stable")
-        counts = np.bincount(owner_of, minlength=len(counts) + 1)[:-1]
-        return CellsNear(cells[: counts.sum()], counts)
+        np.minimum.at(owner_of, middles[comes], comers[comes])
+        is_taken = owner_of[middle_of] == owners
+        counts = np.bincount(owners[is_taken], minlength=len(counts))
+        return CellsNear(numbers[is_taken], counts)
 
     def _clusters(self, centres: FloatArray, near: CellsNear) -> Clusters:
         numbers, counts = near

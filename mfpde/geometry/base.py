@@ -21,7 +21,6 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 
@@ -137,15 +136,11 @@ class Geometry(ABC):
         Cells that move together (groups near the poles of a sphere) are taken together, by the
         centre of their group; on a zonal grid the distance is the difference of polar angles.
         """
-        chord = 2 * np.sin(min(radius, np.pi) / 2)
-        found = self._tree.query_ball_point(points, chord, return_sorted=True)
+        centres = self.group_centres.reshape(-1, self.group_centres.shape[-1])
+        least = np.cos(min(radius, np.pi))
+        found = [np.flatnonzero(centres @ point >= least) for point in points]
         counts = np.array([len(cells) for cells in found], dtype=np.int64)
         return CellsNear(np.concatenate([*found, []]).astype(np.int64), counts)
-
-    @cached_property
-    def _tree(self) -> KDTree:
-        centres = self.group_centres
-        return KDTree(centres.reshape(-1, centres.shape[-1]))
 
     @property
     def group_centres(self) -> FloatArray:

@@ -133,13 +133,13 @@ class Sphere(Geometry):
         ring = self.rings.weights * self.longitude_step
         return read_only(np.repeat(ring[:, np.newaxis], self.nlon, axis=1))
 
-    @property
+    @cached_property
     def group_centres(self) -> FloatArray:
         """Centre of the group that each cell moves with, on its ring, (nlat, nlon, 3)."""
         sizes = self.rings.group_sizes[:, np.newaxis]
         firsts = np.arange(self.nlon) // sizes * sizes
         middles = (firsts + 0.5 * (sizes - 1)) * self.longitude_step
-        return points_at(self.colatitudes[:, np.newaxis], middles)
+        return read_only(points_at(self.colatitudes[:, np.newaxis], middles))
 
     @cached_property
     def group_sizes(self) -> IntArray:
