@@ -18,7 +18,7 @@ from mfpde.geometry.base import RealHarmonics
 from mfpde.stationary.gibbs import state as gibbs_state
 from mfpde.stationary.gibbs.finding import descend, needed_degree
 from mfpde.stationary.gibbs.harmonics import harmonics_on
-from mfpde.stationary.gibbs.state import GibbsProblem
+from mfpde.stationary.gibbs.state import GibbsProblem, GibbsState
 from mfpde.theory import eigenvalues
 
 PAPER = mfpde.Perceptron.random(3, 3, seed=111)
@@ -50,8 +50,7 @@ def bump(geometry, concentration=3.0):
 
 def change_along_rotations(found):
     """Largest size of the second derivative along rotations, where it is 0."""
-    state = found.state
-    return max(np.linalg.norm(state.product(mode)) for mode in state.rotation_modes.T)
+    return max(np.linalg.norm(found.product(mode)) for mode in found.rotation_modes.T)
 
 
 def imbalance(state):
@@ -93,13 +92,13 @@ def test_the_gap_in_descent_is_that_of_the_dual_problem(mass):
     def gap(state):
         return equation.lyapunov_function(state.density) + state.potential - constant
 
-    end, _ = descend(problem.state(problem.coefficients(start)))
+    end, _ = descend(GibbsState(problem, problem.coefficients(start)))
     assert abs(gap(end)) <= 1e-14
     generator = np.random.default_rng(0)
     for size in (1e-3, 1e-2, 0.1):
         change = size * problem.roots * generator.standard_normal(len(problem.roots))
-        state = problem.state(end.coefficients + change)
-        expected = state.residual @ state.residual / 2
+        state = GibbsState(problem, end.coefficients + change)
+        expected = state.size**2 / 2
         assert gap(state) == pytest.approx(expected, rel=1e-9, abs=2e-15)
         # It is a bound.
         above = equation.lyapunov_function(state.density)
@@ -172,10 +171,10 @@ def two_bumps(sphere):
     start = mfpde.Density.from_function(sphere, lambda x: np.exp(4 * (x @ AXIS) ** 2))
     problem = problem_of(noisy(6.0, 0.006, "ascent"), start)
     is_even = RealHarmonics.of(sphere, problem.degree).degrees[1:] % 2 == 0
-    state = problem.state(problem.coefficients(start) * is_even)
+    state = GibbsState(problem, problem.coefficients(start) * is_even)
     for _ in range(60):
-        state = problem.state((state.coefficients - state.residual) * is_even)
-    return mfpde.StationaryDensity(state)
+        state = GibbsState(problem, (state.coefficients - state.gradient) * is_even)
+    return mfpde.StationaryDensity(problem, state.coefficients)
 
 
 @pytest.mark.parametrize("case", ["neurons", "one bump", "two bumps", "uniform"])
@@ -189,7 +188,7 @@ def test_counts_are_those_of_the_matrix(case):
         start = mfpde.uniform(sphere) if case == "uniform" else bump(sphere)
         found = mfpde.stationary_density(noisy(5.0, kappa, "ascent", *neurons), start)
     assert found.residual <= 1e-13
-    everything = np.linalg.eigvalsh(found.state.hessian)
+    everything = np.linalg.eigvalsh(found.hessian)
     degree = needed_degree([found.equation], found.density)
     assert len(everything) == (degree + 1) ** 2 - 1
     is_zero = np.abs(everything) <= 1e-10
@@ -220,7 +219,7 @@ def test_a_run_comes_to_the_stationary_density():
 def test_psi_and_the_free_energy_fall_in_ascent():
     equation = noisy(8.0, 0.005, "ascent", PAPER)
     problem = problem_of(equation, bump(FINE, 1.0))
-    state = problem.state(problem.coefficients(bump(FINE, 1.0)))
+    state = GibbsState(problem, problem.coefficients(bump(FINE, 1.0)))
     before = equation.lyapunov_function(state.density)
     end, _ = descend(state)
     assert end.potential < state.potential
@@ -253,17 +252,19 @@ def test_harmonics_are_orthonormal_and_add_up(geometry):
 def test_products_with_transforms_are_those_of_the_matrix():
     start = bump(mfpde.Sphere(48))
     problem = problem_of(noisy(4.0, 0.05, "ascent", PAPER), start)
-    state = problem.state(problem.coefficients(start))
+    state = GibbsState(problem, problem.coefficients(start))
     vector = np.random.default_rng(0).standard_normal(len(problem.roots))
     np.testing.assert_allclose(
         state.product(vector), state.hessian @ vector, atol=1e-13
     )
     # G is the gradient of Psi, and G_c that of G.
     step = 1e-5
-    sides = [problem.state(state.coefficients + s * step * vector) for s in (1, -1)]
+    sides = [
+        GibbsState(problem, state.coefficients + s * step * vector) for s in (1, -1)
+    ]
     slope = (sides[0].potential - sides[1].potential) / (2 * step)
-    assert slope == pytest.approx(state.residual @ vector, abs=1e-8)
-    bend = (sides[0].residual - sides[1].residual) / (2 * step)
+    assert slope == pytest.approx(state.gradient @ vector, abs=1e-8)
+    bend = (sides[0].gradient - sides[1].gradient) / (2 * step)
     np.testing.assert_allclose(bend, state.product(vector), atol=1e-6)
 
 

@@ -25,7 +25,7 @@ from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.measures.wasserstein import wasserstein
 from mfpde.stationary.gibbs.finding import descend
-from mfpde.stationary.gibbs.result import TOLERANCE, StationaryDensity, mean_length
+from mfpde.stationary.gibbs.result import TOLERANCE, StationaryDensity
 from mfpde.stationary.gibbs.state import LARGEST_MATRIX, GibbsProblem, GibbsState
 
 FARTHEST = 0.1
@@ -60,7 +60,7 @@ class SmoothPlace(Place):
     @cached_property
     def gibbs(self) -> GibbsState:
         """The Gibbs density of the field."""
-        return self.problem.state(self.state)
+        return GibbsState(self.problem, self.state)
 
     @property
     def weights(self) -> FloatArray:
@@ -70,7 +70,7 @@ class SmoothPlace(Place):
     @property
     def residual(self) -> FloatArray:
         """G, with its part along rotations, which the grid does not resolve."""
-        return self.gibbs.residual
+        return self.gibbs.gradient
 
     def project(self, residual: FloatArray) -> FloatArray:
         """Return a residual without its part along rotations: Psi is invariant under them."""
@@ -107,14 +107,14 @@ class SmoothPlace(Place):
 
     def polish(self) -> StationaryDensity:
         """Return the state with its residual and stability."""
-        return StationaryDensity(self.gibbs)
+        return StationaryDensity(self.problem, self.state)
 
     def describe(self) -> BranchPoint:
         """Return the length of the mean of x, and minus the least eigenvalue; no points."""
         return BranchPoint(
             self.value,
             np.empty((0, self.geometry.dimension)),
-            order=mean_length(self.gibbs.density),
+            order=self.gibbs.order,
             rate=float(self.rates[0].max(initial=-np.inf)),
             unstable=self.count_unstable(),
         )

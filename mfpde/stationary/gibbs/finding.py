@@ -40,9 +40,6 @@ def stationary_density(
     ``unstable_dimension`` says so.  :func:`mfpde.continuation` follows states in a parameter,
     unstable ones too.
 
-    Newton's method on the coefficients of the field, with conjugate gradients: a few
-    iterations, each of a few transforms.
-
     Begin with
     ``noisy = MeanFieldEquation(Attention(5.0), direction="descent", diffusion=0.1)``,
     ``stationary_density(noisy, uniform(Circle(256)))``.
@@ -76,7 +73,8 @@ def stationary_density(
     start = check_density(equation, density, "density")
     degree = needed_degree([equation], start)
     problem = GibbsProblem(equation, start.geometry, start.total_mass, degree)
-    return StationaryDensity(*descend(problem.state(problem.coefficients(start))))
+    state, iterations = descend(GibbsState(problem, problem.coefficients(start)))
+    return StationaryDensity(problem, state.coefficients, iterations)
 
 
 def check_density(equation: MeanFieldEquation, start: object, name: str) -> Density:
@@ -115,7 +113,7 @@ def needed_degree(ends: list[MeanFieldEquation], density: Density) -> int:
 def descend(start: GibbsState) -> tuple[GibbsState, int]:
     """The state where |G| falls no further down from ``start``, and the number of iterations."""
     problem, size = start.problem, len(start.coefficients)
-    state_at = lru_cache(maxsize=2)(lambda c: problem.state(np.frombuffer(c)))
+    state_at = lru_cache(maxsize=2)(lambda c: GibbsState(problem, np.frombuffer(c)))
     last = start.size
 
     def stop_in_rounding(intermediate_result: OptimizeResult) -> None:
@@ -129,17 +127,17 @@ def descend(start: GibbsState) -> tuple[GibbsState, int]:
     found = minimize(
         lambda c: state_at(c.tobytes()).potential,
         start.coefficients,
-        jac=lambda c: state_at(c.tobytes()).residual,
+        jac=lambda c: state_at(c.tobytes()).gradient,
         hessp=lambda c, direction: state_at(c.tobytes()).product(direction),
         method="trust-ncg",
         callback=stop_in_rounding,
         options={"gtol": TOLERANCE},
     )
-    state, iterations = problem.state(found.x), int(found.nit)
+    state, iterations = GibbsState(problem, found.x), int(found.nit)
     while state.size > np.spacing(max(1.0, float(np.linalg.norm(state.coefficients)))):
         matrix = LinearOperator((size, size), matvec=state.product, dtype=np.float64)
-        change, _ = minres(matrix, -state.residual)
-        further = problem.state(state.coefficients + change)
+        change, _ = minres(matrix, -state.gradient)
+        further = GibbsState(problem, state.coefficients + change)
         if not further.size < state.size / 2:
             break
         state, iterations = further, iterations + 1

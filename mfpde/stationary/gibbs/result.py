@@ -8,8 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.equation import MeanFieldEquation
-from mfpde.measures.measure import Density
 from mfpde.notebook import Printed
 from mfpde.stationary.gibbs.state import GibbsState
 
@@ -18,35 +16,25 @@ TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StationaryDensity(Printed):
+class StationaryDensity(GibbsState, Printed):
     """A density rho with v rho = kappa grad rho.
 
     Attributes
     ----------
-    state
-        The field's coefficients, from which the rest follows.
+    problem, coefficients
+        The equation on its grid, and the coefficients of the field, from which the rest
+        follows: ``density`` too, on a zonal grid with the exact masses of its bands.
     iterations
         Iterations of Newton's method from the start of :func:`mfpde.stationary_density`; 0 on
         a branch.
     """
 
-    state: GibbsState
     iterations: int = 0
-
-    @property
-    def equation(self) -> MeanFieldEquation:
-        """The equation, with its diffusion kappa > 0."""
-        return self.state.problem.equation
-
-    @property
-    def density(self) -> Density:
-        """The stationary density; on a zonal grid with the exact masses of its bands."""
-        return self.state.density
 
     @cached_property
     def residual(self) -> float:
         """Largest difference between s F and kappa log rho, up to a constant."""
-        return float(np.abs(self.state.problem.field(self.state.residual)).max())
+        return float(np.abs(self.problem.field(self.gradient)).max())
 
     @property
     def converged(self) -> bool:
@@ -59,7 +47,7 @@ class StationaryDensity(Printed):
 
         Errors of the grid's quadrature are left aside; in ascent there may be several minima.
         """
-        bound = self.state.size**2 / 2
+        bound = self.size**2 / 2
         return bound if self.equation.sign < 0 else None
 
     @property
@@ -70,12 +58,12 @@ class StationaryDensity(Printed):
         kappa int rho log rho - s E, divided by kappa, is 1 - mu in L^2(1 / rho): a direction
         is unstable if mu > 1.  On a zonal grid those of the directions that are zonal too.
         """
-        return self.state.leading_modes[0]
+        return self.leading_modes[0]
 
     @property
     def symmetry_dimension(self) -> int:
         """Number of independent rotations of the equation that change the state."""
-        return int(self.state.rotation_modes.shape[1])
+        return int(self.rotation_modes.shape[1])
 
     @property
     def unstable_dimension(self) -> int:
@@ -91,11 +79,6 @@ class StationaryDensity(Printed):
     def is_second_order(self) -> bool:
         """Whether no small change of the density grows."""
         return self.converged and self.unstable_dimension == 0
-
-    @property
-    def order(self) -> float:
-        """Length of the mean of x under the density of mass 1: 0 if uniform, 1 for an atom."""
-        return mean_length(self.density)
 
     @property
     def free_energy(self) -> float:
@@ -122,14 +105,3 @@ class StationaryDensity(Printed):
                 f"{self.free_energy:.12g}",
             ]
         )
-
-
-def mean_length(density: Density) -> float:
-    """Length of the mean of x under a density of mass 1."""
-    geometry = density.geometry
-    if geometry.axis is not None:
-        along = geometry.moments(density.masses, 1)[1].real
-        return float(np.abs(along) / density.total_mass)
-    masses = density.masses.ravel()
-    mean = masses @ geometry.points.reshape(len(masses), -1) / masses.sum()
-    return float(np.linalg.norm(mean))

@@ -119,10 +119,6 @@ class GibbsProblem:
         """The field sum_k sqrt(Lambda_k) c_k B_k at the nodes."""
         return self.harmonics.synthesis(self.multiply_by_root(coefficients))
 
-    def state(self, coefficients: FloatArray) -> GibbsState:
-        """The Gibbs density of the field with these coefficients."""
-        return GibbsState(self, coefficients)
-
 
 @dataclass(frozen=True, eq=False)
 class GibbsState:
@@ -131,11 +127,15 @@ class GibbsState:
     problem: GibbsProblem
     coefficients: FloatArray
 
+    @property
+    def equation(self) -> MeanFieldEquation:
+        """The equation, with its diffusion kappa > 0."""
+        return self.problem.equation
+
     @cached_property
     def _exponents(self) -> FloatArray:
-        problem = self.problem
-        field = problem.field(self.coefficients) + problem.potential
-        return np.asarray(problem.equation.sign * field / problem.equation.diffusion)
+        field = self.problem.field(self.coefficients) + self.problem.potential
+        return np.asarray(self.equation.sign * field / self.equation.diffusion)
 
     @cached_property
     def _weights(self) -> FloatArray:
@@ -150,14 +150,14 @@ class GibbsState:
     @cached_property
     def potential(self) -> float:
         """The function Psi(c), Z taken against the uniform probability."""
-        problem, c = self.problem, self.coefficients
+        equation, c = self.equation, self.coefficients
         logarithm = float(np.log(self._weights.sum()) + self._exponents.max())
-        scale = problem.equation.sign * problem.equation.diffusion * problem.mass
+        scale = equation.sign * equation.diffusion * self.problem.mass
         return float(c @ c) / 2 - scale * logarithm
 
     @cached_property
-    def residual(self) -> FloatArray:
-        """Residual G (n,)."""
+    def gradient(self) -> FloatArray:
+        """The gradient G (n,) of Psi."""
         problem = self.problem
         means = problem.harmonics.integrals(self.probabilities)
         return self.coefficients - problem.mass * problem.multiply_by_root(means)
@@ -165,12 +165,11 @@ class GibbsState:
     @property
     def size(self) -> float:
         """The length |G|."""
-        return float(np.linalg.norm(self.residual))
+        return float(np.linalg.norm(self.gradient))
 
     @property
     def _factor(self) -> float:
-        equation = self.problem.equation
-        return equation.sign * self.problem.mass / equation.diffusion
+        return self.equation.sign * self.problem.mass / self.equation.diffusion
 
     def product(self, direction: FloatArray) -> FloatArray:
         """The product of G_c with a direction (n,)."""
@@ -192,11 +191,21 @@ class GibbsState:
 
     @cached_property
     def density(self) -> Density:
-        """The density rho, from its mass in each cell."""
+        """The density rho, by its exact mass in each cell of a zonal grid."""
         geometry = self.problem.geometry
         probabilities = self.probabilities.reshape(*geometry.shape, -1)
         masses = self.problem.mass * probabilities.sum(axis=-1)
         return Density(geometry, masses / geometry.areas)
+
+    @property
+    def order(self) -> float:
+        """Length of the mean of x under the density of mass 1: 0 if uniform, 1 for an atom."""
+        geometry, masses = self.problem.geometry, self.density.masses.ravel()
+        if geometry.axis is not None:
+            mean = geometry.moments(masses, 1)[1:].real
+        else:
+            mean = masses @ geometry.points.reshape(len(masses), -1)
+        return float(np.linalg.norm(mean) / masses.sum())
 
     @cached_property
     def rotation_modes(self) -> FloatArray:
@@ -205,7 +214,7 @@ class GibbsState:
         At a stationary state G_c maps them to zero.
         """
         problem, geometry = self.problem, self.problem.geometry
-        generators = invariant_rotations(problem.equation, geometry.dimension)
+        generators = invariant_rotations(self.equation, geometry.dimension)
         if geometry.axis is not None or not len(generators):
             return np.empty((len(self.coefficients), 0))
         # The density turned with the generator, d rho = -grad rho . Omega x: of degree L too.
@@ -235,7 +244,7 @@ class GibbsState:
                 across @ (np.eye(size) - self.hessian) @ across
             )
             return values[::-1], vectors[:, ::-1]
-        if self.problem.equation.sign < 0:
+        if self.equation.sign < 0:
             return np.zeros(1), np.zeros((size, 1))
 
         def multiply(vector: FloatArray) -> FloatArray:
