@@ -79,16 +79,13 @@ class SphereCells:
             lengths = squares * (1 + np.einsum("ni,ni->n", corners, corners))
             sines = np.maximum(sines, areas / lengths)
         radii = np.arcsin(np.sqrt(sines)) * (1 + 1e-9) + 1e-15
-        return self._on_sphere(middles), radii
-
-    def _on_sphere(self, middles: FloatArray) -> FloatArray:
         count, size = middles.shape
         axes, columns = self.faces % (size + 1), np.arange(size)
-        points = np.empty((count, size + 1))
+        centres = np.empty((count, size + 1))
         shifted = columns + (columns >= axes[:, np.newaxis])
-        np.put_along_axis(points, shifted, middles, axis=1)
-        points[np.arange(count), axes] = np.where(self.faces > size, -1.0, 1.0)
-        return normalize(points)
+        np.put_along_axis(centres, shifted, middles, axis=1)
+        centres[np.arange(count), axes] = np.where(self.faces > size, -1.0, 1.0)
+        return normalize(centres), radii
 
 
 def _signs(count: int) -> FloatArray:
@@ -99,14 +96,13 @@ class Floor(NamedTuple):
     """A lower bound of a field, and the smallest value met with its place.
 
     ``bound`` <= min f <= ``smallest`` = f(``point``); ``is_tight`` if the bound is what was asked
-    for; ``evaluations`` counts those of the field.
+    for.
     """
 
     bound: float
     smallest: float
     point: FloatArray
     is_tight: bool
-    evaluations: int
 
 
 def floor_of(
@@ -114,7 +110,7 @@ def floor_of(
 ) -> Floor:
     """Bound the minimum of ``field`` from below.
 
-    After ``BUDGET`` evaluations the bound holds, but may be further from the minimum.
+    After ``BUDGET`` cells the bound holds, but may be further from the minimum.
 
     Parameters
     ----------
@@ -150,7 +146,7 @@ def floor_of(
         is_spent = spent + len(children.faces) > BUDGET or cells.half < EPS
         if is_spent or not is_open.any() or smallest < level - enough:
             bound = min(bound, float(lower.min()))
-            return Floor(bound, smallest, point, bound >= goal, spent)
+            return Floor(bound, smallest, point, bound >= goal)
         cells = children
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.equation import MeanFieldEquation
-from mfpde.notebook import Printed
+from mfpde.notebook import Printed, format_table
 from mfpde.stationary.branch_and_bound import floor_of
 from mfpde.stationary.cell_maximum import NEAR, SAME, maximize_in_cells
 from mfpde.stationary.certification import LARGEST_DIMENSION, TOLERANCE
@@ -68,17 +68,14 @@ class Maximum(Printed):
         return len(self.points) == 1 and not self.dimensions.any()
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.equation}, {self.equation.convention}",
+        titles = [f"x{k}" for k in range(1, self.points.shape[1] + 1)]
+        rows = np.column_stack([np.round(self.points, 7) + 0.0, self.dimensions])
+        return (
+            f"{self.equation}, {self.equation.convention}\n"
             f"largest energy {self.energy:.12g} (max V = {self.potential:.12g}), "
-            f"certified to {self.gap:.1e} by {self.method}: one atom at",
-        ]
-        for point, size in zip(self.points, self.dimensions, strict=True):
-            place = " ".join(f"{x:.7f}" for x in np.round(point, 7) + 0.0)
-            lines.append(
-                place + (f"  (a continuum of dimension {size})" if size else "")
-            )
-        return "\n".join(lines)
+            f"certified to {self.gap:.1e} by {self.method}: one atom at\n"
+            f"{format_table([*titles, 'of a continuum of dimension'], rows)}"
+        )
 
 
 def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Maximum:
@@ -109,6 +106,7 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
         "is for perceptrons: without, every single atom is a maximiser": not terms,
     }
     refuse("maximize", faults)
+    peak = sum(a.energy_amplitude / (2 * a.beta or 2.0) for a in equation.attentions)
     tolerance = real_number("tolerance", tolerance, above=0.0)
     if all(t.activation.name == "relu" and not t.biases.any() for t in terms):
         points, sizes = maximize_in_cells(terms)
@@ -118,7 +116,6 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
     else:
         points, sizes, potential, gap = _search(terms, tolerance)
         method = "search"
-    peak = sum(a.energy_amplitude / (2 * a.beta or 2.0) for a in equation.attentions)
     return Maximum(equation, points, sizes, potential, peak + potential, gap, method)
 
 

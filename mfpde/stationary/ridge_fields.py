@@ -48,12 +48,8 @@ NEGLIGIBLE = 1e-14
 """Masses, and eigenvalues as shares of their sum, below this are rounding."""
 
 
-class RidgeDerivatives(NamedTuple):
-    """Sums (n,) of ridges at n points, and the derivatives g1 and g2 (n, m) of each."""
-
-    values: FloatArray
-    first: FloatArray
-    second: FloatArray
+RidgeDerivatives = tuple[FloatArray, FloatArray, FloatArray]
+"""Sums (n,) of ridges at n points, and the derivatives g1 and g2 (n, m) of each."""
 
 
 class Expansion(NamedTuple):
@@ -119,9 +115,9 @@ class KernelRidges:
         # One exponential for the three: a third of the time of a search.
         if isinstance(kernel, Exponential) and kernel.beta > 0:
             values = first.sum(axis=1) / kernel.beta
-            return RidgeDerivatives(values, first, kernel.beta * first)
+            return values, first, kernel.beta * first
         values = (kernel.value(cosines) * self.weights).sum(axis=1)
-        return RidgeDerivatives(values, first, kernel.bend(cosines) * self.weights)
+        return values, first, kernel.bend(cosines) * self.weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,11 +143,6 @@ class NeuronRidges:
 
     def _outputs(self, z: FloatArray) -> FloatArray:
         return np.abs(np.asarray(self.perceptron.activation.sigma(z)))
-
-    def _derivative(self, z: FloatArray) -> FloatArray:
-        derivative = self.perceptron.activation.derivative
-        assert derivative is not None
-        return np.asarray(derivative(z))
 
     @property
     def curvature(self) -> float:
@@ -205,11 +196,11 @@ class NeuronRidges:
         apart = np.abs(self.vectors - np.outer(heights, unit)).max(axis=1)
         is_along = apart <= 2 * EPS * self._lengths
         slopes, biases = heights[is_along], term.biases[is_along]
-        weights, derivative = term.weights[is_along] * slopes**2, self._derivative
+        weights = term.weights[is_along] * slopes**2
 
         def bend(cosines: FloatArray) -> FloatArray:
-            bends = derivative(cosines[:, np.newaxis] * slopes + biases)
-            return np.asarray(bends @ weights)
+            left, _ = term.activation.slopes(cosines[:, np.newaxis] * slopes + biases)
+            return np.asarray(left @ weights)
 
         count = len(chebyshev_coefficients(bend))
         return count + 1.0 if count < LARGEST_DEGREE / 2 else np.inf
@@ -222,16 +213,15 @@ class NeuronRidges:
         """V, and of each neuron w sigma and the lowest w sigma' within the ``radii`` (n,)."""
         term, bounds = self.perceptron, self._bounds
         z = term.preactivations(points)
-        steepness = self._derivative(z)
+        assert term.activation.derivative is not None
+        steepness = np.asarray(term.activation.derivative(z))
         lowest = np.where(term.weights > 0, bounds.least_slope, bounds.largest_slope)
         for kink in term.activation.kinks:
             apart = np.abs(z - kink)
             reach = radii[:, np.newaxis] * self._lengths + ON_KINK * (1 + apart)
             steepness = np.where(apart <= reach, lowest, steepness)
         outputs = np.asarray(term.activation.sigma(z))
-        return RidgeDerivatives(
-            term.value(points), term.weights * outputs, term.weights * steepness
-        )
+        return term.value(points), term.weights * outputs, term.weights * steepness
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,11 +265,11 @@ class RidgeField:
         values, pull = np.zeros(count), np.zeros((count, d))
         matrices = np.zeros((count, d * d))
         for part in self.parts:
-            found, vectors = part.derivatives(points, radii), part.vectors
-            squares = vectors[:, :, np.newaxis] * vectors[:, np.newaxis, :]
-            values += found.values
-            pull += found.first @ vectors
-            matrices += found.second @ squares.reshape(-1, d * d)
+            own, first, second = part.derivatives(points, radii)
+            squares = np.einsum("mi,mj->mij", part.vectors, part.vectors)
+            values += own
+            pull += first @ part.vectors
+            matrices += second @ squares.reshape(-1, d * d)
         frames = tangent_frames(points)
         hessian = frames @ matrices.reshape(count, d, d) @ np.swapaxes(frames, 1, 2)
         radial = np.einsum("ni,ni->n", points, pull)
