@@ -13,7 +13,6 @@ synchronise have a negative one.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -132,15 +131,14 @@ def ensemble(
     lyapunov
         Whether the exponents of tokens are computed, which costs more than the runs.
     jobs
-        Number of processes; more than one need a ``make_layers`` of a module.
+        Number of processes, to which the start and the layers are sent.
     options
         More arguments of :func:`mfpde.solve_particles`, or of :func:`mfpde.solve`.
 
     Raises
     ------
     ValueError
-        For an argument out of its range, layers that end before ``t_end``, or what cannot be
-        sent to other processes.
+        For an argument out of its range, or layers that end before ``t_end``.
     """
     if not callable(make_layers):
         raise ValueError(
@@ -156,21 +154,14 @@ def ensemble(
     times = save_times(
         t_end, save_every=save_every, save_at=save_at, default_saves=DEFAULT_SAVES
     )
-    follow = partial(
-        _follow_run,
-        make_layers,
-        start,
-        times=times,
-        t_end=t_end,
-        lyapunov=lyapunov,
-        options=options,
-    )
+    options |= {"t_end": t_end, "save_at": times}
+    follow = partial(_follow_run, start, options, lyapunov)
+    draws = (_draw_layers(make_layers, one) for one in seeds)
     if jobs == 1:
-        results = [*map(follow, seeds)]
+        results = [*map(follow, seeds, draws)]
     else:
-        _check_is_sent(follow, jobs)
         with ProcessPoolExecutor(min(jobs, runs)) as pool:
-            results = [*pool.map(follow, seeds)]
+            results = [*pool.map(follow, seeds, draws)]
     statistics, energies, exponents = map(np.array, zip(*results, strict=True))
     return Ensemble(times, statistics, energies, exponents, seeds, seed)
 
@@ -183,37 +174,22 @@ def _draw_layers(make_layers: MakeLayers, seed: int) -> Layers:
     return layers
 
 
-def _check_is_sent(task: Callable[..., Any], jobs: int) -> None:
-    """Raise ``ValueError`` for a task that cannot be sent to other processes."""
-    try:
-        pickle.dumps(task)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ValueError(
-            f"jobs = {jobs}: make_layers, start and options must be such as can be sent to other "
-            f"processes ({shown(error)}); define functions in a module, or use jobs=1"
-        ) from error
-
-
 def _follow_run(
-    make_layers: MakeLayers,
     start: AnyMeasure,
-    seed: int,
-    *,
-    times: FloatArray,
-    t_end: float,
-    lyapunov: bool,
     options: dict[str, Any],
+    lyapunov: bool,
+    seed: int,
+    layers: Layers,
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return the two-token statistic and energies (times,) of a run, and its exponent."""
-    layers = _draw_layers(make_layers, seed)
     solver = solve_particles if isinstance(start, Atoms) else solve
-    run = solver(layers, start, t_end=t_end, save_at=times, **options)
-    if len(run.times) < len(times):
+    run = solver(layers, start, **options)
+    if len(run.times) < len(options["save_at"]):
         raise ValueError(f"the run of seed {seed} did not reach its end: {run.reason}")
     exponent = np.nan
     if lyapunov and isinstance(start, Atoms):
         heading = np.random.default_rng([seed, 1]).standard_normal(start.dimension)
-        exponent = lyapunov_exponent(layers, start, heading, t_end=t_end)
+        exponent = lyapunov_exponent(layers, start, heading, t_end=run.final_time)
     means = map(find_mean, run.states)
     statistic = np.array([(1 - mean @ mean) / 2 for mean in means])
     return statistic, run.energies, exponent

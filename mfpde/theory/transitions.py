@@ -228,7 +228,7 @@ def _find_window(
 
 
 class OrderedState(NamedTuple):
-    """The ordered state of a height h: (a, kappa) (n + 1,), its derivative by h, and M_1.
+    """The ordered state of a height h: (a, kappa) (n + 1,), its derivative by h, kappa, and M_1.
 
     ``excess`` is its free energy Phi = kappa int rho log rho - E, less that of the uniform state.
     """
@@ -236,13 +236,9 @@ class OrderedState(NamedTuple):
     height: float
     unknowns: FloatArray
     tangent: FloatArray
+    kappa: float
     moment: float
     excess: float
-
-    @property
-    def kappa(self) -> float:
-        """The diffusion."""
-        return float(self.unknowns[-1])
 
 
 class OrderedBranch:
@@ -317,8 +313,9 @@ class OrderedBranch:
         unknowns = found.x - np.linalg.solve(jacobian, rest)
         tangent = np.linalg.solve(jacobian, np.eye(len(rest))[-1])
         means, _, log_total = self._find_moments(unknowns[:-1])
-        excess = float(self.weights @ means**2) / 2 - float(unknowns[-1]) * log_total
-        return OrderedState(height, unknowns, tangent, float(means[0]), excess)
+        kappa, moment = float(unknowns[-1]), float(means[0])
+        excess = float(self.weights @ means**2) / 2 - kappa * log_total
+        return OrderedState(height, unknowns, tangent, kappa, moment, excess)
 
     def _find_moments(self, logits: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         """Return M (n,), Cov(P) (n, n) and log Z."""
