@@ -49,7 +49,7 @@ ANALYSIS = "the analysis of measures is still to be made light"
 PROOF = "the proof is still to be halved"
 OVER = {
     "transport": CORE,
-    **dict.fromkeys(("detection, tracking", "branches, theory, studies"), ANALYSIS),
+    "branches, theory, studies": ANALYSIS,
     **dict.fromkeys(("tests", "validation"), PROOF),
 }
 
