@@ -4,7 +4,7 @@ Points that are typical of the *mass* of a basin (not of its peak) are looked at
 about the mean of the mass near it, a ball of 4 cells holds a piece of a curve if its principal
 rms radii s1 >= s2 (in cells) and its ball masses satisfy
 
-    s2 < 1.2 < s1,   s1 > 1.5 s2,   1/2 < log2 mu(B(4h)) / mu(B(2h)) < 3/2
+    s2 < 1.6 < s1,   s1 > 1.5 s2,   1/2 < log2 mu(B(4h)) / mu(B(2h)) < 3/2
 
 (a line has s1 = 4/sqrt(3) and exponent 1, an evenly filled disc s1 = s2 = 2 and exponent 2,
 an atom s1 < 1.2 and exponent 0).  A region is a curve if that is so for most of its
@@ -18,7 +18,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.detection.balls import CORE_CELLS
 from mfpde.detection.cores import Cloud
-from mfpde.detection.region import ATOM_EXPONENT, NARROW, CurveShape
+from mfpde.detection.region import ATOM_EXPONENT, NARROW_RING, CurveShape
 
 SAMPLES = 48
 """Points that are looked at: the majority of so many is off by a tenth."""
@@ -52,7 +52,7 @@ def _length_per_mass(start: FloatArray, whole: Cloud, spacing: float) -> float |
     large = near.core_at(small.centre, radius)
     first, second = large.principal_radii / spacing
     dimension = np.log2(large.mass / small.mass)
-    is_slender = second < NARROW < first and first > SLENDER * second
+    is_slender = second < NARROW_RING < first and first > SLENDER * second
     if not (is_slender and ATOM_EXPONENT < dimension < 1 + ATOM_EXPONENT):
         return 0.0
     # The mean chord of the ball at distances from its middle of rms s2.

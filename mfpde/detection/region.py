@@ -29,8 +29,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 """All kinds, in the order in which they are listed."""
 
 NARROW = 1.2
-"""Largest rms radius of an atom in each direction, and of a curve across it, in cells: a bump of
-two is resolved."""
+"""Largest rms radius of an atom in each direction, in cells: a bump of two is resolved."""
+NARROW_RING = 1.6
+"""The same of a ring or curve across it: its cells lie oblique to it."""
 ATOM_EXPONENT = 0.5
 """Largest d log mu(B) / d log r of an atom between 2 and 4 cells: half-way to a curve's."""
 LEAST_EXCESS = 2.0

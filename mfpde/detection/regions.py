@@ -16,7 +16,7 @@ from mfpde.detection.flow import ROUNDING, CellFlow
 from mfpde.detection.region import (
     LEAST_EXCESS,
     LEAST_SHARE,
-    NARROW,
+    NARROW_RING,
     ConcentratedRegion,
     CurveShape,
 )
@@ -167,7 +167,7 @@ class RegionSearch:
         angle = float(angles_of(centre))
         if part.atom is None and excess <= LEAST_EXCESS:
             return None
-        if part.atom is None and width > NARROW:
+        if part.atom is None and width > NARROW_RING:
             sides = angle + self.flow.core_radius * np.array([-1.0, 1.0])
             points = points_at(np.clip(sides, 0.0, np.pi))
             if (((centre - points) * flow.velocity_at(points)).sum(axis=1) <= 0).any():
