@@ -130,7 +130,9 @@ def _part_line(flow: CellFlow) -> Basins:
     frozen = still & (still[before] | still[after]) & ~is_entered
     fixed = still & ~frozen
     goes_on = (speeds > 0) | (speeds[after] < 0) | (fixed & fixed[after])
-    for cell in _cells_of_resting_atoms(flow):
+    atoms = cells.places_of(atoms_of(flow.measure).points)
+    pace = np.linalg.norm(flow.velocity_at(atoms), axis=1)
+    for cell in cells.cells_of(atoms[pace <= FROZEN_SPEED * flow.cell]):
         # What has passed an atom that rests on a kink does not come back to it.
         sides = np.sign(speeds[[before[cell], after[cell]]])
         if abs(sides.sum()) == 2:
@@ -145,14 +147,6 @@ def _part_line(flow: CellFlow) -> Basins:
         speeds, speeds - speeds[after], where=opens, out=0 * speeds + 0.5
     )
     return Basins(cells, labels, shares - 0.5, opens | (labels != labels[after]))
-
-
-def _cells_of_resting_atoms(flow: CellFlow) -> IntArray:
-    """The cells of a line in which exact atoms rest."""
-    atoms = atoms_of(flow.measure)
-    places = flow.cells.places_of(atoms.points)
-    speeds = np.linalg.norm(flow.velocity_at(places), axis=1)
-    return flow.cells.cells_of(places[speeds <= FROZEN_SPEED * flow.cell])
 
 
 def _connect_cells(flow: CellFlow) -> IntArray:

@@ -36,9 +36,6 @@ NEAR = 1.5
 FAR = (NEAR + 1, NEAR + 2, NEAR + 3)
 """Distances in cells: up to the one a step is smeared, from there on are the plateaus."""
 
-Sampler = Callable[[float], FloatArray]
-"""Densities at places so many cells to one side of those that are looked at."""
-
 
 class Jumps(NamedTuple):
     """Jumps of a density: points (k, d), which cells (n,) are at one, the length on S^2."""
@@ -86,14 +83,10 @@ def _jumps_on_sphere(flow: CellFlow, values: FloatArray, floor: float) -> Jumps:
     cells, points, flat = flow.cells, flow.cells.points, values.ravel()
     h, frames = flow.spacing, tangent_frames(points)
     density_at = _interpolate(points, values)
-    ahead, behind = (
-        [
-            density_at(exponential_map(points, side * NEAR * h * frames[:, a]))
-            for a in (0, 1)
-        ]
-        for side in (1, -1)
-    )
-    slopes = np.stack(ahead, axis=1) - np.stack(behind, axis=1)
+    sides = NEAR * h * np.concatenate([frames, -frames], axis=1)
+    places = exponential_map(points[:, np.newaxis], sides)
+    densities = density_at(places.reshape(-1, 3)).reshape(-1, 4)
+    slopes = densities[:, :2] - densities[:, 2:]
     rises = np.linalg.norm(slopes, axis=1)
     tried = np.nonzero(rises > PLATEAU * np.maximum(flat, floor) / 2)[0]
     normals = np.einsum("na,nai->ni", slopes[tried], frames[tried])
@@ -132,9 +125,14 @@ def _interpolate(
 
 
 def _find_steps(
-    sample: Sampler, floor: float, beside: FloatArray | None = None
+    sample: Callable[[float], FloatArray],
+    floor: float,
+    beside: FloatArray | None = None,
 ) -> FloatArray:
-    """Step at each place, 0 where there is no jump; ``beside`` (m, n) must not stick out."""
+    """Step at each place, 0 where there is no jump, by densities so many cells to one side.
+
+    Those ``beside`` (m, n) must not stick out.
+    """
     sides = [np.stack([sample(side * cells) for cells in FAR]) for side in (-1, 1)]
     low, high = (side.mean(axis=0) for side in sides)
     step = np.abs(high - low)

@@ -27,7 +27,7 @@ from scipy.optimize import linear_sum_assignment
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection import ConcentrationReport
 from mfpde.geometry.arcs import angles_between, normalize
-from mfpde.measures.measure import AnyMeasure, Atoms, Measure, atoms_of
+from mfpde.measures.measure import AnyMeasure, Atoms, Measure
 
 Velocity = Callable[[FloatArray], FloatArray]
 """Velocities (n, d) at points (n, d)."""
@@ -69,8 +69,8 @@ def find_atoms(
     those that are found in the density, formed or forming.
     """
     # Bare atoms are particles, whose crowds are searched.
-    has_own = isinstance(measure, Measure)
-    own = atoms_of(measure) if has_own else Atoms.none(measure.dimension)
+    none = Atoms.none(measure.dimension)
+    own = measure.atoms if isinstance(measure, Measure) else none
     found = [region for region in report.clusters if not (len(own) and region.is_exact)]
     points = np.array([*own.points, *(region.position for region in found)])
     masses = np.array([*own.masses, *(region.mass for region in found)])

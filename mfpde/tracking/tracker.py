@@ -243,12 +243,9 @@ class Tracker:
                 junction = Junction(event, motion.start, end, children=(child,))
                 self._junctions.append(junction)
         matched = {a for group in parents.values() for a in group}
-        lost = [
-            known[a] for a in np.argsort(-masses, kind="stable") if a not in matched
-        ]
-        rows = zip(
-            identities.tolist(), atoms.points, atoms.masses.tolist(), strict=True
-        )
+        by_mass = np.argsort(-masses, kind="stable")
+        lost = [known[a] for a in by_mass if a not in matched]
+        rows = zip(identities.tolist(), atoms.points, atoms.masses, strict=True)
         seen = {k: OpenPath(point, mass, end, point) for k, point, mass in rows}
         room = total_mass - float(atoms.masses.sum())
         self.paths = seen | self._keep_lost(lost, room, end)
