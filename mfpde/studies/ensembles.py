@@ -135,10 +135,7 @@ def ensemble(
     options
         More arguments of :func:`mfpde.solve_particles`, or of :func:`mfpde.solve`.
 
-    Raises
-    ------
-    ValueError
-        For an argument out of its range, or layers that end before ``t_end``.
+    An argument out of its range, and layers that end before ``t_end``, are a ``ValueError``.
     """
     if not callable(make_layers):
         raise ValueError(

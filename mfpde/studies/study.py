@@ -83,11 +83,8 @@ def convergence_to_atoms(
         More arguments of :func:`mfpde.solve`: ``transport``, ``max_step``, ...  By default
         ``rtol=1e-5``, for orders in space to show, and ``atoms="exact"``.
 
-    Raises
-    ------
-    ValueError
-        Before any work, for grids that do not form a ladder, a start that fits none of
-        them, an argument out of its range, or an equation with diffusion.
+    Grids that do not form a ladder, a start that fits none of them, an argument out of its range
+    and an equation with diffusion are a ``ValueError`` before any work.
     """
     if particles is not None:
         whole_number("particles", particles, at_least=0, at_most=LARGEST_COUNT)
@@ -180,15 +177,13 @@ def build_ladder(
         raise ValueError(
             f"cells = {shown(cells)} must be a list of whole numbers or grids: {error}"
         ) from error
+    is_zonal = [grid.axis is not None for grid in grids]
+    steps = np.diff([grid.spacing for grid in grids])
     faults = {
         "must name two grids or more": len(grids) < 2,
-        "holds a grid that is no Circle or a Sphere": any(
-            g.axis is not None for g in grids
-        ),
+        "holds a grid that is no Circle or a Sphere": any(is_zonal),
         "mixes circles and spheres": len({grid.dimension for grid in grids}) > 1,
-        "must increase from grid to grid": (
-            np.diff([grid.spacing for grid in grids]) >= 0
-        ).any(),
+        "must increase from grid to grid": (steps >= 0).any(),
     }
     for words, is_at_fault in faults.items():
         if is_at_fault:

@@ -119,12 +119,9 @@ class PhaseDiagram(Printed):
     ----------
     dimension, kernel, degree, betas
         As they were given; all else is about states of the symmetry of the ``degree`` l.
-    threshold
-        kappa_# = lambda_l / beta, below which the mode grows from the uniform state.
-    fold
-        Largest kappa with an ordered state.
-    coexistence
-        kappa_c, at which the ordered state and the uniform one have the same free energy.
+    threshold, fold, coexistence
+        kappa_# = lambda_l / beta, below which the mode grows from the uniform state; the largest
+        kappa with an ordered state; and kappa_c, at which the two have the same free energy.
     barrier
         Free energy at kappa_c of the unstable ordered state between the two, less theirs.
     moment_at_fold, moment_at_coexistence
@@ -176,12 +173,8 @@ def phase_diagram(
         Degree l of the mode that orders, from 1 to 100, above 1 on the circle only: states of
         l-fold symmetry.  Against other modes these need not be stable.
 
-    Raises
-    ------
-    ValueError
-        For an argument out of its range.
-    FloatingPointError
-        If Newton's method fails.
+    An argument out of its range is a ``ValueError``; if Newton's method fails there is a
+    ``FloatingPointError``.
     """
     whole_number("dimension", dimension, at_least=2, at_most=MOST_DIMENSIONS)
     given = np.atleast_1d(real_array("betas", betas))
