@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from scipy.special import ive
 
 import mfpde
 from validation.circle_cases import (
@@ -66,38 +65,6 @@ def test_kuramoto_with_a_cosine_potential(sign: int) -> None:
         errors.append(l1_distance(run.final.density, poisson(circle.angles, r, phase)))
     assert (orders(errors) >= 1.9).all()
     assert errors[-1] < 1e-5
-
-
-@pytest.mark.parametrize("phase", [0.0, 2.0])
-def test_linear_potential_is_a_moebius_flow(phase: float) -> None:
-    """tan(theta/2) = e^(-s|a|t) tan(theta0/2): push-forward of a smooth density."""
-    strength, t_end = 1.0, 1.5
-    factor = np.exp(strength * t_end)
-
-    def exact(angles: Array) -> Array:
-        half = np.tan(wrapped(angles - phase) / 2)
-        origin = 2 * np.arctan(factor * half)
-        stretch = factor * (1 + half**2) / (1 + (factor * half) ** 2)
-        return (1 + 0.5 * np.sin(origin + 1)) / (2 * np.pi) * stretch
-
-    equation = mfpde.MeanFieldEquation(
-        cosine_potential(strength, phase), direction="ascent"
-    )
-    errors = []
-    for num_cells in CELLS:
-        circle = mfpde.Circle(num_cells)
-        begin = (1 + 0.5 * np.sin(circle.angles - phase + 1)) / (2 * np.pi)
-        start = mfpde.Density(circle, begin)
-        run = mfpde.solve(
-            equation,
-            start,
-            t_end=t_end,
-            save_at=[t_end],
-            transport="donor_blended",
-            rtol=1e-6,
-        )
-        errors.append(l1_distance(run.final.density, exact(circle.angles)))
-    assert (orders(errors) >= 1.9).all()
 
 
 @pytest.mark.parametrize("direction", ["ascent", "descent"])
@@ -271,84 +238,3 @@ def test_an_exact_atom_slides_on_the_exact_path() -> None:
         np.arctan2(s.atoms.points[0, 1], s.atoms.points[0, 0]) for s in run.states
     ]
     np.testing.assert_allclose(angles, exact, atol=1e-6)
-
-
-@pytest.mark.parametrize("count", [3, 5])
-def test_equispaced_atoms_have_the_exact_jacobian(count: int) -> None:
-    """Eigenvalues (1/n) sum_j (K''/beta)(2 pi j/n)(1 - cos(2 pi j q/n)), ascent."""
-    beta, step = 10.0, 1e-5
-    angles = 0.3 + 2 * np.pi * np.arange(count) / count
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
-    circle = mfpde.Circle(256)
-
-    def speeds(positions: Array) -> Array:
-        points = np.stack([np.cos(positions), np.sin(positions)], axis=-1)
-        measure = mfpde.Measure(
-            mfpde.Density(circle, np.zeros(256)), mfpde.Atoms(points)
-        )
-        tangents = np.stack([-np.sin(positions), np.cos(positions)], axis=-1)
-        return np.einsum("ni,ni->n", equation.velocity(measure, points), tangents)
-
-    jacobian = np.empty((count, count))
-    for j in range(count):
-        shift = step * np.eye(count)[j]
-        jacobian[:, j] = (speeds(angles + shift) - speeds(angles - shift)) / (2 * step)
-    gaps = 2 * np.pi * np.arange(count) / count
-    curvature = np.exp(beta * (np.cos(gaps) - 1)) * (
-        beta * np.sin(gaps) ** 2 - np.cos(gaps)
-    )
-    modes = np.arange(count)
-    exact = (curvature * (1 - np.cos(np.outer(modes, gaps)))).sum(axis=1) / count
-    found = np.linalg.eigvals(jacobian)
-    np.testing.assert_allclose(found.imag, 0, atol=1e-8)
-    np.testing.assert_allclose(np.sort(found.real), np.sort(exact), atol=1e-8)
-
-
-@pytest.mark.parametrize("diffusion", [0.05, 0.3])
-def test_gibbs_state(diffusion: float) -> None:
-    """Attention off: rho -> e^(s V/kappa)/Z; the splitting error is controlled too."""
-    equation = mfpde.MeanFieldEquation(
-        cosine_potential(0.3, 0.5), direction="ascent", diffusion=diffusion
-    )
-    errors = []
-    for num_cells in (64, 128, 256):
-        circle = mfpde.Circle(num_cells)
-        # The slowest mode has decayed to below 1e-6 by then.
-        run = mfpde.solve(equation, mfpde.uniform(circle), t_end=80.0)
-        weights = np.exp(0.3 * np.cos(circle.angles - 0.5) / diffusion)
-        exact = weights / (weights.sum() * circle.spacing)
-        errors.append(l1_distance(run.final.density, exact))
-    assert errors[-1] < 2e-4
-    assert orders(errors).mean() >= 1.9
-
-
-@pytest.mark.parametrize("normalized", [False, True])
-@pytest.mark.parametrize("diffusion", [0.0, 2e-3])
-@pytest.mark.parametrize("direction", ["ascent", "descent"])
-@pytest.mark.parametrize("degree", [1, 2, 3, 5])
-def test_growth_rates_of_the_uniform_state(
-    *, normalized: bool, diffusion: float, direction: str, degree: int
-) -> None:
-    """s k^2 ive(k, beta)/beta - kappa k^2 (softmax: first term over ive(0, beta))."""
-    beta, amplitude, t_end = 5.0, 1e-4, 1.0
-    sign = 1 if direction == "ascent" else -1
-    rate = sign * degree**2 * ive(degree, beta) / beta
-    if normalized:
-        rate /= ive(0, beta)
-    rate -= diffusion * degree**2
-    circle = mfpde.Circle(256)
-    values = (1 + amplitude * np.cos(degree * circle.angles)) / (2 * np.pi)
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta, normalized=normalized),
-        direction=direction,
-        diffusion=diffusion,
-    )
-    run = mfpde.solve(equation, mfpde.Density(circle, values), t_end=t_end)
-    wave = np.exp(-1j * degree * circle.angles)
-    grown = np.log(
-        abs(run.final.density.masses @ wave) / abs(run.states[0].density.masses @ wave)
-    )
-    # The positive discrete heat flow has the rate 4 sin^2(kh/2)/h^2 = k^2 - k^4 h^2/12
-    # + ..
-    heat_error = diffusion * degree**4 * circle.spacing**2 / 12
-    assert grown / t_end == pytest.approx(rate, rel=2e-4, abs=2e-6 + 1.01 * heat_error)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fuzzing import SCHEMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import eval_gegenbauer, gamma, ive
 
 import mfpde
 from validation.circle_cases import density_of
@@ -297,3 +299,48 @@ def test_oscillations_of_donor_blending_stay_within_ten_cells_of_atoms() -> None
     assert counts["donor_blended"][0] > counts["semi_lagrangian"][0]
     inside = extrema(found["donor_blended"], peaks, beyond=4)
     assert inside.sum() * start.geometry.spacing < 1e-3
+
+
+GRIDS = {
+    "circle": mfpde.Circle(256),
+    "sphere": mfpde.Sphere(64),
+    "zonal": mfpde.Zonal(6, 192),
+}
+
+
+@pytest.mark.parametrize(
+    ("geometry", "transport"),
+    # The density of labels is worth a hundredth of it, not this.
+    [
+        (grid, name)
+        for kind, grid in GRIDS.items()
+        for name in SCHEMES[kind]
+        if name != "labels"
+    ],
+)
+@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize(("degree", "normalized"), [(1, False), (2, True), (4, False)])
+def test_the_uniform_state_grows_at_the_rate_of_each_degree(
+    *, geometry, transport, direction, degree, normalized
+) -> None:
+    """s l (l + d - 2) lambda_l/beta, over lambda_0 with softmax."""
+    beta, amplitude, d = 5.0, 1e-4, geometry.dimension
+    bessel = ive(np.array([0, degree]) + d / 2 - 1, beta)
+    eigenvalues = gamma(d / 2) * (2 / beta) ** (d / 2 - 1) * bessel
+    rate = degree * (degree + d - 2) * eigenvalues[1] / beta
+    rate /= eigenvalues[0] if normalized else 1.0
+    rate *= 1 if direction == "ascent" else -1
+    heights = geometry.points[..., -1]
+    wave = np.cos(degree * np.arccos(heights))
+    if d > 2:
+        wave = eval_gegenbauer(degree, d / 2 - 1, heights)
+        wave /= eval_gegenbauer(degree, d / 2 - 1, 1.0)
+    start = mfpde.Density(geometry, 1 + amplitude * wave).normalized()
+    attention = mfpde.Attention(beta, normalized=normalized)
+    equation = mfpde.MeanFieldEquation(attention, direction=direction)
+    run = mfpde.solve(equation, start, t_end=1.0, transport=transport)
+    even = mfpde.uniform(geometry).masses
+    before, after = (
+        ((s.masses - even) * wave).sum() for s in (start, run.final.density)
+    )
+    assert np.log(after / before) == pytest.approx(rate, rel=2e-3, abs=2e-6)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde import Circle, Sphere, Zonal
+from mfpde import Circle
 
 BETA = 5.0
 
@@ -103,85 +103,3 @@ def test_errors_on_the_circle_are_those_of_the_table_or_less(kappa, direction):
     else:
         assert found[1] < 1.3 * 16 * DESCENT_512[kappa]
         assert found[2] < 1.3 * 4 * DESCENT_512[kappa]
-
-
-def on_sphere(sphere):
-    x, y, z = np.moveaxis(sphere.points, -1, 0)
-    return 0.4 * x * y + 0.3 * z - 0.2 * x
-
-
-def tangential(x):
-    slope = np.stack(
-        [0.4 * x[..., 1] - 0.2, 0.4 * x[..., 0], 0.3 * np.ones(x.shape[:-1])], axis=-1
-    )
-    return slope - (slope * x).sum(axis=-1, keepdims=True) * x
-
-
-SPHERICAL = mfpde.Potential(
-    lambda x: 0.4 * x[..., 0] * x[..., 1] + 0.3 * x[..., 2] - 0.2 * x[..., 0],
-    tangential,
-)
-
-
-def spherical_reference(sign, kappa, time, nlat):
-    """Values on Sphere(nlat) by harmonics up to degree 63."""
-    grid, degree, beta = Sphere(128), 63, 8.0
-    l = grid.degrees(degree)
-    eigenvalues = mfpde.theory.eigenvalues(beta, 3, np.arange(degree + 1))[l] / beta
-    shares = grid.areas / (4 * np.pi)
-
-    def rate(modes):
-        # 2 div(rho grad F) = lap(rho F) + rho lap F - F lap rho.
-        field = sign * (eigenvalues * modes + potential)
-        values, other = grid.synthesis(modes), grid.synthesis(field)
-        laplacian = -l * (l + 1.0)
-        product = grid.moments(values * other * shares, degree)
-        mixed = values * grid.synthesis(laplacian * field)
-        mixed -= other * grid.synthesis(laplacian * modes)
-        inner = grid.moments(mixed * shares, degree)
-        return -0.5 * (laplacian * product + inner)
-
-    potential = grid.moments(on_sphere(grid) * shares, degree)
-    modes = grid.moments(shares, degree)
-    modes = integrating_rk4(rate, modes, kappa * l * (l + 1.0), time, 600)
-    kept = l <= (31 if nlat < 64 else degree)
-    return Sphere(nlat).synthesis(modes[kept])
-
-
-@pytest.mark.parametrize(
-    ("direction", "kappa", "table"),
-    [
-        ("ascent", 1e-2, (1.23e-2, 3.13e-3)),
-        ("descent", 1e-2, (8.7e-3, 2.5e-3)),
-        ("ascent", 0.1, (4.43e-3, 1.19e-3)),
-        ("descent", 0.1, (4.1e-3, 1.12e-3)),
-    ],
-)
-def test_errors_on_the_sphere_are_those_of_the_table_or_less(direction, kappa, table):
-    sign = 1 if direction == "ascent" else -1
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(8.0), SPHERICAL, direction=direction, diffusion=kappa
-    )
-    for nlat, allowed in zip((32, 64), table, strict=True):
-        sphere = Sphere(nlat)
-        run = mfpde.solve(equation, mfpde.uniform(sphere), t_end=1.0)
-        relative = spherical_reference(sign, kappa, 1.0, nlat)
-        missed = np.abs(run.final.density.values - relative / (4 * np.pi))
-        assert (missed * sphere.areas).sum() < 1.3 * allowed
-        assert run.final.density.values.min() >= 0
-        assert abs(run.final.total_mass - 1) < 1e-13
-
-
-@pytest.mark.parametrize("geometry", [Circle(256), Sphere(32), Zonal(3, 128)])
-@pytest.mark.parametrize("kappa", [1e-4, 1e-2, 1.0])
-def test_a_point_mass_spreads_and_stays_positive(geometry, kappa):
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(BETA), direction="ascent", diffusion=kappa
-    )
-    values = np.zeros(geometry.shape)
-    values.ravel()[values.size // 3] = 1.0
-    run = mfpde.solve(
-        equation, mfpde.Density(geometry, values).normalized(), t_end=0.05
-    )
-    assert run.final.density.values.min() >= 0
-    assert abs(run.final.total_mass - 1) < 1e-13

@@ -10,13 +10,11 @@ from mfpde import (
     Atoms,
     Attention,
     Density,
-    Layers,
     MeanFieldEquation,
     Measure,
     Perceptron,
     Sphere,
     solve,
-    solve_particles,
 )
 from mfpde.transport import SMOOTH, State, scheme_for
 from mfpde.transport.spectral import project_masses
@@ -131,40 +129,6 @@ def test_the_moebius_flow_is_as_exact_as_rtol_says(case, rtol, allowed):
     assert run.final.total_mass == pytest.approx(1, abs=1e-13)
 
 
-def test_moments_are_those_of_labels_at_gauss_nodes():
-    """The density's moments move as those of the nodes with its masses, by direct sums."""
-    sphere = Sphere(32)
-    start, equation = smooth_start(sphere), driven()
-    run = solve(equation, start, t_end=1.0, save_at=[1.0])
-    nodes = Atoms(sphere.points.reshape(-1, 3), start.masses.ravel())
-    labels = solve_particles(equation, nodes, t_end=1.0, save_at=[1.0], rtol=1e-8)
-    last = labels.states[-1]
-    wanted = sphere.atom_moments(last.points, last.masses, 8)
-    found = sphere.moments(run.final.density.masses, 8)
-    assert np.abs(found - wanted).max() <= 1e-4
-    by_fluxes = solve(
-        equation, start, t_end=1.0, save_at=[1.0], transport="donor_blended"
-    )
-    off = sphere.moments(by_fluxes.final.density.masses, 8) - wanted
-    assert np.abs(found - wanted).max() <= 0.1 * np.abs(off).max()
-
-
-def test_a_smaller_rtol_makes_the_error_in_time_smaller():
-    sphere = Sphere(64)
-    equation = MeanFieldEquation(Attention(2.0, normalized=True), direction="ascent")
-    start = smooth_start(sphere)
-
-    def moments(rtol):
-        run = solve(equation, start, t_end=1.0, save_at=[1.0], rtol=rtol)
-        return sphere.moments(run.final.density.masses, 8)
-
-    reference = moments(1e-12)
-    errors = [np.abs(moments(rtol) - reference).max() for rtol in (1e-4, 1e-6, 1e-9)]
-    assert errors[0] <= 1e-5
-    assert errors[1] < errors[0]
-    assert errors[2] <= 1e-9
-
-
 # --- Hand-over ------------------------------------------------------------------------
 
 
@@ -210,38 +174,3 @@ def test_there_is_no_spectral_phase(case):
     ]
     first, second = (run.final.density.values for run in runs)
     assert np.array_equal(first, second)
-
-
-def test_each_layer_begins_with_a_spectral_phase():
-    start = smooth_start(Sphere(32))
-    first, second = driven(2.0), driven(6.0, "relu")
-    whole = solve(Layers([(first, 0.5), (second, 0.7)]), start, save_at=[0.5, 1.2])
-    one = solve(first, start, t_end=0.5, save_at=[0.5])
-    two = solve(second, one.final, t_end=0.7, save_at=[0.7])
-    apart = whole.final.density.values - two.final.density.values
-    assert np.abs(apart).max() <= 1e-12 * whole.final.density.values.max()
-
-
-def test_the_flow_commutes_with_rotations_to_the_accuracy_of_the_grid():
-    """A turn about x takes the poles to the equator; errors are spectral there too."""
-    sphere, turn = Sphere(48), np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])
-    neurons = Perceptron.random(3, 3, seed=111)
-    finals = []
-    for matrix in (np.eye(3), turn):
-        turned = Perceptron(neurons.directions @ matrix.T, neurons.weights, "gelu")
-        equation = MeanFieldEquation(Attention(3.0), turned, direction="ascent")
-        start = Density.from_function(
-            sphere,
-            lambda x, m=matrix: np.exp(
-                0.5 * (x @ m)[..., 0] + (x @ m)[..., 1] * (x @ m)[..., 2]
-            ),
-        ).normalized()
-        run = solve(equation, start, t_end=0.8, save_at=[0.8])
-        finals.append((run.final.density, matrix))
-    values = [
-        d.geometry.field_at(
-            d.geometry.moments(d.masses, 24), sphere.points @ m.T
-        ).values
-        for d, m in finals
-    ]
-    assert np.abs(values[0] - values[1]).max() <= 1e-5 * values[0].max()

@@ -92,70 +92,6 @@ def test_a_lone_atom_contracts_at_its_mass(tilt: float) -> None:
     np.testing.assert_allclose(bare.eigenvalues, -1.0, rtol=1e-5)
 
 
-def test_three_bumps_become_three_regions_that_hold_everything() -> None:
-    sphere = mfpde.Sphere(64)
-    equation = attention(8.0)
-    start = bumps(sphere, CENTRES, MASSES, width=0.2)
-    run = mfpde.solve(equation, start, t_end=15.0, save_every=5.0)
-    for state in run.states:
-        report = mfpde.concentration(state, equation)
-        assert len(report.regions) == 3
-        masses = [region.mass for region in report.regions]
-        assert sum(masses) == pytest.approx(1.0, abs=1e-12)
-        assert masses == sorted(masses, reverse=True)
-        # The regions are those of the bumps.
-        positions = np.array([r.position for r in report.regions])
-        assert (distance(positions, CENTRES) < 0.3).all()
-    assert [atom.kind for atom in report.atoms] == ["atom"] * 3
-    text = str(run)
-    assert "3 atoms" in text
-    titles = [line.split()[:4] for line in text.splitlines()]
-    assert ["kind", "x", "y", "z"] in titles
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("beta", [5.0, 20.0])
-def test_descent_of_attention_alone_makes_no_atom(seed: int, beta: float) -> None:
-    sphere = mfpde.Sphere(64)
-    equation = attention(beta, "descent")
-    start = mfpde.perturbed_uniform(sphere, 0.8, seed=seed)
-    run = mfpde.solve(equation, start, t_end=20.0, save_every=5.0)
-    for state in run.states:
-        report = mfpde.concentration(state, equation)
-        assert report.atoms == ()
-        held = sum(region.mass for region in report.regions)
-        assert held + report.resting_mass == pytest.approx(1.0, abs=1e-12)
-
-
-@pytest.mark.parametrize("direction", ["ascent", "descent"])
-@pytest.mark.parametrize("beta", [8.0, 50.0])
-@pytest.mark.parametrize("axis", AXES)
-def test_a_ring_is_no_atom(axis, beta: float, direction: str) -> None:
-    sphere = mfpde.Sphere(64)
-    for angle in (0.2, 0.35, 0.5, 1.0):
-        for cells in (0.5, 1.0):
-            measure = ring(sphere, axis, angle, cells=cells)
-            report = mfpde.concentration(measure, attention(beta, direction))
-            assert report.atoms == ()
-
-
-@pytest.mark.parametrize("axis", AXES)
-def test_one_relu_neuron_makes_half_an_atom_and_half_at_rest(axis) -> None:
-    """Ascent: half the mass collapses, the dead half stays."""
-    sphere = mfpde.Sphere(64)
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Perceptron([axis], [1.0]), direction="ascent"
-    )
-    run = mfpde.solve(equation, mfpde.uniform(sphere), t_end=12.0)
-    report = mfpde.concentration(run.final, equation)
-    (atom,) = report.atoms
-    assert atom.kind == "atom"
-    assert atom.core_mass == pytest.approx(0.5, abs=0.01)
-    assert report.resting_mass == pytest.approx(0.5, abs=0.02)
-    assert distance(atom.position, axis) < sphere.spacing / 2
-    np.testing.assert_allclose(atom.eigenvalues, -1.0, rtol=0.01)
-
-
 def test_particles_and_density_agree() -> None:
     sphere = mfpde.Sphere(64)
     equation = mfpde.MeanFieldEquation(
@@ -195,44 +131,6 @@ def test_a_drift_without_potential_has_attractors_too() -> None:
     assert (atom.eigenvalues < 0).all()
 
 
-@pytest.mark.parametrize("kernel", ["shifted", "unshifted"])
-@pytest.mark.parametrize("beta", [0.0, 5.0, 50.0])
-def test_the_uniform_state_is_at_rest(beta: float, kernel: str) -> None:
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta, kernel=kernel), direction="ascent"
-    )
-    for geometry in (mfpde.Sphere(64), mfpde.Zonal(3, 128), mfpde.Zonal(64, 200)):
-        report = mfpde.concentration(mfpde.uniform(geometry), equation)
-        assert report.regions == ()
-        assert report.resting_mass == pytest.approx(1.0)
-        assert report.verdict == "frozen"
-        assert "at rest" in str(report)
-
-
-@pytest.mark.parametrize("dimension", [3, 4])
-def test_on_zonal_grids_poles_hold_atoms_and_angles_rings(dimension: int) -> None:
-    zonal = mfpde.Zonal(dimension, 128)
-    axis = zonal.axis
-    aside = np.eye(dimension)[0]
-    points = np.stack([axis, -axis, unit(axis + 4 * aside)])
-    report = mfpde.concentration(atoms_on(zonal, points, MASSES), attention(20.0))
-    assert [r.kind for r in report.regions] == ["atom", "curve", "atom"]
-    north, south = report.atoms
-    np.testing.assert_array_equal(north.position, axis)
-    np.testing.assert_array_equal(south.position, -axis)
-    assert [north.mass, south.mass] == pytest.approx(MASSES[:2], abs=1e-14)
-    for atom in report.atoms:
-        assert atom.eigenvalues.shape == (dimension - 1,)
-        np.testing.assert_allclose(atom.eigenvalues, -atom.mass, rtol=0.02)
-    (band,) = report.curves
-    assert band.angle == pytest.approx(np.arctan(4.0), abs=1e-12)
-    assert band.mass == pytest.approx(0.2, abs=1e-14)
-    assert band.radius <= 1e-12
-    assert band.contraction_rate > 0
-    assert "1 curve" in str(report)
-    assert "theta/pi" in str(report)
-
-
 @pytest.mark.parametrize(("beta", "width"), [(5.0, 0.06), (20.0, 0.035)])
 def test_zonal_and_full_sphere_agree(beta: float, width: float) -> None:
     shape = {
@@ -257,19 +155,6 @@ def test_zonal_and_full_sphere_agree(beta: float, width: float) -> None:
         )
 
 
-def test_zonal_relu_neuron_makes_half_an_atom_in_high_dimension() -> None:
-    zonal = mfpde.Zonal(64, 256)
-    neuron = mfpde.Perceptron([zonal.axis], [1.0])
-    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
-    run = mfpde.solve(equation, mfpde.uniform(zonal), t_end=15.0)
-    report = mfpde.concentration(run.final, equation)
-    (atom,) = report.atoms
-    assert atom.kind == "atom"
-    assert atom.core_mass == pytest.approx(0.5, abs=0.002)
-    assert report.resting_mass == pytest.approx(0.5, abs=1e-9)
-    assert "1 atom," in str(run)
-
-
 @pytest.mark.parametrize("radius", [0.05, 0.3, np.pi / 6, 2.0, 3.2])
 def test_largest_ball_mass_is_that_of_all_balls_about_centres_and_atoms(
     radius: float, rng
@@ -288,18 +173,6 @@ def test_largest_ball_mass_is_that_of_all_balls_about_centres_and_atoms(
     assert largest_ball_mass(measure, radius) == pytest.approx(alone)
 
 
-def test_balls_of_uniform_measures_and_atoms() -> None:
-    cap = (1 - np.cos(0.4)) / 2
-    full = largest_ball_mass(mfpde.Measure(mfpde.uniform(mfpde.Sphere(128))), 0.4)
-    assert full == pytest.approx(cap, rel=0.03)
-    zonal = mfpde.Zonal(3, 256)
-    about_pole = largest_ball_mass(mfpde.Measure(mfpde.uniform(zonal)), 0.4)
-    assert about_pole == pytest.approx(cap, rel=1e-3)
-    south = atoms_on(zonal, -zonal.axis[np.newaxis], [0.7])
-    assert largest_ball_mass(south, 0.0) == pytest.approx(0.7)
-    assert largest_ball_mass(south, 0.1) == pytest.approx(0.7)
-
-
 @pytest.mark.parametrize(
     ("beta", "radius"), [(0.0, np.pi / 6), (0.1, np.pi / 6), (25.0, 0.1)]
 )
@@ -309,16 +182,6 @@ def test_the_radius_of_a_ball_is_that_of_a_core(beta: float, radius: float) -> N
     for geometry in (mfpde.Circle(256), mfpde.Sphere(256), mfpde.Zonal(3, 64)):
         report = mfpde.concentration(mfpde.uniform(geometry), equation)
         assert report.core_radius == pytest.approx(radius)
-
-
-@pytest.mark.parametrize(
-    "geometry", [mfpde.Circle(64), mfpde.Sphere(32), mfpde.Zonal(5, 64)]
-)
-def test_ball_masses_are_recorded_on_every_geometry(geometry) -> None:
-    run = mfpde.solve(attention(1.0), mfpde.uniform(geometry), t_end=0.5)
-    recorded = run.diagnostics["largest_ball_mass"]
-    assert ((recorded > 0) & (recorded < 1)).all()
-    assert "at rest" in str(run)
 
 
 @pytest.mark.parametrize("angle", [0.6, 1.2])

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import xarray as xr
 from test_cli import interrupted_after
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.measures.events import Event
 from mfpde.runs.stopping import StopReason
-from mfpde.settings.settings import SettingsError, read_settings
 from mfpde.storage import RunWriter, load, save
 from mfpde.tracking import Concentration
 
@@ -94,10 +89,6 @@ def assert_same_tracks(one, other):
         assert (a.parents, a.children) == (b.parents, b.children)
 
 
-def test_the_run_merges(run):
-    assert [event.kind for event in run.events].count("merge") == 1
-
-
 def test_a_track_comes_back_to_the_bit(run, tmp_path):
     save(run, tmp_path / "run.zarr")
     loaded = load(tmp_path / "run.zarr")
@@ -140,35 +131,6 @@ def test_a_track_is_written_as_the_run_goes(run, tmp_path):
     )
 
 
-def test_a_run_without_a_track_has_none(run, tmp_path):
-    save(replace(run, track=None, events=()), tmp_path / "run.zarr")
-    loaded = load(tmp_path / "run.zarr")
-    assert loaded.track is None
-    assert loaded.events == ()
-    stored = xr.open_zarr(tmp_path / "run.zarr", consolidated=False)
-    assert "sightings" not in stored.attrs
-
-
-def test_a_run_without_atoms_has_an_empty_track(tmp_path):
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="descent")
-    start = mfpde.perturbed_uniform(mfpde.Circle(64), 0.3)
-    run = mfpde.solve(equation, start, t_end=1.0, save_every=0.5, track=Concentration())
-    save(run, tmp_path / "run.zarr")
-    loaded = load(tmp_path / "run.zarr")
-    assert_same_tracks(loaded.track, run.track)
-    assert loaded.track.paths == {}
-    assert loaded.track.seen[0].points.shape == (0, 2)
-
-
-def test_events_of_the_solver_are_kept_without_a_track(run, tmp_path):
-    events = (
-        Event("birth", 0.1 + 0.2, np.eye(2)[:1], np.array([1 / 3])),
-        Event("merge", 1.7, np.eye(2), np.array([1 / 3, 2 / 3])),
-    )
-    save(replace(run, track=None, events=events), tmp_path / "run.zarr")
-    assert_same_events(load(tmp_path / "run.zarr").events, events)
-
-
 @pytest.mark.parametrize("which", [[True] * 4, [False, True, False, True]])
 def test_covariances_come_back_to_the_bit(which, tmp_path, rng):
     """Also where some saves have more atoms without them than others with them."""
@@ -197,45 +159,7 @@ def test_covariances_come_back_to_the_bit(which, tmp_path, rng):
             assert np.array_equal(one.atoms.covariances, other.atoms.covariances)
 
 
-def test_the_dataset_says_what_was_seen_at_each_save(run, tmp_path):
-    save(run, tmp_path / "run.zarr")
-    dataset = xr.open_zarr(tmp_path / "run.zarr", consolidated=False)
-    sightings = json.loads(dataset.attrs["sightings"])
-    verdict, seen = sightings[-1]
-    np.testing.assert_allclose(sum(seen["masses"]), 1.0, atol=1e-6)
-    assert verdict == run.track.verdicts[-1]
-    assert len(sightings) == dataset.sizes["time"]
-
-
 # --- the command line ----------------------------------------------------------------
-
-
-def test_settings_ask_for_a_track(config):
-    settings = read_settings(config)
-    assert settings.solve_arguments()["track"] == Concentration(smallest_mass=0.01)
-    Path(config).write_text(BUMPS.partition("[concentration]")[0])
-    assert read_settings(config).solve_arguments()["track"] is None
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("concentration.smalest_mass=0.1", "did you mean 'smallest_mass'"),
-        ("concentration.smallest_mass=2", "smallest_mass = 2 must be"),
-    ],
-)
-def test_wrong_settings_are_named(config, override, message):
-    with pytest.raises(SettingsError, match=message):
-        read_settings(config, [override])
-
-
-def test_a_run_from_settings_stores_and_shows_its_tree(config, capsys):
-    assert main(["run", config, "--out", "x.zarr", "--quiet"]) == 0
-    stored = load("x.zarr")
-    assert [e.kind for e in stored.events].count("merge") == 1
-    capsys.readouterr()
-    assert main(["show", "x.zarr"]) == 0
-    assert str(stored.track) in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("saves", [1, 5])

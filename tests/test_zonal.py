@@ -11,7 +11,7 @@ import mfpde
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Potential, Zonal
 from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
-from mfpde.transport import State, scheme_for
+from mfpde.transport import scheme_for
 from mfpde.transport.departure_points import find_departure_points
 from validation.zonal_cases import (
     moved_by_linear_potential,
@@ -229,21 +229,6 @@ class TestUniformState:
         equation = MeanFieldEquation(Attention(10.0), direction="ascent")
         run = mfpde.solve(equation, start, t_end=2.0, save_at=[2.0])
         np.testing.assert_allclose(run.final.density.masses, start.masses, atol=1e-14)
-
-    @pytest.mark.parametrize(("dimension", "cells"), GRIDS)
-    @pytest.mark.parametrize("degree", [1, 2, 3])
-    def test_grows_at_the_rate_of_each_degree(self, degree, dimension, cells):
-        """Rate s l (l+d-2) lambda_l / beta."""
-        grid, beta = Zonal(dimension, cells), 5.0
-        equation = MeanFieldEquation(Attention(beta), direction="ascent")
-        scheme = scheme_for(None, grid).transport(equation.on(grid))
-        masses = perturbed(grid, degree, 1e-5)
-        state = State(masses, np.empty((0, dimension)), np.empty(0))
-        rates = scheme.rate(state.masses, scheme.flow(state).outflows)
-        growth = (grid.moments(rates, degree) / grid.moments(masses, degree))[degree]
-        expected = degree * (degree + dimension - 2) / beta
-        expected *= eigenvalue(beta, dimension, degree)
-        assert growth.real == pytest.approx(expected, rel=2e-5)
 
 
 class TestExactSolutions:
