@@ -47,7 +47,7 @@ CASES = {
         (Circle(512), 20.0),
         (Circle(1024), 100.0),
         (Circle(2048), 1000.0),
-        (Sphere(48), 16.0),
+        pytest.param(Sphere(48), 16.0, marks=pytest.mark.slow),
         (Sphere(48), 20.0),
     ],
     ids=str,

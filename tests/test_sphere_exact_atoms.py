@@ -27,12 +27,12 @@ def separation(measure):
 @pytest.mark.parametrize(
     ("name", "turn"),
     [
-        ("equal", np.eye(3)),
+        pytest.param("equal", np.eye(3), marks=pytest.mark.slow),
         ("equal", OBLIQUE),
-        ("equal", OVER_THE_POLE),
+        pytest.param("equal", OVER_THE_POLE, marks=pytest.mark.slow),
         ("tidal softmax", np.eye(3)),
-        ("tidal softmax", OBLIQUE),
-        ("sharp", np.eye(3)),
+        pytest.param("tidal softmax", OBLIQUE, marks=pytest.mark.slow),
+        pytest.param("sharp", np.eye(3), marks=pytest.mark.slow),
         ("sharp softmax", OVER_THE_POLE),
     ],
 )

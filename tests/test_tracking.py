@@ -670,7 +670,13 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name == "rough layers 4"))
+        for name in RUNS
+    ],
+)
 def test_living_atoms_hold_no_more_than_the_whole_and_are_counted_once(name) -> None:
     dynamics, geometry, end, every, atoms = RUNS[name]
     run = mfpde.solve(

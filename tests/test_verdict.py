@@ -251,7 +251,10 @@ def test_the_threshold_rule_counts_clusters_in_the_uniform_density(beta) -> None
     assert mfpde.concentration(uniform, attention(beta)).regions == ()
 
 
-@pytest.mark.parametrize(("beta", "time"), [(5.0, 60.0), (10.0, 60.0), (25.0, 150.0)])
+@pytest.mark.parametrize(
+    ("beta", "time"),
+    [(5.0, 60.0), (10.0, 60.0), pytest.param(25.0, 150.0, marks=pytest.mark.slow)],
+)
 def test_counts_from_basins_do_not_depend_on_the_grid(beta: float, time: float) -> None:
     """On three grids and from three starts; those of the threshold rule do."""
     equation = attention(beta)
@@ -271,6 +274,8 @@ def test_counts_from_basins_do_not_depend_on_the_grid(beta: float, time: float) 
         assert min(counts) > 5 * basins[0]
 
 
+# Of each case an oracle has the words and the masses.
+@pytest.mark.slow
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_the_cases_written_down_first_are_right(corpus: str) -> None:
     assert mistakes(corpus, quick=True) == []
