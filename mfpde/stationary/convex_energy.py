@@ -183,7 +183,7 @@ def convex_energy(
     """
     diffusion = equation.diffusion
     faults = {
-        "is for descent: in ascent see maximize": equation.sign > 0,
+        "is for descent, not for direction = 'ascent': see maximize": equation.sign > 0,
         "is for attention: without it see maximize": not equation.interactions,
         f"is for E alone, without diffusion = {diffusion:g}": diffusion > 0,
     }
