@@ -222,7 +222,7 @@ class Place(ABC):
         self, direction: FloatArray, target: FloatArray, length: float
     ) -> FloatArray:
         """Return the change (k + 1,) with dG = ``target`` (n,), ``length`` along a direction."""
-        step = np.sqrt(EPS) * max(abs(self.value), self.span)
+        step = np.cbrt(EPS) * max(abs(self.value), self.span)
         there = replace(self, value=self.value + step)
         column = (there.residual - self.residual) / step * self.span
         row = self.weights * direction
