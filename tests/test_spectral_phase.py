@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from mfpde import (
     Atoms,
@@ -17,7 +14,6 @@ from mfpde import (
     solve,
 )
 from mfpde.transport import SMOOTH, State, scheme_for
-from mfpde.transport.spectral import project_masses
 from validation.sphere_cases import AXES, l1_distance, moebius, von_mises
 
 
@@ -71,28 +67,6 @@ def test_the_grid_s_error_in_the_moments_falls_at_second_order_or_better():
         state = State(masses, np.empty((0, 3)), np.empty(0))
         errors.append(transport.grid_error_rate(state, transport.flow(state)))
     assert np.log2(errors[0] / errors[1]) >= 2.0
-
-
-# --- Positive masses ------------------------------------------------------------------
-
-
-@settings(deadline=None)
-@given(
-    arrays(float, 12, elements=st.floats(-0.05, 1.0)),
-    arrays(float, 12, elements=st.floats(0.1, 1.0)),
-)
-def test_the_projection_is_the_nearest_positive_density_of_the_same_mass(masses, areas):
-    """Kuhn-Tucker: lowered by one constant where positive, by no more where zero."""
-    if masses.sum() <= 0.01:
-        return
-    result = project_masses(masses, areas)
-    assert result.min() >= 0
-    assert result.sum() == pytest.approx(masses.sum(), rel=1e-13)
-    lowered = (masses - result) / areas
-    positive = result > 0
-    assert np.ptp(lowered[positive]) <= 1e-12
-    if not positive.all():
-        assert lowered[~positive].max() <= lowered[positive].mean() + 1e-12
 
 
 def test_the_phase_begins_where_the_band_limited_form_of_a_density_is_positive():

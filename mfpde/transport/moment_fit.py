@@ -57,7 +57,8 @@ def fit_moments(
         return harmonics.read(sphere.moments(changed, KEPT_DEGREE))
 
     def apply_matrix(coefficients: FloatArray) -> FloatArray:
-        return np.add(moments(others * field(coefficients)), prices * coefficients)
+        found = moments(others * field(coefficients)) + prices * coefficients
+        return np.asarray(found)
 
     matrix = LinearOperator((len(prices),) * 2, apply_matrix, dtype=np.float64)
     missing = harmonics.read(wanted) - moments(masses)

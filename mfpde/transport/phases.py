@@ -11,7 +11,6 @@ from abc import abstractmethod
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled_sum
 from mfpde.terms import PointMasses
 from mfpde.transport.base import LARGEST_ERROR, Flow, State, Step, Transport
 
@@ -102,13 +101,4 @@ class Phases(Transport):
 
 def is_positive(masses: FloatArray) -> bool:
     """Whether the negative part of masses of cells weighs next to nothing."""
-    return negative_mass(masses.ravel()) <= LARGEST_NEGATIVE_MASS
-
-
-@compiled_sum
-def negative_mass(masses: FloatArray) -> float:
-    """Sum of the negative ``masses`` (cells,), without its sign."""
-    total = 0.0
-    for i in range(len(masses)):
-        total -= min(masses[i], 0.0)
-    return total
+    return float(np.minimum(masses, 0.0).sum()) >= -LARGEST_NEGATIVE_MASS

@@ -11,8 +11,7 @@ time, so that many short steps damp no more than a few long ones.
 
 The mass is kept to rounding, but nothing keeps the density positive.  Where its negative part
 weighs more than 1e-5 the grid does not resolve the density any more, and another scheme has to
-go on from the step before.  What is saved is positive: max(density - c, 0), with the c >= 0 that
-keeps the mass.
+go on from the step before.  What is saved is the positive part, scaled to the mass.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.compiled import compiled
 from mfpde.geometry import Sphere
 from mfpde.geometry.base import as_kind
 from mfpde.grid_equation import GridEquation
@@ -35,7 +33,6 @@ LARGEST_UPPER_PART = 0.2
 _COURANT_NUMBER = 2.8
 _FILTER_RATE = 72.0
 _FILTER_ORDER = 8
-_NEWTON_STEPS = 50
 
 
 class Spectral(SmoothTransport):
@@ -157,34 +154,8 @@ class Spectral(SmoothTransport):
         return not self.grid.has_lost_mass(moments[self._watched], state.masses)
 
     def restored(self, masses: FloatArray) -> FloatArray:
-        """Masses without a negative part, of the same total."""
+        """Masses without the negative part, of the same total."""
         if masses.min() >= 0.0:
             return masses
-        areas = self.grid.geometry.areas
-        return project_masses(masses.ravel(), areas.ravel()).reshape(masses.shape)
-
-
-@compiled
-def project_masses(masses: FloatArray, areas: FloatArray) -> FloatArray:
-    """The nearest masses (cells,) without a negative part, in L2, of the same total.
-
-    They are max(density - c, 0) times ``areas``; Newton's method finds c, as the total falls
-    as c rises and is convex.
-    """
-    total = masses.sum()
-    lowered = 0.0
-    for _ in range(_NEWTON_STEPS):
-        excess, area = -total, 0.0
-        for i in range(len(masses)):
-            kept = masses[i] - lowered * areas[i]
-            if kept > 0.0:
-                excess += kept
-                area += areas[i]
-        if excess <= 1e-15 * total:
-            break
-        lowered += excess / area
-    result = np.empty(len(masses))
-    for i in range(len(masses)):
-        result[i] = max(masses[i] - lowered * areas[i], 0.0)
-    result *= total / result.sum()
-    return result
+        positive = np.maximum(masses, 0.0)
+        return np.asarray(positive * (masses.sum() / positive.sum()))
