@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from mfpde.arrays import choice
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
@@ -31,7 +30,7 @@ from mfpde.transport.semi_lagrangian_schemes import (
     SemiLagrangianCircle,
     SemiLagrangianZonal,
 )
-from mfpde.transport.spectral import LARGEST_UPPER_PART, Spectral
+from mfpde.transport.spectral import Spectral
 from mfpde.transport.sphere import DonorBlendedSphere
 
 __all__ = [
@@ -75,10 +74,6 @@ def _in_phases(
     return make
 
 
-# Behind a kink of the velocity a density jumps.  It stays positive there for long, but the filter
-# lets mass leak through the jump; labels lose none, and take over earlier than fluxes.
-_resolved = partial(Spectral, largest_upper_part=LARGEST_UPPER_PART)
-
 _SCHEMES: dict[type[Geometry], list[Scheme]] = {
     Circle: [
         Scheme("semi_lagrangian", SemiLagrangianCircle, pins_atoms=True),
@@ -89,7 +84,7 @@ _SCHEMES: dict[type[Geometry], list[Scheme]] = {
         Scheme("donor_blended", DonorBlendedCircle),
     ],
     Sphere: [
-        Scheme("spectral_labels", _in_phases(_resolved, LagrangianSphere), True),
+        Scheme("spectral_labels", _in_phases(Spectral, LagrangianSphere), True),
         Scheme("spectral_donor_blended", _in_phases(Spectral, DonorBlendedSphere)),
         Scheme("labels", LagrangianSphere, moves_labels=True),
         Scheme("donor_blended", DonorBlendedSphere),

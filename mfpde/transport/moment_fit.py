@@ -10,12 +10,13 @@ a price.  The factor is then bounded, which costs some of the moments and no mas
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.base import RealHarmonics
-from mfpde.geometry.sphere import Sphere
+from mfpde.geometry.sphere import MINIMUM_RINGS, Sphere
 
 KEPT_DEGREE = 8
 """Degree up to which a density is given moments."""
@@ -23,9 +24,16 @@ KEPT_DEGREE = 8
 # wave of a degree l that is missing is mass that is 1/l away, and so W1 counts it.
 _PRICE = 2e-4
 _SMALLEST_FACTOR, _LARGEST_FACTOR = 0.0, 3.0
-# What is left of the misfit is small beside what the bounds leave; more steps say no more.
-_SHARE_LEFT = 1e-2
-_MOST_STEPS = 30
+
+
+@cache
+def _small_grid() -> tuple[Sphere, RealHarmonics, FloatArray]:
+    """A grid exact for four times the degree, the harmonics, and their values (k, n) there."""
+    nodes = Sphere(MINIMUM_RINGS, 36)
+    harmonics = RealHarmonics.of(nodes, KEPT_DEGREE)
+    coefficients = map(harmonics.pack, np.eye(len(harmonics.places)))
+    values = [nodes.synthesis(c).ravel() for c in coefficients]
+    return nodes, harmonics, np.stack(values)
 
 
 def fit_moments(
@@ -46,24 +54,19 @@ def fit_moments(
     kept
         The parts (nlat, nlon) of the masses that are right where they are, and have no factor.
     """
-    harmonics = RealHarmonics.of(sphere, KEPT_DEGREE)
+    nodes, harmonics, values = _small_grid()
     others = masses - kept
     prices = _PRICE * masses.sum() * np.maximum(harmonics.degrees, 1) ** 2
 
-    def field(coefficients: FloatArray) -> FloatArray:
-        return sphere.synthesis(harmonics.pack(coefficients))
-
-    def moments(changed: FloatArray) -> FloatArray:
-        return harmonics.read(sphere.moments(changed, KEPT_DEGREE))
-
-    def apply_matrix(coefficients: FloatArray) -> FloatArray:
-        found = moments(others * field(coefficients)) + prices * coefficients
-        return np.asarray(found)
-
-    matrix = LinearOperator((len(prices),) * 2, apply_matrix, dtype=np.float64)
-    missing = harmonics.read(wanted) - moments(masses)
-    coefficients, _ = cg(matrix, missing, rtol=_SHARE_LEFT, maxiter=_MOST_STEPS)
-    factor = np.clip(1.0 + field(coefficients), _SMALLEST_FACTOR, _LARGEST_FACTOR)
+    missing = harmonics.read(wanted - sphere.moments(masses, KEPT_DEGREE))
+    # Products of two harmonics are sums of harmonics of up to twice the degree, so that masses
+    # with the same moments up to that degree have the same matrix: here those on a small grid.
+    density = nodes.synthesis(sphere.moments(others, 2 * KEPT_DEGREE))
+    on_nodes = (density * nodes.areas / (4 * np.pi)).ravel()
+    matrix = (values * on_nodes) @ values.T + np.diag(prices)
+    coefficients = np.asarray(np.linalg.solve(matrix, missing), dtype=np.float64)
+    factor = 1.0 + sphere.synthesis(harmonics.pack(coefficients))
+    factor = np.clip(factor, _SMALLEST_FACTOR, _LARGEST_FACTOR)
     fitted = others * factor
     fitted *= others.sum() / max(fitted.sum(), 1e-300)
     return np.asarray(kept + fitted)

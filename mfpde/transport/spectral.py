@@ -1,4 +1,4 @@
-r"""Spectral transport, for a density that the grid resolves.
+r"""Spectral transport on S^2, for a density that the grid resolves.
 
 The moments g_k = \int conj Y_k dmu of all degrees that the grid represents follow
 
@@ -27,8 +27,6 @@ from mfpde.transport.base import DEFAULT_RTOL, Flow, State, Step
 from mfpde.transport.fluxes import NEGLIGIBLE_RATE
 from mfpde.transport.phases import SmoothTransport, is_positive
 
-LARGEST_UPPER_PART = 0.2
-"""Such a share of the density, in L2, in the upper half of the degrees comes with jumps."""
 # Of the step times the largest speed times the highest degree; the method is stable up to 2.8.
 _COURANT_NUMBER = 2.8
 _FILTER_RATE = 72.0
@@ -36,14 +34,9 @@ _FILTER_ORDER = 8
 
 
 class Spectral(SmoothTransport):
-    """Spectral transport of a density without atoms, on the circle or the sphere.
+    """Spectral transport of a density without atoms.
 
     The ``outflows`` of its flows are the rates of change of the moments of all degrees.
-
-    Parameters
-    ----------
-    largest_upper_part
-        Share of a resolved density, in L2, that the upper half of the degrees may hold.
     """
 
     name = "spectral"
@@ -51,18 +44,11 @@ class Spectral(SmoothTransport):
     # moments err by 5e-5 where softmax changes fast, else by 1e-6.
     tolerance_share = 5.0
 
-    def __init__(
-        self,
-        grid: GridEquation,
-        rtol: float = DEFAULT_RTOL,
-        largest_upper_part: float = 1.0,
-    ) -> None:
+    def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         super().__init__(grid, rtol)
-        self._largest_upper_part = largest_upper_part
-        geometry = grid.geometry
+        self.sphere = geometry = as_kind("geometry", grid.geometry, Sphere)
         self._highest = geometry.max_degree
         degrees = geometry.degrees(self._highest)
-        self._is_upper = 2 * degrees > self._highest
         self._watched = np.flatnonzero(degrees <= grid.degree)
         shares = degrees / (self._highest + 1.0)
         self._filter_rates = -_FILTER_RATE * shares**_FILTER_ORDER
@@ -121,19 +107,18 @@ class Spectral(SmoothTransport):
     def _flow(self, state: State, all_moments: ComplexArray) -> Flow:
         moments = all_moments[self._watched]
         velocity = self.velocity(moments)
-        sphere = as_kind("geometry", self.grid.geometry, Sphere)
-        rates = sphere.drift_moments(state.masses, velocity, self._highest)
+        rates = self.sphere.drift_moments(state.masses, velocity, self._highest)
         numbers = np.ascontiguousarray(rates).view(np.float64)
         return Flow(moments, moments, velocity, np.empty(state.points.shape), numbers)
 
     def _all_moments(self, masses: FloatArray) -> ComplexArray:
         if self._known is None or self._known[0] is not masses:
-            moments = self.grid.geometry.moments(masses, self._highest)
+            moments = self.sphere.moments(masses, self._highest)
             self._known = masses, moments
         return self._known[1]
 
     def _masses(self, moments: ComplexArray) -> FloatArray:
-        return np.asarray(self.grid.geometry.synthesis(moments) * self._probabilities)
+        return np.asarray(self.sphere.synthesis(moments) * self._probabilities)
 
     def largest_step(self, state: State) -> float:
         """Return the longest step for which the method is stable; inf at rest."""
@@ -144,12 +129,8 @@ class Spectral(SmoothTransport):
 
     def carries(self, state: State) -> bool:
         """Whether the density is positive in the grid's degrees, and noise rules nothing."""
-        moments, pairing = self._all_moments(state.masses), self.grid.geometry.pairing
+        moments = self._all_moments(state.masses)
         if not is_positive(self._masses(moments)):
-            return False
-        upper = np.where(self._is_upper, moments, 0.0)
-        most = self._largest_upper_part**2 * pairing(moments, moments)
-        if pairing(upper, upper) > most:
             return False
         return not self.grid.has_lost_mass(moments[self._watched], state.masses)
 
