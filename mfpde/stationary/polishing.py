@@ -200,7 +200,8 @@ def _find_zero(
         modes = rotation_modes(equation, points)
         step = _newton_step(field, modes, negligible)
         lengths = np.linalg.norm(step, axis=1)
-        share = 1 / max(1.0, float((2 * lengths / reach).max()))
+        allowed = reach / np.maximum(2 * lengths, np.finfo(float).tiny)
+        share = min(1.0, float(allowed.min()))
         before = np.linalg.norm(field.gradient / scales)
         while share * lengths.max() > np.finfo(float).eps:
             candidate = geodesic_moves(points, frames, share * step)

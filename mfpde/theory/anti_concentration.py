@@ -183,8 +183,8 @@ def kernel_curvature(beta: float) -> KernelCurvature:
     """
     angle = concavity_angle(beta)
     # The zero of K'''; up to beta = 1/3 there is none, and K'' rises to pi.
-    cosine = (np.sqrt(5 + 4 * beta**2) - 3) / (2 * beta) if beta else -1.0
-    steepest = np.arccos(max(cosine, -1.0))
+    cosine = (np.sqrt(5 + 4 * beta**2) - 3) / (2 * beta) if beta > 1 / 3 else -1.0
+    steepest = np.arccos(cosine)
     # K'' increases on (0, theta_beta): there 1 + 3 beta c - beta^2 sin^2 = 1 + 2 beta c.
     inner, outward = kernel_second_derivative(beta, np.array([angle / 2, steepest]))
     return KernelCurvature(angle, -float(inner), float(outward))
