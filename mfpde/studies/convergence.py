@@ -116,6 +116,8 @@ class Converging:
         words = f"{fall}order {self.order:.2g}, estimated error {self.error:.1e}"
         if self.converged:
             value = self.write_value(-1, max(self.digits + 1, 3))
+            if self.error == 0:
+                return f"{value}: the same on the last three grids"
             unit = "digits" if self.kind == "merge time" else "decimals"
             return f"{value}: converged to {self.digits} {unit} ({words})"
         reason = self.obstacle or f"{words}: too large"
