@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
-from mfpde.compiled import compiled, compiled_fused, compiled_sum
+from mfpde.compiled import compiled_fused, compiled_inside, compiled_sum
 
 BLOCK = 128
 """Points whose fields are summed together: their numbers stay in the nearest cache."""
@@ -153,7 +153,6 @@ def moments_of_atoms(
     return result[:-1]
 
 
-@compiled_fused
 def field_at_points(
     coefficients: ComplexArray, points: FloatArray, factors: FloatArray, degree: int
 ) -> tuple[FloatArray, FloatArray]:
@@ -161,18 +160,12 @@ def field_at_points(
     values, gradients = np.empty(len(points)), np.empty((len(points), 3))
     for first in range(0, len(points), BLOCK):
         block = slice(first, first + BLOCK)
-        _fill_fields(
-            values[block],
-            gradients[block],
-            coefficients,
-            points[block],
-            factors,
-            degree,
-        )
+        results = values[block], gradients[block]
+        _fill_fields(*results, coefficients, points[block], factors, degree)
     return values, gradients
 
 
-@compiled
+@compiled_inside
 def _weights(
     coefficients: ComplexArray, k: int, l: int, m: int, degree: int
 ) -> tuple[float, float, float, float]:

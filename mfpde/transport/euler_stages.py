@@ -95,20 +95,15 @@ class DrainingTransport(FluxTransport):
             flow = self.find_flow(new)
             new = self.stage(new, flow, length)
             if share != 1.0:
-                points = state.points
-                if len(points):
-                    points = _combined(points, 1.0 - share, new.points, share)
                 mix_in(new.masses.ravel(), state.masses.ravel(), share)
+                points = (1.0 - share) * state.points + share * new.points
                 new = new.moved(new.masses, points)
         return new, flow
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""
         masses = self.drained(state.masses, flow.outflows, step)
-        points = state.points
-        if len(points):
-            points = _combined(points, 1.0, flow.atom_velocities, step)
-        return state.moved(masses, points)
+        return state.moved(masses, state.points + step * flow.atom_velocities)
 
     def longest_stable_step(self, state: State, flow: Flow) -> float:
         """The step whose stages last ``draining_share`` of the draining time; inf at rest.
@@ -124,18 +119,6 @@ class DrainingTransport(FluxTransport):
     def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Mass over the sum of the outflows of each cell, flat; inf where nothing flows."""
         return draining_times(masses.ravel(), outflows.sum(axis=0).ravel())
-
-
-@compiled
-def _combined(
-    vectors: FloatArray, share: float, others: FloatArray, other_share: float
-) -> FloatArray:
-    """Sum of vectors and others (n, d) times their shares; numpy is slow on a few."""
-    result = np.empty(vectors.shape)
-    for n in range(len(vectors)):
-        for i in range(vectors.shape[1]):
-            result[n, i] = share * vectors[n, i] + other_share * others[n, i]
-    return result
 
 
 @compiled

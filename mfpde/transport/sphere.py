@@ -52,12 +52,16 @@ class DonorBlendedSphere(DrainingTransport):
     def drained(
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
-        """Masses after an Euler stage."""
-        return move_masses(masses, outflows, self._faces.sizes, step)
+        """Masses after an Euler stage, spread within groups; never negative for any step."""
+        sizes = self._faces.sizes
+        result = masses + find_gains(send_masses(outflows, sizes, step), sizes)
+        spread(result, sizes)
+        # What is left of a group is not negative, but for rounding.
+        return np.maximum(result, 0.0, out=result)
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses, equal within groups."""
-        return net_rate(outflows, self._faces.sizes)
+        return group_means(find_gains(outflows, self._faces.sizes), self._faces.sizes)
 
     def grid_error_rate(self, state: State, flow: Flow) -> float:
         r"""Size of the rates of moments by the fluxes less \int conj(grad Y_k).v dmu."""
@@ -88,37 +92,21 @@ class DonorBlendedSphere(DrainingTransport):
 
 
 @compiled
-def move_masses(
-    masses: FloatArray, fluxes: FloatArray, sizes: IntArray, step: float
-) -> FloatArray:
-    """Masses after an Euler stage: a group sends min(step, draining time) times its fluxes.
+def send_masses(fluxes: FloatArray, sizes: IntArray, step: float) -> FloatArray:
+    """Mass (2, nlat, nlon) through south and east faces in an Euler stage.
 
-    The stage is conservative, and never negative for any step.  Its result is spread within
-    groups.
+    A group sends min(step, draining time) times its fluxes.
     """
-    nlat, nlon = masses.shape
+    nlat, nlon = fluxes.shape[1:]
     moved, times = np.empty((2, nlat, nlon)), fluxes[DRAINING_TIME]
     for i in range(nlat):
         size, last, here = sizes[i], nlon - sizes[i], times[i]
-        southward, eastward = fluxes[SOUTHWARD, i], fluxes[EASTWARD, i]
-        south, east, behind = (
-            moved[SOUTHWARD, i],
-            moved[EASTWARD, i],
-            times[min(i + 1, nlat - 1)],
-        )
-        _fill_moved(south, southward, here, behind, step)
-        _fill_moved(east[:last], eastward[:last], here[:last], here[size:], step)
-        _fill_moved(east[last:], eastward[last:], here[last:], here[:size], step)
-    result = _gains(moved, sizes)
-    for i in range(nlat):
-        for j in range(nlon):
-            result[i, j] += masses[i, j]
-    spread(result, sizes)
-    for i in range(nlat):
-        for j in range(nlon):
-            # What is left of a group is not negative, but for rounding.
-            result[i, j] = max(result[i, j], 0.0)
-    return result
+        east, eastward = moved[EASTWARD, i], fluxes[EASTWARD, i]
+        behind = times[min(i + 1, nlat - 1)]
+        _fill_moved(moved[SOUTHWARD, i], fluxes[SOUTHWARD, i], here, behind, step)
+        _fill_moved(east[:last], eastward, here, here[size:], step)
+        _fill_moved(east[last:], eastward[last:], here[last:], here, step)
+    return moved
 
 
 @compiled
@@ -136,7 +124,7 @@ def _fill_moved(
 
 
 @compiled
-def _gains(fluxes: FloatArray, sizes: IntArray) -> FloatArray:
+def find_gains(fluxes: FloatArray, sizes: IntArray) -> FloatArray:
     """What flows into each cell (nlat, nlon) less what flows out."""
     nlat, nlon = fluxes.shape[1:]
     result, north = np.empty((nlat, nlon)), np.zeros(nlon)
@@ -152,9 +140,3 @@ def _gains(fluxes: FloatArray, sizes: IntArray) -> FloatArray:
             ahead[j] += east[j]
         north = south
     return result
-
-
-@compiled
-def net_rate(fluxes: FloatArray, sizes: IntArray) -> FloatArray:
-    """Rate of change of each cell's mass (nlat, nlon), equal within groups."""
-    return group_means(_gains(fluxes, sizes), sizes)
