@@ -134,23 +134,19 @@ def _correction(rings: Rings, columns: FloatArray) -> FloatArray:
     each of the first faces.
     """
     count = CORRECTED_RINGS
-    sines, cosines = np.sin(columns), np.cos(columns)
+    sines, over = np.sin(columns), 0.5 * np.sin(2 * columns)
     theta, areas = rings.colatitudes[: count + 2], rings.weights[:count]
     rises, ring_sines = np.diff(np.sin(theta)), np.sin(theta[:count])
-    from_pole_to_pole = np.zeros((count, count + 1, 4))
-    speed = np.zeros((count, count + 1, 4))
-    for face in range(count + 1):
-        for k, node in enumerate(range(face - 1, face + 3)):
-            ring = node if node >= 0 else -1 - node
-            if ring < count:
-                speed[ring, face, k] += (sines * cosines)[face, k] * rises[face]
-    for ring in range(count):
-        from_pole_to_pole[ring, ring] = sines[ring] ** 2
-        # The zonal length, but for its constant part.
-        speed[ring, ring] += (sines * cosines)[ring] * ring_sines[ring]
-        if ring > 0:
-            before = (sines * cosines)[ring - 1] * ring_sines[ring]
-            speed[ring, ring - 1] -= before
+    # Axes of the system: ring, face, and the four rings about that face.
+    ring = np.arange(count)[:, np.newaxis, np.newaxis]
+    south, north = (np.eye(count, count + 1, k)[..., np.newaxis] for k in (0, -1))
+    from_pole_to_pole = south * sines**2
+    nodes = np.arange(count + 1)[:, np.newaxis] + np.arange(-1, 3)
+    is_of_ring = np.where(nodes >= 0, nodes, -1 - nodes) == ring
+    # The zonal length, but for its constant part, and what the faces carry of the ring.
+    speed = over * (
+        (south - north) * np.sin(theta)[ring] + is_of_ring * rises[:, np.newaxis]
+    )
     enclosed = np.cumsum(2 * areas * np.cos(theta[:count]))
     wanted = areas * (1 + np.cos(theta[:count]) ** 2) - 2 * areas * ring_sines**2
     system = np.concatenate([from_pole_to_pole, speed])
