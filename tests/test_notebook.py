@@ -40,6 +40,7 @@ def results(run) -> dict[str, object]:
     sphere = mfpde.uniform(mfpde.Sphere(32))
     third = mfpde.Density(sphere.geometry, sphere.values / 3)
     scales = [1.0, 0.95]
+    noisy = mfpde.MeanFieldEquation(*EQUATION.terms, direction="descent", diffusion=0.1)
     return {
         "run": run,
         "report": mfpde.concentration(run.final, EQUATION),
@@ -55,6 +56,7 @@ def results(run) -> dict[str, object]:
         "branch": mfpde.continuation(EQUATION, minimum.atoms, "weight_scale", scales),
         "track": run.track,
         "certificate": minimum.certificate,
+        "with noise": mfpde.stationary_density(noisy, mfpde.uniform(CIRCLE)),
     }
 
 

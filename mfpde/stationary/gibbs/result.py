@@ -16,7 +16,7 @@ TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StationaryDensity(GibbsState, Printed):
+class StationaryDensity(Printed, GibbsState):
     """A density rho with v rho = kappa grad rho.
 
     Attributes
