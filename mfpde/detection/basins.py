@@ -131,8 +131,9 @@ def _part_line(flow: CellFlow) -> Basins:
     fixed = still & ~frozen
     goes_on = (speeds > 0) | (speeds[after] < 0) | (fixed & fixed[after])
     atoms = cells.places_of(atoms_of(flow.measure).points)
-    pace = np.linalg.norm(flow.velocity_at(atoms), axis=1)
-    for cell in cells.cells_of(atoms[pace <= FROZEN_SPEED * flow.cell]):
+    drifts = flow.velocity_at(atoms) if len(atoms) else atoms
+    rests = np.linalg.norm(drifts, axis=1) <= FROZEN_SPEED * flow.cell
+    for cell in cells.cells_of(atoms[rests]):
         # What has passed an atom that rests on a kink does not come back to it.
         sides = np.sign(speeds[[before[cell], after[cell]]])
         if abs(sides.sum()) == 2:
@@ -143,9 +144,8 @@ def _part_line(flow: CellFlow) -> Basins:
     labels[frozen] = -1
     opens = (speeds <= 0) & (speeds[after] >= 0) & (speeds < speeds[after])
     opens &= ~frozen & ~frozen[after]
-    shares = np.divide(
-        speeds, speeds - speeds[after], where=opens, out=0 * speeds + 0.5
-    )
+    half = np.full(len(cells), 0.5)
+    shares = np.divide(speeds, speeds - speeds[after], where=opens, out=half)
     return Basins(cells, labels, shares - 0.5, opens | (labels != labels[after]))
 
 

@@ -91,8 +91,9 @@ class Cloud:
     ) -> tuple[IntArray, FloatArray]:
         """Points that a ball about a point may cover, and their masses in it."""
         farthest = min(radius + self._widest, np.pi)
-        near = np.flatnonzero(self.points @ centre >= np.cos(farthest))
-        away = chord_angles(self.points[near], centre)
+        cosines = self.points @ centre
+        near = np.flatnonzero(cosines >= np.cos(farthest))
+        away = np.arccos(np.minimum(cosines[near], 1.0))
         return near, cover(away, radius, self.widths[near]) * self.masses[near]
 
     @cached_property

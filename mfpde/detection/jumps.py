@@ -59,10 +59,9 @@ def find_jumps(flow: CellFlow) -> Jumps:
 
 def _jumps_on_line(flow: CellFlow, values: FloatArray, floor: float) -> Jumps:
     """Jumps at the faces of a line of cells: of neighbouring ones at the steepest."""
-    numbers = np.arange(len(values))
 
     def sample(distance: float) -> FloatArray:
-        return values.take(numbers + round(distance + 0.5), mode="wrap")
+        return np.roll(values, -round(distance + 0.5))
 
     is_jump = _find_steps(sample, floor) > 0
     if flow.cells.place == "zonal":
