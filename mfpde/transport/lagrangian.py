@@ -137,7 +137,8 @@ class LagrangianSphere(Transport):
 
     def largest_step(self, state: State) -> float:
         """The step in which no label moves farther than 0.4; inf at rest."""
-        fastest = largest_speed(self.flow(state).atom_velocities)
+        velocities = self.flow(state).atom_velocities
+        fastest = float(np.sqrt(np.einsum("ij,ij->i", velocities, velocities).max()))
         return _LONGEST_MOVE / fastest if fastest > 0.0 else np.inf
 
 
@@ -152,16 +153,6 @@ def move_points(points: FloatArray, velocities: FloatArray, time: float) -> Floa
         scale = 1.0 / np.sqrt(x * x + y * y + z * z)
         result[p, 0], result[p, 1], result[p, 2] = scale * x, scale * y, scale * z
     return result
-
-
-@compiled
-def largest_speed(velocities: FloatArray) -> float:
-    """Length of the longest of ``velocities`` (n, 3)."""
-    largest = 0.0
-    for p in range(len(velocities)):
-        x, y, z = velocities[p, 0], velocities[p, 1], velocities[p, 2]
-        largest = max(largest, x * x + y * y + z * z)
-    return float(np.sqrt(largest))
 
 
 def _negligible(grid: GridEquation) -> float:

@@ -17,8 +17,6 @@ odd: so ghost cells beyond the poles reflect.  Nothing crosses a pole.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, writable
@@ -62,12 +60,6 @@ class SemiLagrangianCircle(SemiLagrangian):
         # The masses restored last, and what they are at the centres.
         self._known: tuple[FloatArray, FloatArray] | None = None
 
-    @cached_property
-    def _from_means(self) -> FloatArray:
-        """Inverses of sin(k h / 2) / (k h / 2), by which means over cells multiply wave k."""
-        waves = np.arange(self.grid.degree + 1)
-        return np.asarray(1.0 / np.sinc(waves / self.circle.num_cells))
-
     def represented(self, masses: FloatArray) -> FloatArray:
         """Exact masses of the cells from cell width times density at the centres."""
         self._known = cell_means(masses), masses.copy()
@@ -85,7 +77,8 @@ class SemiLagrangianCircle(SemiLagrangian):
     def density_moments(self, masses: FloatArray) -> ComplexArray:
         """Moments of the density whose cells have these masses."""
         moments = self.circle.moments(masses, self.grid.degree)
-        moments *= self._from_means
+        # Means over cells multiply wave k by sin(k h / 2) / (k h / 2).
+        moments /= np.sinc(np.arange(self.grid.degree + 1) / self.circle.num_cells)
         return moments
 
     def extended(self, masses: FloatArray) -> FloatArray:
