@@ -99,9 +99,9 @@ class Place(ABC):
         """
 
     @property
-    @abstractmethod
     def rounding(self) -> float:
         """Size below which the sign of a rate is rounding."""
+        return TOLERANCE
 
     @abstractmethod
     def measure_move(self, direction: FloatArray) -> float:

@@ -198,7 +198,7 @@ def _locate_merge(segment: Segment, meeting: Meeting, ahead: float) -> LocatedEv
 def _find_values(
     segment: Segment, values: FloatArray, found: list[LocatedEvent]
 ) -> Iterator[LocatedEvent]:
-    """Yield the values that are passed, the one at the start too, up to another branch."""
+    """Yield the values that are passed, the one at the end too, up to another branch."""
     stops = [(e.distance, e.place.value) for e in found if e.kind == "fold"]
     last = found[-1] if found else None
     if last is None or last.beyond is None:
@@ -209,7 +209,7 @@ def _find_values(
         stops.append((last.distance, last.place.value - margin))
     for (low, first), (high, end) in pairwise([(0.0, segment.start.value), *stops]):
         way = np.sign(end - first)
-        for value in values[(way * (values - first) >= 0) & (way * (end - values) > 0)]:
+        for value in values[(way * (values - first) > 0) & (way * (end - values) >= 0)]:
             distance = segment.find_value(float(value), low, high)
             place = replace(segment.at(distance), value=float(value))
             yield LocatedEvent("value", distance, place)

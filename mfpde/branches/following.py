@@ -148,6 +148,7 @@ class _Walk:
         self.states: list[Any] = []
         self.events: list[BranchEvent] = []
         self.path: list[BranchPoint] = []
+        self._record_state(place)
         self._begin_branch(place)
 
     def run(self) -> str:
@@ -226,20 +227,16 @@ class _Walk:
         turn = np.arccos(min(1.0, end.inner(tangent, segment.direction)))
         self.length *= min(2.0, LARGEST_TURN / (2 * turn + EPS))
         self.place, self.direction = end, tangent
-        if end.value in self.values[[0, -1]]:
-            self._record_state(end)
-        else:
-            self._add_point(end)
+        self._add_point(end)
 
     def _join_branch(self, place: Place, beyond: Place) -> None:
         """Go over to the branch that is met at ``place``, and record values up to ``beyond``."""
         self._add_point(place, unstable=beyond.count_unstable())
         way = self._ahead(place)
         ways = way * (self.values - place.value)
-        is_near = (ways >= -CLOSE * place.span) & (
-            way * (beyond.value - self.values) > 0
-        )
-        for value in self.values[is_near]:
+        is_near = ways >= -CLOSE * place.span
+        is_before = way * (beyond.value - self.values) >= 0
+        for value in self.values[is_near & is_before]:
             self._record_state(place.find_state(float(value)))
         self._begin_branch(beyond)
 

@@ -74,47 +74,41 @@ def follow_minimizer(
     numbers = check_values(equation, parameter, values)
 
     @cache
-    def at(value: float) -> _MinimumAt:
-        there = equation_at(equation, parameter, value)
-        return _MinimumAt(value, minimize(there, geometry))
+    def at(value: float) -> Minimum:
+        return minimize(equation_at(equation, parameter, value), geometry)
 
-    places = [at(float(value)) for value in numbers]
-    least = RESOLUTION * float(np.abs(numbers[-1] - numbers[0]))
+    places = [float(value) for value in numbers]
+    least = RESOLUTION * abs(places[-1] - places[0])
     events = [
         replace(event, index=number)
         for number, (first, last) in enumerate(pairwise(places), start=1)
         for event in _find_events(at, first, last, least)
     ]
+    path = [
+        BranchPoint(value, _points_of(at(value)), np.nan, 0, energy=at(value).energy)
+        for value in places
+    ]
     return Continuation(
         equation=equation,
         parameter=parameter,
         values=read_only(numbers),
-        states=tuple(place.minimum for place in places),
+        states=tuple(at(value) for value in places),
         events=tuple(events),
         reason=f"{parameter.replace('_', ' ')} reached {numbers[-1]:g}",
         is_complete=True,
-        path=tuple(place.describe() for place in places),
+        path=tuple(path),
     )
 
 
-class _MinimumAt(NamedTuple):
-    """The minimum at a value of the parameter."""
+def _points_of(minimum: Minimum) -> FloatArray:
+    """Return the points of the atoms; none, (0, d), where it is not of atoms."""
+    atoms = minimum.atoms
+    return np.empty((0, minimum.measure.dimension)) if atoms is None else atoms.points
 
-    value: float
-    minimum: Minimum
 
-    @property
-    def arrangement(self) -> int | str:
-        """The number of atoms, or the kind of a minimiser that is none of atoms."""
-        atoms = self.minimum.atoms
-        return self.minimum.kind if atoms is None else len(atoms)
-
-    def describe(self) -> BranchPoint:
-        """Return what a picture shows of the minimum."""
-        energy, atoms = self.minimum.energy, self.minimum.atoms
-        nowhere = np.empty((0, self.minimum.measure.dimension))
-        points = nowhere if atoms is None else atoms.points
-        return BranchPoint(self.value, points, np.nan, 0, energy=energy)
+def _arrangement_of(minimum: Minimum) -> int | str:
+    """Return the number of atoms, or the kind of a minimiser that is none of atoms."""
+    return minimum.kind if minimum.atoms is None else len(minimum.atoms)
 
 
 class _NewAtom(NamedTuple):
@@ -129,73 +123,74 @@ class _NewAtom(NamedTuple):
 
 
 def _find_events(
-    at: Callable[[float], _MinimumAt], first: _MinimumAt, last: _MinimumAt, least: float
+    at: Callable[[float], Minimum], first: float, last: float, least: float
 ) -> Iterator[BranchEvent]:
-    """Yield the events between two places, in their order."""
-    before, after = first.arrangement, last.arrangement
+    """Yield the events between two values, in their order."""
+    before, after = (_arrangement_of(at(value)) for value in (first, last))
     if before == after:
         return
-    middle = (first.value + last.value) / 2
+    middle = (first + last) / 2
     are_atoms = isinstance(before, int) and isinstance(after, int)
     is_one = are_atoms and abs(int(before) - int(after)) == 1
-    if not is_one and abs(last.value - first.value) > least:
-        place = at(middle)
-        yield from _find_events(at, first, place, least)
-        yield from _find_events(at, place, last, least)
+    if not is_one and abs(last - first) > least:
+        yield from _find_events(at, first, middle, least)
+        yield from _find_events(at, middle, last, least)
     elif are_atoms:
         yield from _locate_events(at, first, last, least)
     else:
-        nowhere = np.empty((0, first.minimum.measure.dimension))
+        nowhere = np.empty((0, at(first).measure.dimension))
         yield BranchEvent("change", middle, nowhere, before, after, counted=ATOMS)
 
 
 def _locate_events(
-    at: Callable[[float], _MinimumAt], first: _MinimumAt, last: _MinimumAt, least: float
+    at: Callable[[float], Minimum], first: float, last: float, least: float
 ) -> Iterator[BranchEvent]:
-    """Yield the event between two places with different numbers of atoms."""
-    is_growth = int(last.arrangement) > int(first.arrangement)
+    """Yield the event between two values with different numbers of atoms."""
+    before, after = (_arrangement_of(at(value)) for value in (first, last))
+    is_growth = int(after) > int(before)
     few, many = (first, last) if is_growth else (last, first)
-    known = [(many.value, _find_new_atom(few.minimum, many.minimum))]
+    fewer, more = (_arrangement_of(at(value)) for value in (few, many))
+    known = [(many, _find_new_atom(at(few), at(many)))]
     is_birth = known[0][1].mass < known[0][1].distance
-    value = probe = (few.value + many.value) / 2
-    while abs(many.value - few.value) > least:
-        place, before = at(probe), value
-        if place.arrangement == few.arrangement:
-            few, value = place, np.nan
-        elif place.arrangement == many.arrangement:
-            many = place
-            known.append((place.value, _find_new_atom(few.minimum, many.minimum)))
+    zero = probe = (few + many) / 2
+    while abs(many - few) > least:
+        count, last_zero = _arrangement_of(at(probe)), zero
+        if count == fewer:
+            few, zero = probe, np.nan
+        elif count == more:
+            many = probe
+            known.append((many, _find_new_atom(at(few), at(many))))
             (end, old), (beside, new) = known[-2:]
             is_birth = new.mass / old.mass < new.distance / old.distance
             larger, size = (
                 part.mass if is_birth else part.distance for part in (old, new)
             )
-            value = beside - size * (beside - end) / (size - larger)
-        elif isinstance(place.arrangement, int):
+            zero = beside - size * (beside - end) / (size - larger)
+        elif isinstance(count, int):
             # Something else happens in between.
-            yield from _find_events(at, first, place, least)
-            yield from _find_events(at, place, last, least)
+            yield from _find_events(at, first, probe, least)
+            yield from _find_events(at, probe, last, least)
             return
         elif len(known) > 1:
             # Too close to the event for masses and positions to be determined.
             break
         else:
-            value = probe = (probe + many.value) / 2
+            zero = probe = (probe + many) / 2
             continue
-        if abs(value - before) <= least:
+        if abs(zero - last_zero) <= least:
             break
-        if min(few.value, many.value) <= value <= max(few.value, many.value):
-            probe = value + (many.value - value) / CLOSER
+        if min(few, many) <= zero <= max(few, many):
+            probe = zero + (many - zero) / CLOSER
         else:
-            value = probe = (few.value + many.value) / 2
+            zero = probe = (few + many) / 2
     points = known[-1][1].points
     kinds = ("birth", "death") if is_birth else ("split", "merge")
     yield BranchEvent(
         kinds[0] if is_growth else kinds[1],
-        float(value),
+        float(zero),
         points[:1] if is_birth else points,
-        first.arrangement,
-        last.arrangement,
+        before,
+        after,
         counted=ATOMS,
     )
 

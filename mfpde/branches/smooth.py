@@ -25,7 +25,7 @@ from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.measures.wasserstein import wasserstein
 from mfpde.stationary.gibbs.finding import descend
-from mfpde.stationary.gibbs.result import TOLERANCE, StationaryDensity
+from mfpde.stationary.gibbs.result import StationaryDensity
 from mfpde.stationary.gibbs.state import LARGEST_MATRIX, GibbsProblem, GibbsState
 
 FARTHEST = 0.1
@@ -94,11 +94,6 @@ class SmoothPlace(Place):
     def rates(self) -> tuple[FloatArray, ...]:
         """The negated eigenvalues of G_c without those of rotations, of many the largest."""
         return (self.gibbs.leading_modes[0] - 1,)
-
-    @property
-    def rounding(self) -> float:
-        """Size below which the sign of a rate is rounding."""
-        return TOLERANCE
 
     def measure_move(self, direction: FloatArray) -> float:
         """Return the largest change of s F / kappa."""
