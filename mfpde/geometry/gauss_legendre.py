@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, read_only
-from mfpde.compiled import compiled
+from mfpde.compiled import compiled, compiled_inside
 from mfpde.geometry.harmonics import planned_transform
 from mfpde.geometry.remap import minmod
 
@@ -71,26 +71,8 @@ def _group_sizes(colatitudes: FloatArray, nlon: int) -> IntArray:
     return np.asarray(sizes, dtype=np.int64)
 
 
-@compiled
-def group_sums(out: FloatArray, values: FloatArray, size: int) -> None:
-    """Fill ``out`` (n / size,) with the sums of ``size`` consecutive values."""
-    for g in range(len(values) // size):
-        total = values[g * size]
-        for j in range(1, size):
-            total += values[g * size + j]
-        out[g] = total
-
-
-@compiled
-def fill_groups(out: FloatArray, values: FloatArray, size: int) -> None:
-    """Fill each group of ``size`` cells of ``out`` with its entry of ``values``."""
-    for g in range(len(out) // size):
-        for j in range(size):
-            out[g * size + j] = values[g]
-
-
-@compiled
-def spread_ring(ring: FloatArray, size: int) -> None:
+@compiled_inside
+def _spread_ring(ring: FloatArray, size: int) -> None:
     """Replace each group of ``size`` cells by the limited linear profile of its mass.
 
     Cell j of a group of mass M and slope S gets (M + S ((j + 1/2) / k - 1/2)) / k, with the
@@ -98,11 +80,12 @@ def spread_ring(ring: FloatArray, size: int) -> None:
     kept, and nonnegative masses stay nonnegative.
     """
     count = len(ring) // size
-    means = np.zeros(count + 2)
-    group_sums(means[1:], ring, size)
-    means /= size
+    means, share = np.zeros(count + 2), 1.0 / size
+    for g in range(count):
+        for j in range(size):
+            means[g + 1] += ring[g * size + j]
+        means[g + 1] /= size
     means[0], means[count + 1] = means[count], means[1]
-    share = 1.0 / size
     for g in range(count):
         behind, mean, ahead = means[g], means[g + 1], means[g + 2]
         slope = minmod(2.0 * (mean - behind), 2.0 * (ahead - mean))
@@ -113,10 +96,10 @@ def spread_ring(ring: FloatArray, size: int) -> None:
 
 @compiled
 def spread(masses: FloatArray, sizes: IntArray) -> None:
-    """Spread the masses (nlat, nlon) within all groups by :func:`spread_ring`, in place."""
+    """Spread the masses (nlat, nlon) within all groups, in place, by a limited linear profile."""
     for i in range(len(sizes)):
         if sizes[i] > 1:
-            spread_ring(masses[i], sizes[i])
+            _spread_ring(masses[i], sizes[i])
 
 
 @compiled

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled_fused
+from mfpde.compiled import compiled_fused, compiled_inside
 from mfpde.geometry.gauss_legendre import level_ring
 from mfpde.transport.line import (
     CENTRAL,
@@ -153,7 +153,7 @@ def _go_on_over_poles(field: FloatArray, sign: float) -> None:
         field[last, j + half] = sign * field[last - 1, j]
 
 
-@compiled_fused
+@compiled_inside
 def _go_on_around(line: FloatArray, n: int) -> None:
     """Fill the two columns at each end of a line of ``n`` groups with the other end's."""
     for k in range(_GHOSTS):
@@ -189,7 +189,7 @@ def _fill_ring(field: FloatArray, line: FloatArray, i: int, size: int) -> None:
                 field[i, g * size + k] = line[g]
 
 
-@compiled_fused
+@compiled_inside
 def _fill_speeds(speeds: FloatArray, velocity: FloatArray, i: int, size: int) -> None:
     """Fill in the mean ``velocity`` of the cells beside the west face of each group."""
     n = velocity.shape[1]
