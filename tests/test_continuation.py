@@ -319,6 +319,17 @@ def test_kuramoto_states_are_exact():
         assert state.order == pytest.approx(exact, abs=1e-12)
 
 
+@pytest.mark.parametrize("diffusion", [0.0, 0.6])
+def test_the_last_value_may_be_the_end_of_the_range(diffusion):
+    equation = ascent(1.0, diffusion=diffusion)
+    start = mfpde.uniform(mfpde.Circle(64))
+    if diffusion == 0:
+        start = mfpde.Atoms(np.eye(2)[:1])
+    found = mfpde.continuation(equation, start, "beta", [1.0, 0.5, 0.0])
+    np.testing.assert_array_equal(found.values, [1.0, 0.5, 0.0])
+    assert found.is_complete
+
+
 def test_a_run_comes_to_the_uniform_state_above_the_critical_diffusion():
     circle = mfpde.Circle(64)
     equation = ascent(1.0, diffusion=2 * theory.critical_diffusion(1.0, 2))
