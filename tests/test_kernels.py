@@ -287,7 +287,7 @@ def test_zonal_grids_in_high_dimension_and_exact_atoms():
     assert len(exact.final.atoms) == 1
     polished = mfpde.polish(equation, exact.final.atoms)
     assert polished.converged
-    with pytest.raises(ValueError, match="bounds of the kernel"):
+    with pytest.raises(ValueError, match="bound of the kernel"):
         mfpde.certificate(
             MeanFieldEquation(attention, direction="descent"), exact.final
         )
