@@ -29,6 +29,7 @@ from mfpde.terms.attention import Attention
 from mfpde.terms.external import beyond_grids
 from mfpde.terms.interaction import FieldValues, InteractionTerm
 from mfpde.terms.softmax_sums import (
+    DIGITS,
     EMPTY,
     LARGE,
     NOISY,
@@ -225,15 +226,29 @@ class InteractionOnGrid:
             return values, None
         sources = moments.sources if isinstance(moments, Moments) else None
         if sources is not None:
-            largest = bound
+            limit = SMALL * bound
             if self.geometry.axis is None:
-                # What is summed has one sign where Z is largest.
-                largest = float(self.geometry.synthesis(mean).max())
-            small = values < SMALL * largest
+                limit = self._smallest_resolved(mean)
+            small = values < limit
             if sources.matter_at(small, where):
                 points = _in_plane(where).points[small]
                 sums = Sums(small, sources.field(softmax, points))
         return np.maximum(values, np.maximum(EMPTY * bound, TINY)), sums
+
+    def _smallest_resolved(self, mean: ComplexArray) -> float:
+        """The value of Z on a circle or a sphere below which it has lost too many digits.
+
+        It is a share of the largest Z, or what the series leaves out, which is as large as its
+        last two degrees.
+        """
+        geometry, degree = self.geometry, self.degree
+        if isinstance(self.operator, Transfer):
+            degree = self.operator.field_degree
+        last = geometry.degrees(degree) >= degree - 1
+        harmonics = 2 if geometry.dimension == 2 else 2 * degree + 1
+        left_out = np.sqrt(2 * harmonics) * np.linalg.norm(mean[last])
+        largest = float(geometry.synthesis(mean).max())
+        return max(SMALL * largest, DIGITS * float(left_out))
 
 
 def _in_plane(where: Fields) -> Fields:

@@ -39,6 +39,8 @@ NOISY = 1e-10
 """Share of the mass below which noise in the masses of empty cells, 1e-17, counts in Z."""
 LARGE = 1e-2
 """The share above which nothing has been lost on any grid that resolves the kernel."""
+DIGITS = 1e9
+"""Times what a series leaves out, at the end of its degrees, below which Z is too small too."""
 EMPTY = 1e-13
 """The share at which quotients end where no masses are known: they fade where no mass is."""
 WATCHED = 1e-9

@@ -63,14 +63,15 @@ class Transfer:
     ----------
     has_smooth_shift
         Whether the shift g is no constant.
-    moment_degree
-        Degree of the moments.
+    moment_degree, field_degree
+        Degrees of the moments, and of the coefficients.
     matrix
         T where it is not negligible.
     """
 
     has_smooth_shift: bool
     moment_degree: int
+    field_degree: int
     matrix: csr_array
 
     def apply(self, moments: ComplexArray) -> ComplexArray:
@@ -110,7 +111,7 @@ def _resolve(head: Attention, geometry: Geometry) -> Transfer:
         allowed = NEGLIGIBLE if outer < limit else RESOLVED_TOLERANCE
         if not is_smoothed or last <= allowed:
             found[sizes <= NEGLIGIBLE * sizes.max()] = 0.0
-            return Transfer(is_smoothed, inner, csr_array(found))
+            return Transfer(is_smoothed, inner, outer, csr_array(found))
         wider = int(GROWTH * outer) + 1
         if outer == limit:
             raise ValueError(
