@@ -34,7 +34,9 @@ base.BaseContext._compile_subroutine_no_cache = watched
 event.register("numba:compile", Watch())
 
 from mfpde.geometry import circle, harmonics
+from mfpde.transport.base import weighted_norm
 
+weighted_norm(np.ones(9), np.ones(9) * (1 + 2j))
 circle.moments_of_atoms(np.eye(2), np.ones(2), 4)
 circle.field_at_points(np.ones(5) + 0j, np.eye(2))
 factors = harmonics.recurrence(4)
