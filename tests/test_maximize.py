@@ -7,7 +7,6 @@ import pytest
 from random_points import random_points
 
 import mfpde
-from mfpde.stationary.cell_maximum import cells_of
 
 TWO = mfpde.Perceptron.random(2, 2, seed=0)
 
@@ -36,38 +35,40 @@ def climbed(perceptron, dimension, seed):
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 4])
-def test_random_relu_potentials_agree_with_brute_force(dimension):
-    for seed in range(67):
-        perceptron = mfpde.Perceptron.random(1 + seed % 5, dimension, seed=seed)
-        found = mfpde.maximize(ascent(perceptron))
-        best = climbed(perceptron, dimension, seed)
-        assert best <= found.potential + 1e-13
-        assert best >= found.potential - 1e-7
-        np.testing.assert_allclose(
-            perceptron.value(found.points), found.potential, atol=1e-12
-        )
-        assert found.gap <= 1e-12
-
-
-@pytest.mark.parametrize("dimension", [2, 3, 4])
-@pytest.mark.parametrize("activation", ["gelu", "tanh", "leaky_relu"])
-def test_other_activations_agree_with_brute_force(dimension, activation):
-    for seed in range(5):
+@pytest.mark.parametrize(
+    ("activation", "seeds", "largest_gap"),
+    [("relu", 67, 1e-12)]
+    + [(kind, 5, 1e-11) for kind in ("gelu", "tanh", "leaky_relu")],
+)
+def test_random_potentials_agree_with_brute_force(
+    dimension, activation, seeds, largest_gap
+):
+    for seed in range(seeds):
         perceptron = mfpde.Perceptron.random(
-            1 + seed, dimension, seed=seed, activation=activation
+            1 + seed % 5, dimension, seed=seed, activation=activation
         )
         found = mfpde.maximize(ascent(perceptron))
         best = climbed(perceptron, dimension, seed)
-        assert best <= found.potential + found.gap
+        assert best <= found.potential + (1e-13 if seeds > 5 else found.gap)
         assert best >= found.potential - 1e-7
-        assert found.gap <= 1e-11
+        assert found.gap <= largest_gap
+        if activation == "relu":
+            values = perceptron.value(found.points)
+            np.testing.assert_allclose(values, found.potential, atol=1e-12)
 
 
 @pytest.mark.parametrize(
-    "weights", [[1.0, -0.2, -0.3], [-0.5, 0.4, -0.3], [-1.0, -0.2, -0.3]]
+    ("weights", "lengths"),
+    [
+        ([1.0, -0.2, -0.3], [1.0, -2.0, 0.5]),
+        ([-0.5, 0.4, -0.3], [1.0, -2.0, 0.5]),
+        ([-1.0, -0.2, -0.3], [1.0, -2.0, 0.5]),
+        ([-1.0], [1.0]),
+    ],
 )
-def test_parallel_neurons(weights):
-    axis, lengths = np.array([0.0, 0.6, 0.8]), np.array([1.0, -2.0, 0.5])
+def test_parallel_neurons(weights, lengths):
+    """Of one neuron below 0 every point of the dead half is a maximiser."""
+    axis, lengths = np.array([0.0, 0.6, 0.8]), np.array(lengths)
     found = relu(lengths[:, None] * axis, weights)
     along = [
         sum(w * a**2 for w, a in zip(weights, lengths, strict=True) if side * a > 0)
@@ -78,17 +79,12 @@ def test_parallel_neurons(weights):
         side = 1 - 2 * int(np.argmax(along))
         np.testing.assert_allclose(found.points, [side * axis], atol=1e-12)
         assert found.is_unique
-    else:
+    elif len(weights) > 1:
         np.testing.assert_allclose(found.points @ axis, 0, atol=1e-12)
         assert found.dimensions.tolist() == [1]
-
-
-def test_parallel_neurons_with_a_dead_side():
-    axis = np.array([0.0, 0.6, 0.8])
-    found = relu([axis], [-1.0])
-    assert found.potential == 0
-    assert found.dimensions.tolist() == [2]
-    assert (found.points @ axis < 0).all()
+    else:
+        assert (found.points @ axis < 0).all()
+        assert found.dimensions.tolist() == [2]
 
 
 @pytest.mark.parametrize(
@@ -135,19 +131,6 @@ def test_a_ring_of_maximisers_is_a_continuum():
     ring = mfpde.maximize(ascent(mfpde.Perceptron([[0.0, 0.6, 0.8]], [-1.0], "tanh")))
     assert ring.dimensions.tolist() == [1]
     np.testing.assert_allclose(ring.points @ [0.0, 0.6, 0.8], 0, atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("count", "dimension"), [(1, 2), (5, 2), (4, 3), (7, 3), (5, 4)]
-)
-def test_number_of_cells(count, dimension):
-    from math import comb
-
-    rows = random_points(count, dimension, 1)
-    cells = cells_of(rows)
-    assert len(cells) == 2 * sum(comb(count - 1, k) for k in range(dimension))
-    for signs, point in cells:
-        np.testing.assert_array_equal(np.sign(rows @ point), signs)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_points import random_atoms
-from scipy.optimize import brentq
 
 import mfpde
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
@@ -31,10 +28,6 @@ def nudged(atoms: mfpde.Atoms, size: float, seed: int = 0) -> mfpde.Atoms:
     steps = size * rng.standard_normal((len(atoms), atoms.dimension - 1))
     frames = tangent_frames(atoms.points)
     return mfpde.Atoms(geodesic_moves(atoms.points, frames, steps), atoms.masses)
-
-
-def random_rotation(rng: np.random.Generator, dimension: int) -> Array:
-    return np.linalg.qr(rng.standard_normal((dimension, dimension)))[0]
 
 
 def neuron(weight: float, dimension: int = 2) -> mfpde.Perceptron:
@@ -95,29 +88,6 @@ def test_tiny_forces_are_balanced_to_rounding_of_their_own_size() -> None:
     )
 
 
-def test_newton_converges_quadratically() -> None:
-    start = nudged(on_circle(2 * np.pi * np.arange(5) / 5), 1e-4)
-    found = polished(mfpde.Attention(5.0), atoms=start, direction="ascent")
-    assert found.iterations <= 3
-    assert 1e-5 < found.moved < 1e-3
-
-
-def test_softmax_divides_the_rates_of_a_symmetric_state() -> None:
-    """Z is the same at all equispaced atoms, and stationary there."""
-    beta, count = 6.0, 4
-    t = 2 * np.pi * np.arange(count) / count
-    total = np.exp(beta * (np.cos(t) - 1)).mean()
-    found = polished(
-        mfpde.Attention(beta, normalized=True),
-        atoms=nudged(on_circle(t), 1e-3),
-        direction="ascent",
-    )
-    expected = np.sort(equispaced_rates(count, beta)[1:]) / total
-    np.testing.assert_allclose(np.sort(found.shift_rates.real), expected, rtol=1e-10)
-    assert found.hessian_eigenvalues is None
-    assert "Jacobian, not of a Hessian" in str(found)
-
-
 # One neuron: the ladder of splittings.
 
 
@@ -149,41 +119,6 @@ def test_one_neuron_holds_two_atoms_at_the_angle_of_the_formula(
     np.testing.assert_allclose(found.atoms.points, exact.points, atol=1e-14)
     assert found.is_strict
     assert found.symmetry_dimension == 0
-
-
-@pytest.mark.parametrize("dimension", [2, 3, 5, 64])
-def test_one_atom_splits_at_weight_one(dimension: int) -> None:
-    axis = mfpde.Atoms(np.eye(1, dimension))
-
-    def at(weight: float) -> mfpde.PolishedAtoms:
-        return beside_a_neuron(nudged(axis, 1e-3), weight, 20.0)
-
-    split = brentq(lambda w: at(w).split_margin, -1.3, -0.8, xtol=1e-12)
-    assert split == pytest.approx(-1.0, abs=1e-8)
-    assert at(-1 - 1e-8).is_split_stable
-    assert not at(-1 + 1e-8).is_split_stable
-    # As a whole the atom stays: its tangent space holds shifts only.
-    assert at(-1 + 1e-8).is_strict
-    np.testing.assert_allclose(at(-0.7).atoms.points, axis.points, atol=1e-14)
-
-
-@pytest.mark.parametrize("beta", [10.0, 30.0, 1000.0])
-def test_two_atoms_split_at_the_weight_of_the_formula(beta: float) -> None:
-    def condition(u: float) -> float:
-        return float(np.exp(-beta * u) * (beta * (2 * u - u**2) + 1 - u) - 1)
-
-    # One root is u = 0, the other near 1.256 / beta.
-    exact = -np.exp(-beta * brentq(condition, 0.5 / beta, 2 / beta, xtol=1e-16))
-
-    def at(weight: float) -> mfpde.PolishedAtoms:
-        start = nudged(halves(half_angle(weight, beta)), 1e-3 / np.sqrt(beta))
-        return beside_a_neuron(start, weight, beta)
-
-    split = brentq(lambda w: at(w).split_margin, 1.2 * exact, 0.8 * exact, xtol=1e-12)
-    assert split == pytest.approx(exact, abs=1e-8)
-    assert at(exact * (1 + 1e-7)).is_split_stable
-    assert not at(exact * (1 - 1e-7)).is_split_stable
-    assert at(exact * (1 - 1e-7)).is_strict
 
 
 @pytest.mark.parametrize("as_potential", [False, True])
@@ -232,6 +167,7 @@ def test_hessian_is_the_second_derivative_of_the_energy(
     dimension: int, name: str, kernel: str
 ) -> None:
     rng = np.random.default_rng(dimension)
+    axis = np.eye(1, dimension)[0]
     equation = mfpde.MeanFieldEquation(
         mfpde.Attention(3.0, kernel=kernel),  # type: ignore[arg-type]
         mfpde.Attention(0.0),
@@ -241,7 +177,9 @@ def test_hessian_is_the_second_derivative_of_the_energy(
             USERS_OWN if name == "custom" else name,
             biases=0.3 * rng.standard_normal(3),
         ),
-        mfpde.Potential(lambda x: np.exp(x[..., 0]), exponential_gradient),
+        mfpde.Potential(
+            lambda x: np.exp(x[..., 0]), lambda x: np.exp(x[..., :1]) * axis
+        ),
         direction="descent",
     )
     atoms = random_atoms(4, dimension, rng)
@@ -256,10 +194,6 @@ def test_hessian_is_the_second_derivative_of_the_energy(
         difference = second_difference(equation, atoms, step)
         scale = np.abs(hessian).max()
         assert difference == pytest.approx(step @ hessian @ step, abs=1e-8 * scale)
-
-
-def exponential_gradient(x: Array) -> Array:
-    return np.exp(x[..., :1]) * np.eye(1, x.shape[-1])[0]
 
 
 def second_difference(
@@ -320,94 +254,6 @@ def test_jacobian_and_own_gradient_are_derivatives_of_the_velocity(
     np.testing.assert_allclose(change, expected, atol=tolerance)
 
 
-# Atoms that runs have ended with.
-
-GELU_CIRCLE = mfpde.Perceptron(
-    [
-        [-0.9967456002240224, 0.0806114658969388],
-        [-0.6198538201675943, -0.784717300448792],
-    ],
-    [0.6324575844117477, -0.4696753890279187],
-    "gelu",
-)
-
-
-def in_descent(beta: float, perceptron: mfpde.Perceptron) -> mfpde.MeanFieldEquation:
-    return mfpde.MeanFieldEquation(
-        mfpde.Attention(beta), perceptron, direction="descent"
-    )
-
-
-def assert_stable(found: mfpde.PolishedAtoms, *, closer_than: float) -> None:
-    assert found.converged, str(found)
-    assert found.residual <= 1e-14
-    assert found.relative_residual <= 1e-14
-    assert found.moved < closer_than
-    speeds = np.linalg.norm(found.equation.velocity(found.atoms), axis=1)
-    assert speeds.max() <= 1e-14
-    assert found.is_second_order
-    assert found.is_split_stable
-
-
-@pytest.mark.parametrize("beta", [5.0, 25.0])
-def test_atoms_of_particles_in_descent_on_the_circle_are_stable(beta: float) -> None:
-    equation = in_descent(beta, GELU_CIRCLE)
-    start = mfpde.quantized(mfpde.uniform(mfpde.Circle(256)), 100)
-    run = mfpde.solve_particles(equation, start, t_end=1000.0)
-    found = mfpde.polish(equation, run.final, merge_within=1e-3)
-    assert_stable(found, closer_than=1e-4)
-    assert len(found.atoms) == 3
-    assert found.merged == 97
-    assert found.is_strict
-
-
-def test_atoms_of_a_density_in_descent_on_the_circle_are_stable() -> None:
-    equation = in_descent(5.0, GELU_CIRCLE)
-    run = mfpde.solve(equation, mfpde.uniform(mfpde.Circle(512)), t_end=100.0)
-    report = mfpde.concentration(run.final, equation)
-    found = mfpde.polish(equation, report.clusters)
-    # The grid knows their places to a cell, but for what still moves.
-    assert_stable(found, closer_than=2 * np.pi / 512)
-    np.testing.assert_allclose(found.atoms.masses, [a.mass for a in report.clusters])
-
-
-@pytest.mark.parametrize("activation", ["gelu", "relu"])
-def test_atoms_of_a_density_in_descent_on_the_sphere_are_stable(
-    activation: str,
-) -> None:
-    drawn = mfpde.Perceptron.random(3, 3, seed=111, activation=activation)
-    equation = in_descent(5.0, drawn)
-    sphere = mfpde.Sphere(48)
-    run = mfpde.solve(equation, mfpde.uniform(sphere), t_end=40.0)
-    found = mfpde.polish(equation, mfpde.concentration(run.final, equation).atoms)
-    assert_stable(found, closer_than=np.pi / 48)
-
-
-def test_atoms_of_particles_in_descent_on_the_sphere_are_stable() -> None:
-    drawn = mfpde.Perceptron.random(3, 3, seed=111, activation="gelu")
-    equation = in_descent(5.0, drawn)
-    start = mfpde.quantized(mfpde.uniform(mfpde.Sphere(48)), 80)
-    run = mfpde.solve_particles(equation, start, t_end=150.0)
-    found = mfpde.polish(equation, run.final, merge_within=1e-3)
-    assert_stable(found, closer_than=1e-5)
-    assert len(found.atoms) == 2
-
-
-def test_atoms_in_descent_in_dimension_64_are_stable() -> None:
-    """Two particles along orthogonal strong neurons, then polished."""
-    rng = np.random.default_rng(3)
-    drawn = mfpde.Perceptron(
-        np.linalg.qr(rng.standard_normal((64, 2)))[0].T, [-1.5, -1.4]
-    )
-    equation = in_descent(2.0, drawn)
-    towards = drawn.directions + 0.02 * rng.standard_normal((2, 64))
-    start = mfpde.Atoms(towards / np.linalg.norm(towards, axis=1, keepdims=True))
-    run = mfpde.solve_particles(equation, start, t_end=10.0)
-    found = mfpde.polish(equation, run.final)
-    assert_stable(found, closer_than=1e-2)
-    assert found.is_strict
-
-
 # Maxima, symmetry, conventions.
 
 
@@ -435,18 +281,6 @@ def test_an_atom_at_the_maximum_of_a_linear_potential_is_strict(dimension: int) 
     np.testing.assert_allclose(found.hessian_eigenvalues, -0.7, rtol=1e-10)
 
 
-def test_the_minimum_is_polished_too_and_called_unstable_in_ascent() -> None:
-    found = polished(
-        mfpde.Attention(9.0),
-        cosine_potential(0.7),
-        atoms=nudged(on_circle(np.array([np.pi])), 1e-3),
-        direction="ascent",
-    )
-    assert found.converged
-    assert not found.is_second_order
-    assert found.strict_margin == pytest.approx(-0.7)
-
-
 @pytest.mark.parametrize(
     ("count", "dimension"), [(1, 2), (1, 5), (2, 3), (3, 3), (4, 3), (3, 64), (6, 5)]
 )
@@ -471,98 +305,27 @@ def test_rotations_of_a_simplex_are_counted(count: int, dimension: int) -> None:
     assert found.neutral_dimension == 0
 
 
-@given(
-    seed=st.integers(0, 2**31),
-    dimension=st.sampled_from([2, 3, 5]),
-    normalized=st.booleans(),
+@pytest.mark.parametrize(
+    ("angle", "weight", "direction", "rate"),
+    [
+        (np.pi / 2, -0.5, "ascent", 0.0),
+        (np.pi / 2, 0.5, "ascent", 0.5),
+        (3.0, -2.0, "descent", 0.0),
+    ],
+    ids=["concave kink", "convex kink", "dead zone"],
 )
-@settings(deadline=None, max_examples=25)
-def test_polishing_commutes_with_rotations(
-    *, seed: int, dimension: int, normalized: bool
+def test_at_a_kink_the_less_stable_side_counts(
+    angle: float, weight: float, direction: str, rate: float
 ) -> None:
-    rng = np.random.default_rng(seed)
-    directions = rng.standard_normal((3, dimension))
-    weights = rng.standard_normal(3)
-    turn = random_rotation(rng, dimension)
-    # Any stationary state will do: push one atom up to a maximum of V by ascent.
-    start = directions[np.argmax(weights)]
-    results = []
-    for rotation in (np.eye(dimension), turn):
-        perceptron = mfpde.Perceptron(directions @ rotation.T, weights, "tanh")
-        equation = mfpde.MeanFieldEquation(
-            mfpde.Attention(4.0, normalized=normalized), perceptron, direction="ascent"
-        )
-        point = rotation @ start / np.linalg.norm(start)
-        results.append(
-            mfpde.polish(equation, mfpde.Atoms(point[np.newaxis]), max_move=2.0)
-        )
-    first, second = results
-    assert first.converged == second.converged
-    if first.converged:
-        np.testing.assert_allclose(
-            second.atoms.points, first.atoms.points @ turn.T, atol=1e-11
-        )
-        np.testing.assert_allclose(second.shift_rates, first.shift_rates, atol=1e-10)
-        np.testing.assert_allclose(second.split_rates, first.split_rates, atol=1e-10)
-
-
-def test_kernel_conventions_are_the_same_state_at_scaled_rates() -> None:
-    beta, weight = 10.0, -0.5
-    atoms = nudged(halves(half_angle(weight, beta)), 1e-3)
-    shifted = beside_a_neuron(atoms, weight, beta)
-    scaled = weight * np.exp(beta)
-    unshifted = beside_a_neuron(atoms, scaled, beta, kernel="unshifted")
-    np.testing.assert_allclose(unshifted.atoms.points, shifted.atoms.points, atol=1e-14)
-    for name in ("shift_rates", "split_rates"):
-        np.testing.assert_allclose(
-            getattr(unshifted, name), np.exp(beta) * getattr(shifted, name), rtol=1e-11
-        )
-
-
-def test_vector_weights_along_the_directions_give_the_same_rates() -> None:
-    rng = np.random.default_rng(5)
-    directions = np.linalg.qr(rng.standard_normal((3, 3)))[0][:2]
-    weights = np.array([-1.2, -1.4])
-    atoms = nudged(mfpde.Atoms(directions), 0.01)
-    scalar, vector = (
-        polished(
-            mfpde.Attention(3.0),
-            mfpde.Perceptron(directions, w),
-            atoms=atoms,
-            direction="descent",
-        )
-        for w in (weights, weights[:, np.newaxis] * directions)
-    )
-    assert scalar.converged
-    assert vector.converged
-    np.testing.assert_allclose(vector.atoms.points, scalar.atoms.points, atol=1e-14)
-    np.testing.assert_allclose(
-        np.sort(vector.shift_rates.real), np.sort(scalar.shift_rates), rtol=1e-11
-    )
-    np.testing.assert_allclose(vector.split_rates, scalar.split_rates, rtol=1e-11)
-    assert scalar.hessian_eigenvalues is not None
-    assert vector.hessian_eigenvalues is None
-
-
-@pytest.mark.parametrize(("weight", "rate"), [(-0.5, 0.0), (0.5, 0.5)])
-def test_at_a_kink_the_less_stable_side_counts(weight: float, rate: float) -> None:
-    """An atom across a ReLU neuron: V'' is w on one side and 0 on the other."""
+    """V'' of a ReLU neuron is w on one side and 0 on the other, where an atom is neutral."""
+    atom = on_circle(np.array([angle]))
     found = polished(
-        mfpde.Attention(4.0),
-        neuron(weight),
-        atoms=on_circle(np.array([np.pi / 2])),
-        direction="ascent",
+        mfpde.Attention(4.0), neuron(weight), atoms=atom, direction=direction
     )
     np.testing.assert_allclose(found.shift_rates, [rate], atol=1e-15)
-    assert found.is_second_order == (weight < 0)
-    assert not found.is_strict
-
-
-def test_an_atom_in_a_dead_zone_is_neutral() -> None:
-    found = beside_a_neuron(on_circle(np.array([3.0])), -2.0, 4.0)
-    assert found.neutral_dimension == 1
+    assert found.is_second_order == (rate == 0)
+    assert found.neutral_dimension == int(rate == 0)
     assert found.symmetry_dimension == 0
-    assert found.is_second_order
     assert not found.is_strict
 
 
@@ -582,26 +345,13 @@ def test_coinciding_atoms_are_united() -> None:
     )
 
 
-def test_a_start_without_a_state_beside_it_is_not_called_polished() -> None:
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
-    found = mfpde.polish(equation, on_circle(np.array([0.0, 1.0])))
-    assert not found.converged
-    assert not found.is_second_order
-    assert not found.is_strict
-    assert not found.is_split_stable
-    assert "NOT polished" in str(found)
-    # They attract each other: Newton's first step goes further than a start may be wrong.
-    assert "further than it may" in found.message
-    assert "allow more by max_move" in found.message
-
-
 def test_an_atom_that_may_not_move_so_far_is_named() -> None:
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(4.0), cosine_potential(1.0), direction="ascent"
-    )
+    equation = ascent(cosine_potential(1.0))
     start = on_circle(np.array([0.3]))
     refused = mfpde.polish(equation, start, max_move=0.1)
-    assert not refused.converged
+    flags = ("converged", "is_second_order", "is_strict", "is_split_stable")
+    assert not any(getattr(refused, flag) for flag in flags)
+    assert "NOT polished" in str(refused)
     assert "atom 0 moved by" in refused.message
     assert "(0.1)" in refused.message
     allowed = mfpde.polish(equation, start, max_move=0.5)
@@ -609,43 +359,27 @@ def test_an_atom_that_may_not_move_so_far_is_named() -> None:
     assert allowed.moved == pytest.approx(0.3, abs=1e-12)
 
 
-def test_the_table_holds_positions_masses_and_margins() -> None:
-    angle = half_angle(-0.5, 10.0)
-    found = beside_a_neuron(halves(angle), -0.5, 10.0)
-    text = str(found)
-    assert f"{angle / np.pi:.9f}" in text
-    assert f"{found.split_margin:.4e}" in text
-    assert "K = exp(beta (x.y - 1))" in text
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        found.residual = 0.0  # type: ignore[misc]
+def ascent(*terms: mfpde.Perceptron, diffusion: float = 0.0) -> mfpde.MeanFieldEquation:
+    attention = mfpde.Attention(4.0)
+    return mfpde.MeanFieldEquation(
+        attention, *terms, direction="ascent", diffusion=diffusion
+    )
 
 
 PAIR = on_circle(np.array([0.0, 2.0]))
-MANY = on_circle(np.linspace(0, 6, 4100))
 
 
 @pytest.mark.parametrize(
-    ("atoms", "options", "message"),
+    ("equation", "atoms", "message"),
     [
-        (mfpde.Atoms.none(2), {}, "there are none"),
-        ((), {}, "there are none"),
-        (mfpde.uniform(mfpde.Circle(64)), {}, r"must be Atoms.*concentration"),
-        (PAIR, {"max_move": 0.0}, r"max_move = 0"),
-        (PAIR, {"merge_within": -1.0}, r"merge_within = -1"),
-        (MANY, {}, r"4100 coordinates, at most 4000.*merge_with"),
+        (ascent(), mfpde.Atoms.none(2), "there are none"),
+        (ascent(), (), "there are none"),
+        (ascent(), mfpde.uniform(mfpde.Circle(64)), r"must be Atoms.*concentration"),
+        (ascent(), on_circle(np.linspace(0, 6, 4100)), r"4100 coordinates.*merge_with"),
+        (ascent(neuron(1.0, 3)), PAIR, r"3 entries.*must have 2"),
+        (ascent(diffusion=0.1), PAIR, r"diffusion = 0.1.*dissolve"),
     ],
 )
-def test_wrong_arguments_are_refused(atoms, options, message) -> None:
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
+def test_wrong_arguments_are_refused(equation, atoms, message) -> None:
     with pytest.raises(ValueError, match=message):
-        mfpde.polish(equation, atoms, **options)
-
-
-def test_equations_without_stationary_atoms_are_refused() -> None:
-    noisy = mfpde.MeanFieldEquation(
-        mfpde.Attention(4.0), direction="ascent", diffusion=0.1
-    )
-    with pytest.raises(ValueError, match=r"diffusion = 0.1.*dissolve"):
-        mfpde.polish(noisy, PAIR)
-    with pytest.raises(ValueError, match=r"3 entries.*must have 2"):
-        polished(neuron(1.0, 3), atoms=PAIR, direction="ascent")
+        mfpde.polish(equation, atoms)
