@@ -13,18 +13,14 @@ shares neither grid nor harmonics with the package.
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 from scipy.special import gamma, ive, roots_legendre
 
 import mfpde
 from mfpde import theory
-from mfpde.theory import eigenvalues
 
 NODES = 120
 
@@ -78,44 +74,6 @@ class Witness:
             field = self.kernel @ self.masses(field, kappa)
         return self.newton(field, kappa)
 
-    def with_moment(self, moment, start):
-        """Diffusion (and field) at which the mean of x is ``moment``."""
-        field, kappa = start
-        cosines = np.cos(self.angles)
-        for _ in range(30):
-            masses = self.masses(field, kappa)
-            covariance = np.diag(masses) - np.outer(masses, masses)
-            by_kappa = -covariance @ field / kappa**2
-            residual = np.append(
-                field - self.kernel @ masses, masses @ cosines - moment
-            )
-            rows = np.block(
-                [
-                    [
-                        np.eye(NODES) - self.kernel @ covariance / kappa,
-                        -(self.kernel @ by_kappa)[:, None],
-                    ],
-                    [cosines @ covariance / kappa, np.array([[cosines @ by_kappa]])],
-                ]
-            )
-            step = np.linalg.solve(rows, residual)
-            field, kappa = field - step[:-1], kappa - step[-1]
-            if np.abs(step).max() < 1e-14:
-                break
-        return field, kappa
-
-    def fold(self, start):
-        """Largest diffusion of an ordered state, from a (field, diffusion) beside it."""
-        field, kappa = start
-        moment = self.masses(field, kappa) @ np.cos(self.angles)
-        found = minimize_scalar(
-            lambda m: -self.with_moment(m, start)[1],
-            bounds=(0.7 * moment, 1.3 * moment),
-            method="bounded",
-            options={"xatol": 1e-8},
-        )
-        return -found.fun
-
     def values(self, field, kappa, angles):
         """Density over the uniform one at ``angles`` to the axis."""
         masses = self.masses(field, kappa)
@@ -142,15 +100,6 @@ CASES = {
 }
 
 
-class Sweep(NamedTuple):
-    case: Case
-    witness: Witness
-    critical: float
-    start: mfpde.Density
-    wanted: np.ndarray
-    found: mfpde.Continuation
-
-
 def relative(witness, field, kappa, *, geometry, axis):
     """Density over the uniform one in the cells, for the axis of a state."""
     if geometry.axis is None:
@@ -173,108 +122,6 @@ def axis_of(density):
     return mean / np.linalg.norm(mean)
 
 
-@cache
-def sweep(name):
-    case = CASES[name]
-    geometry = case.geometry
-    critical = theory.critical_diffusion(case.beta, geometry.dimension)
-    wanted = critical * np.linspace(case.first, case.last, 30)
-    witness = Witness(case.beta, geometry.dimension)
-    axis = np.arange(1.0, geometry.dimension + 1)
-    if geometry.axis is not None:
-        axis = geometry.axis
-    axis = axis / np.linalg.norm(axis)
-    field = witness.ordered(wanted[0])
-    values = relative(witness, field, wanted[0], geometry=geometry, axis=axis)
-    start = mfpde.Density(geometry, values.reshape(geometry.shape)).normalized()
-    found = mfpde.continuation(ascent(case.beta), start, "diffusion", wanted)
-    return Sweep(case, witness, critical, start, wanted, found)
-
-
-def is_above(run):
-    return not theory.has_continuous_transition(
-        run.case.beta, run.case.geometry.dimension
-    )
-
-
-every_case = pytest.mark.parametrize("name", CASES)
-
-
-@every_case
-def test_the_first_state_is_the_one_given(name):
-    run = sweep(name)
-    first = run.found.states[0]
-    assert run.found.values[0] == run.wanted[0]
-    distance = np.abs(first.density.values - run.start.values).max()
-    assert distance <= 1e-9 * run.start.values.max()
-    assert first.is_second_order
-
-
-@every_case
-def test_a_pitchfork_is_called_so_and_lies_at_the_critical_diffusion(name):
-    run = sweep(name)
-    *before, pitchfork = run.found.events
-    assert [event.kind for event in before] == ["fold"] * is_above(run)
-    assert pitchfork.kind == "pitchfork"
-    assert pitchfork.value == pytest.approx(run.critical, rel=1e-10)
-    unstable = (pitchfork.before, pitchfork.after)
-    assert unstable == (int(is_above(run)), 0)
-    # All directions of the first moment, on a zonal grid the axis alone.
-    d = run.case.geometry.dimension
-    assert pitchfork.dimension == (1 if run.case.geometry.axis is not None else d)
-
-
-@pytest.mark.parametrize("name", [name for name in CASES if "above" in name])
-def test_a_fold_lies_at_the_largest_diffusion_of_an_ordered_state(name):
-    run = sweep(name)
-    fold = run.found.events[0]
-    assert (fold.before, fold.after) == (0, 1)
-    kappa = run.found.values[fold.index - 1]
-    start = run.witness.ordered(kappa)
-    assert fold.value == pytest.approx(run.witness.fold((start, kappa)), rel=1e-9)
-
-
-@every_case
-def test_the_branch_goes_on_as_the_uniform_state_and_never_comes_back(name):
-    run = sweep(name)
-    found, pitchfork = run.found, run.found.events[-1]
-    assert found.is_complete
-    beyond = found.states[pitchfork.index :]
-    np.testing.assert_array_equal(
-        found.values[pitchfork.index :], run.wanted[run.wanted > run.critical]
-    )
-    for state in beyond:
-        assert state.order < 1e-12
-        assert state.unstable_dimension == 0
-    orders = [state.order for state in found.states[: pitchfork.index]]
-    assert (np.diff(orders) < 0).all()
-    counts = [state.unstable_dimension for state in found.states[: pitchfork.index]]
-    folds = [event.index for event in found.events[:-1]]
-    expected = [int(bool(folds) and i >= folds[0]) for i in range(len(counts))]
-    assert counts == expected
-
-
-@every_case
-def test_states_are_those_of_newtons_method_from_their_neighbours(name):
-    run = sweep(name)
-    geometry, witness, found = run.case.geometry, run.witness, run.found
-    cuts = [0, *(event.index for event in found.events)]
-    areas = geometry.areas.ravel() / geometry.areas.sum()
-    for first, last in pairwise(cuts):
-        assert last - first > 1
-        for number in range(first, last):
-            # The neighbour on the same side of the fold.
-            beside = number - 1 if number > first else number + 1
-            start = field_of(witness, found.states[beside])
-            kappa = found.values[number]
-            field = witness.newton(start, kappa)
-            density = found.states[number].density
-            axis = axis_of(density)
-            expected = relative(witness, field, kappa, geometry=geometry, axis=axis)
-            got = density.masses.ravel() / areas
-            assert np.abs(got - expected).max() <= 1e-10 * expected.max()
-
-
 def field_of(witness, state):
     """F of a state at the witness's nodes, on a meridian through its axis."""
     axis = axis_of(state.density)
@@ -284,11 +131,60 @@ def field_of(witness, state):
     return state.equation.first_variation(state.density, points)
 
 
-def ordered_density(geometry, beta, kappa):
-    """Density of the ordered state about the last axis."""
+@pytest.mark.parametrize("name", CASES)
+def test_an_ordered_branch_folds_or_not_and_ends_in_a_pitchfork(name):
+    geometry, beta, first, last = CASES[name]
+    d = geometry.dimension
+    critical = theory.critical_diffusion(beta, d)
+    kappas = critical * np.linspace(first, last, 30)
+    axis = np.arange(1.0, d + 1) if geometry.axis is None else geometry.axis
+    start = ordered_density(geometry, beta, kappas[0], axis / np.linalg.norm(axis))
+    found = mfpde.continuation(ascent(beta), start, "diffusion", kappas)
+    # The first state is the one given.
+    assert found.values[0] == kappas[0]
+    distance = np.abs(found.states[0].density.values - start.values).max()
+    assert distance <= 1e-9 * start.values.max()
+    assert found.states[0].is_second_order
+    # A fold at the largest diffusion of an ordered state, and the pitchfork.
+    is_above = not theory.has_continuous_transition(beta, d)
+    *before, pitchfork = found.events
+    assert [event.kind for event in before] == ["fold"] * is_above
+    for fold in before:
+        assert (fold.before, fold.after) == (0, 1)
+        largest = mfpde.phase_diagram(d, beta).fold[0]
+        assert fold.value == pytest.approx(largest, rel=1e-9)
+    assert pitchfork.kind == "pitchfork"
+    assert pitchfork.value == pytest.approx(critical, rel=1e-10)
+    assert (pitchfork.before, pitchfork.after) == (int(is_above), 0)
+    # All directions of the first moment, on a zonal grid the axis alone.
+    assert pitchfork.dimension == (1 if geometry.axis is not None else d)
+    # The uniform state beyond; the ordered ones before, one direction unstable after the fold.
+    assert found.is_complete
+    ordered, uniform = np.split(np.array(found.states), [pitchfork.index])
+    np.testing.assert_array_equal(
+        found.values[pitchfork.index :], kappas[kappas > critical]
+    )
+    for state in uniform:
+        assert state.order < 1e-12
+        assert state.unstable_dimension == 0
+    assert (np.diff([state.order for state in ordered]) < 0).all()
+    at_fold = before[0].index if before else len(ordered)
+    counts = [state.unstable_dimension for state in ordered]
+    assert counts == [int(i >= at_fold) for i in range(len(ordered))]
+    # Each is that of Newton's method of another kind.
+    witness, areas = Witness(beta, d), geometry.areas.ravel() / geometry.areas.sum()
+    for kappa, state in zip(found.values, ordered, strict=False):
+        field = witness.newton(field_of(witness, state), kappa)
+        axis = axis_of(state.density)
+        expected = relative(witness, field, kappa, geometry=geometry, axis=axis)
+        got = state.density.masses.ravel() / areas
+        assert np.abs(got - expected).max() <= 1e-10 * expected.max()
+
+
+def ordered_density(geometry, beta, kappa, axis):
+    """Density of the ordered state about an axis."""
     witness = Witness(beta, geometry.dimension)
     field = witness.ordered(kappa)
-    axis = np.eye(geometry.dimension)[-1]
     values = relative(witness, field, kappa, geometry=geometry, axis=axis)
     return mfpde.Density(geometry, values.reshape(geometry.shape)).normalized()
 
@@ -302,29 +198,16 @@ def bump(concentration):
     )
 
 
-@pytest.mark.parametrize("concentration", [0.5, 2.0, 3.0, 4.0, 5.0, 8.0])
-def test_a_density_beside_no_state_is_refused(concentration):
-    with pytest.raises(ValueError, match="no stationary density beside"):
-        mfpde.continuation(
-            ascent(5.0), bump(concentration), "diffusion", [KAPPA, 0.03, 0.04]
-        )
-
-
-@pytest.mark.parametrize("concentration", [15.0, 30.0])
-def test_the_first_state_is_beside_the_given_density(concentration):
-    given = bump(concentration)
-    found = mfpde.continuation(ascent(5.0), given, "diffusion", [KAPPA, 0.03, 0.04])
-    assert found.values[0] == KAPPA
-    assert mfpde.wasserstein(given, found.states[0].density, order=1) <= 0.1
-
-
-def test_a_refusal_says_how_far_away_a_state_is():
-    given = bump(5.0)
-    state = ordered_density(mfpde.Circle(96), 5.0, KAPPA)
-    turned = mfpde.Density(state.geometry, np.roll(state.values, -24))
-    distance = mfpde.wasserstein(given, turned, order=1)
-    with pytest.raises(ValueError, match=f"W1 = {distance:.3g}"):
-        mfpde.continuation(ascent(5.0), given, "diffusion", [KAPPA, 0.03])
+@pytest.mark.parametrize("concentration", [0.5, 2.0, 3.0, 4.0, 5.0, 8.0, 15.0, 30.0])
+def test_the_first_state_is_beside_the_given_density_or_there_is_none(concentration):
+    given, path = bump(concentration), ("diffusion", [KAPPA, 0.03, 0.04])
+    if concentration < 15:
+        with pytest.raises(ValueError, match=r"no stationary density beside.*W1 = "):
+            mfpde.continuation(ascent(5.0), given, *path)
+    else:
+        found = mfpde.continuation(ascent(5.0), given, *path)
+        assert found.values[0] == KAPPA
+        assert mfpde.wasserstein(given, found.states[0].density, order=1) <= 0.1
 
 
 @pytest.mark.parametrize("kappa", [0.2, 1.0])
@@ -332,38 +215,6 @@ def test_in_descent_the_only_state_may_be_anywhere(kappa):
     equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="descent")
     found = mfpde.continuation(equation, bump(5.0), "diffusion", [kappa, 2 * kappa])
     assert found.states[0].order < 1e-12
-
-
-def test_a_state_with_two_bumps_meets_the_uniform_one_where_degree_two_does():
-    beta = 5.0
-    critical = eigenvalues(beta, 2, 2) / beta
-    wanted = critical * np.array([0.97, 0.98, 0.99, 1.2, 1.5])
-
-    given = two_bumps(beta, wanted[0])
-    found = mfpde.continuation(ascent(beta), given, "diffusion", wanted)
-    pitchfork, *others = found.events
-    assert pitchfork.kind == "pitchfork"
-    assert pitchfork.value == pytest.approx(critical, rel=1e-10)
-    # Two unstable motions before, of degree one, and after.
-    assert (pitchfork.before, pitchfork.after) == (2, 2)
-    assert [event.kind for event in others] == 2 * ["stability"]
-    assert all(
-        event.value == pytest.approx(theory.critical_diffusion(beta, 2), rel=1e-10)
-        for event in others
-    )
-    np.testing.assert_array_equal(found.values, wanted)
-
-
-def two_bumps(beta, kappa):
-    """Stationary density with the period pi, by iteration in that class."""
-    circle = mfpde.Circle(128)
-    kernel = np.exp(beta * (circle.points @ circle.points.T - 1)) / beta
-    field = 0.01 * np.cos(2 * circle.angles)
-    for _ in range(3000):
-        field = (field + np.roll(field, len(field) // 2)) / 2
-        weights = np.exp((field - field.max()) / kappa)
-        field = kernel @ (weights / weights.sum())
-    return mfpde.Density(circle, weights).normalized()
 
 
 @pytest.mark.parametrize("weight", [0.05, -0.05])
@@ -393,7 +244,7 @@ def test_a_reflection_is_broken_where_the_symmetric_state_loses_stability(weight
 def test_a_pitchfork_in_beta_is_where_the_critical_diffusion_is_passed():
     kappa = 0.05
     circle = mfpde.Circle(96)
-    start = ordered_density(circle, 2.0, kappa)
+    start = ordered_density(circle, 2.0, kappa, np.eye(2)[-1])
     found = mfpde.continuation(
         ascent(1.0, diffusion=kappa), start, "beta", np.linspace(2.0, 5.0, 7)
     )
