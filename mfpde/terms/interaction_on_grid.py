@@ -228,26 +228,30 @@ class InteractionOnGrid:
         if sources is not None:
             limit = SMALL * bound
             if self.geometry.axis is None:
-                limit = self._smallest_resolved(mean)
+                limit = self._smallest_resolved(moments, mean)
             small = values < limit
             if sources.matter_at(small, where):
                 points = _in_plane(where).points[small]
                 sums = Sums(small, sources.field(softmax, points))
         return np.maximum(values, np.maximum(EMPTY * bound, TINY)), sums
 
-    def _smallest_resolved(self, mean: ComplexArray) -> float:
+    def _smallest_resolved(self, moments: ComplexArray, mean: ComplexArray) -> float:
         """The value of Z on a circle or a sphere below which it has lost too many digits.
 
-        It is a share of the largest Z, or what the series leaves out, which is as large as its
-        last two degrees.
+        It is a share of the largest terms of which Z is the sum, or what the series leaves out,
+        which is as large as its last two degrees.
         """
         geometry, degree = self.geometry, self.degree
         if isinstance(self.operator, Transfer):
             degree = self.operator.field_degree
+            used = self._up_to(self.operator.moment_degree, moments)
+            largest = self.operator.largest_terms(used)
+        else:
+            # What is summed has one sign where Z is largest.
+            largest = float(geometry.synthesis(mean).max())
         last = geometry.degrees(degree) >= degree - 1
         harmonics = 2 if geometry.dimension == 2 else 2 * degree + 1
         left_out = np.sqrt(2 * harmonics) * np.linalg.norm(mean[last])
-        largest = float(geometry.synthesis(mean).max())
         return max(SMALL * largest, DIGITS * float(left_out))
 
 

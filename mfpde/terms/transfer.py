@@ -12,7 +12,7 @@ even sum belong together, and high degrees in x and in y hardly do.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -81,6 +81,15 @@ class Transfer:
         coefficients: ComplexArray = found.view(np.complex128)
         return coefficients
 
+    def largest_terms(self, moments: ComplexArray) -> float:
+        """Bound of the sum over b of |T_ab f_b| for all a, f the parts of ``moments``."""
+        return float(self._largest @ np.abs(np.ascontiguousarray(moments).view(float)))
+
+    @cached_property
+    def _largest(self) -> FloatArray:
+        """The largest |T_ab| of each b."""
+        return np.asarray(abs(self.matrix).max(axis=0).toarray()).ravel()
+
 
 def transfer(head: Attention, geometry: Geometry) -> Transfer:
     """The transfer matrix of ``head`` on the grids of ``geometry``'s kind.
@@ -93,8 +102,7 @@ def transfer(head: Attention, geometry: Geometry) -> Transfer:
         If the grid does not resolve the kernel, or the matrix needs more memory than there
         is; the messages name the grid and the memory needed.
     """
-    is_smoothed = smoothing(head) is not None
-    alike = Attention(head.beta, is_smoothed, bilinear=head.bilinear)
+    alike = Attention(head.beta, smoothing(head) is not None, bilinear=head.bilinear)
     return _resolve(alike, geometry)
 
 
