@@ -11,6 +11,7 @@ import mfpde
 from mfpde import theory
 
 BETA = 10.0
+CIRCLE, SPHERE = mfpde.Circle(96), mfpde.Sphere(32)
 
 
 def circle_points(angles):
@@ -182,56 +183,41 @@ def test_a_branch_is_followed_through_its_fold():
     assert cosines[-1] < fold < cosines[0]
 
 
-def follow_ordered(beta, grid, kappas):
-    """Follow the ordered state about the first axis in the diffusion."""
-    bump = mfpde.Density.from_function(grid, lambda x: np.exp(3 * x[..., 0]))
-    first = ascent(beta, diffusion=kappas[0])
-    start = mfpde.stationary_density(first, bump.normalized()).density
-    return mfpde.continuation(ascent(beta), start, "diffusion", kappas)
-
-
-@pytest.mark.parametrize("beta", [1.0, 4.0])
-def test_the_uniform_state_loses_stability_at_the_critical_diffusion(beta):
-    circle = mfpde.Circle(96)
-    critical = theory.critical_diffusion(beta, 2)
-    values = critical * np.array([1.3, 1.1, 0.8, 0.7])
-    found = mfpde.continuation(ascent(beta), mfpde.uniform(circle), "diffusion", values)
-    first = events(found, "stability")[0]
-    assert first.value == pytest.approx(critical, abs=1e-10)
+@pytest.mark.parametrize(
+    ("beta", "grid", "shares"),
+    [
+        (1.0, CIRCLE, [1.3, 1.1, 0.8, 0.7]),
+        (4.0, CIRCLE, [1.3, 1.1, 0.8, 0.7]),
+        (0.5, SPHERE, [1.05, 0.95]),
+    ],
+)
+def test_the_uniform_state_loses_stability_at_the_critical_diffusion(
+    beta, grid, shares
+):
+    """With all harmonics of degree one."""
+    d = grid.dimension
+    critical = theory.critical_diffusion(beta, d)
+    kappas = critical * np.array(shares)
+    found = mfpde.continuation(ascent(beta), mfpde.uniform(grid), "diffusion", kappas)
+    losses = events(found, "stability")[:d]
+    np.testing.assert_allclose([loss.value for loss in losses], critical, atol=1e-10)
+    assert all(loss.dimension == d for loss in losses)
+    assert all(loss.points.shape == (0, d) for loss in losses)
+    counts = [state.unstable_dimension for state in found.states]
+    assert [count >= d for count in counts] == [share < 1 for share in shares]
     assert max(state.order for state in found.states) < 1e-12
-    back = follow_ordered(beta, circle, values[::-1])
-    assert back.states[0].order > 0.5
-    assert back.states[0].is_second_order
-    assert back.states[0].symmetry_dimension == 1
-    # Continuous up to beta_*; beyond it the ordered state turns back first.
-    folds = events(back, "fold")
-    assert bool(folds) != theory.has_continuous_transition(beta, 2)
-    assert all(fold.value > critical for fold in folds)
-    assert max(found.residuals.max(), back.residuals.max()) < 1e-12
-
-
-def test_the_uniform_state_on_the_sphere():
-    sphere = mfpde.Sphere(32)
-    critical = theory.critical_diffusion(0.5, 3)
-    kappas = critical * np.array([1.05, 0.95])
-    uniform = mfpde.uniform(sphere)
-    found = mfpde.continuation(ascent(0.5), uniform, "diffusion", kappas)
-    values = [event.value for event in events(found, "stability")]
-    np.testing.assert_allclose(values, 3 * [critical], atol=1e-10)
-    # All harmonics of degree one.
-    assert all(event.dimension == 3 for event in found.events)
-    assert all(event.points.shape == (0, 3) for event in found.events)
-    assert [state.unstable_dimension for state in found.states] == [0, 3]
-    back = follow_ordered(0.5, sphere, kappas[::-1])
-    assert [state.symmetry_dimension for state in back.states] == [2, 0]
-    assert back.states[0].is_second_order
+    assert found.residuals.max() < 1e-12
 
 
 def test_kuramoto_states_are_exact():
     """beta = 0: rho ~ e^(r cos / kappa), r = I_1 / I_0 at r / kappa."""
-    kappas = [0.2, 0.3, 0.45, 0.55]
-    found = follow_ordered(0.0, mfpde.Circle(64), kappas)
+    kappas, circle = [0.2, 0.3, 0.45, 0.55], mfpde.Circle(64)
+    bump = mfpde.Density.from_function(circle, lambda x: np.exp(3 * x[..., 0]))
+    first = ascent(0.0, diffusion=kappas[0])
+    start = mfpde.stationary_density(first, bump.normalized()).density
+    found = mfpde.continuation(ascent(0.0), start, "diffusion", kappas)
     assert found.events[0].value == pytest.approx(0.5, abs=1e-12)
+    assert [state.symmetry_dimension for state in found.states] == [1, 1, 1, 0]
     for kappa, state in zip(kappas[:3], found.states[:3], strict=True):
         exact = brentq(
             lambda r, k=kappa: ive(1, r / k) / ive(0, r / k) - r, 0.05, 1.0, xtol=1e-15

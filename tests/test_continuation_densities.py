@@ -70,7 +70,7 @@ class Witness:
     def ordered(self, kappa):
         """Field of the ordered state, by iteration from a concentrated density."""
         field = np.cos(self.angles)
-        for _ in range(200):
+        for _ in range(4000):
             field = self.kernel @ self.masses(field, kappa)
         return self.newton(field, kappa)
 

@@ -171,24 +171,6 @@ def test_counts_are_those_of_the_matrix(case):
     assert (found.unstable_dimension > 0) == (case in ("two bumps", "uniform"))
 
 
-def test_a_run_comes_to_the_stationary_density():
-    """The grid's error is of second order; the state is found beside it."""
-    neurons = mfpde.Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5], "gelu")
-    equation = noisy(5.0, 0.1, "descent", neurons)
-    errors = []
-    for cells in (128, 256):
-        circle = mfpde.Circle(cells)
-        found = mfpde.stationary_density(equation, mfpde.uniform(circle))
-        run = mfpde.solve(
-            equation, mfpde.uniform(circle), t_end=200.0, save_every=200.0
-        )
-        last = run.final.density
-        errors.append(np.abs(last.masses - found.density.masses).sum())
-        assert found.free_energy <= equation.lyapunov_function(last) + 1e-12
-    assert errors[1] < errors[0] / 3
-    assert errors[1] < 1e-2
-
-
 def test_nearly_uniform_starts_leave_the_unstable_state():
     sphere = mfpde.Sphere(48)
     values = 1 + 1e-9 * sphere.points @ AXIS
@@ -197,25 +179,6 @@ def test_nearly_uniform_starts_leave_the_unstable_state():
     )
     assert found.is_second_order
     assert found.order > 0.5
-
-
-def test_products_with_transforms_are_those_of_the_matrix():
-    start = bump(mfpde.Sphere(48))
-    problem = problem_of(noisy(4.0, 0.05, "ascent", PAPER), start)
-    state = GibbsState(problem, problem.coefficients(start))
-    vector = np.random.default_rng(0).standard_normal(len(problem.roots))
-    np.testing.assert_allclose(
-        state.product(vector), state.hessian @ vector, atol=1e-13
-    )
-    # G is the gradient of Psi, and G_c that of G.
-    step = 1e-5
-    sides = [
-        GibbsState(problem, state.coefficients + s * step * vector) for s in (1, -1)
-    ]
-    slope = (sides[0].potential - sides[1].potential) / (2 * step)
-    assert slope == pytest.approx(state.gradient @ vector, abs=1e-8)
-    bend = (sides[0].gradient - sides[1].gradient) / (2 * step)
-    np.testing.assert_allclose(bend, state.product(vector), atol=1e-6)
 
 
 def test_branches_are_those_of_matrices(monkeypatch):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.special import ive
+from test_continuation_densities import Witness
 
 import mfpde
 from mfpde.commands.command_line import main
@@ -44,47 +45,15 @@ def test_values_of_the_table(dimension):
     assert found.moment_at_fold == pytest.approx(rows[:, 5], abs=1e-8)
 
 
-class Zonal:
-    """Zonal states by values of the density at nodes: no harmonics, no moments but these."""
+def least_excess(witness, kappa):
+    """Least free energy from a concentrated start, less the uniform state's."""
 
-    def __init__(self, dimension, beta, count=600):
-        places, shares = np.polynomial.legendre.leggauss(count)
-        theta = (places + 1) * np.pi / 2
-        logs = np.log(shares) + (dimension - 2) * np.log(np.sin(theta))
-        self.shares = np.exp(logs - logs.max())
-        self.shares /= self.shares.sum()
-        # The kernel averaged over the directions of S^(d-2), by Gauss's rule in the cosine.
-        inner, weights = np.polynomial.legendre.leggauss(200)
-        angle = (inner + 1) * np.pi / 2
-        ring = np.sin(angle) ** (dimension - 3) * weights
-        ring /= ring.sum()
-        along = np.multiply.outer(np.cos(theta), np.cos(theta))
-        across = np.multiply.outer(np.sin(theta), np.sin(theta))
-        self.kernel = sum(
-            w * np.exp(beta * (along + across * np.cos(a) - 1)) / beta
-            for a, w in zip(angle, ring, strict=True)
-        )
+    def free_energy(masses):
+        entropy = masses @ np.log(np.maximum(masses / witness.weights, 1e-300))
+        return kappa * entropy - masses @ witness.kernel @ masses / 2
 
-    def iterate(self, kappa, masses):
-        for _ in range(4000):
-            field = self.kernel @ masses / kappa
-            new = self.shares * np.exp(field - field.max())
-            new /= new.sum()
-            if np.abs(new - masses).max() < 1e-15:
-                break
-            masses = new
-        return masses
-
-    def free_energy(self, kappa, masses):
-        entropy = (masses * np.log(np.maximum(masses / self.shares, 1e-300))).sum()
-        return kappa * entropy - masses @ self.kernel @ masses / 2
-
-    def excess(self, kappa):
-        """Least free energy from a concentrated start, less the uniform state's."""
-        peaked = np.zeros(len(self.shares))
-        peaked[-1] = 1.0  # theta near pi: the other pole, as good as this one
-        ordered = self.iterate(kappa, 0.999 * peaked + 0.001 * self.shares)
-        return self.free_energy(kappa, ordered) - self.free_energy(kappa, self.shares)
+    ordered = witness.masses(witness.ordered(kappa), kappa)
+    return free_energy(ordered) - free_energy(witness.weights)
 
 
 @pytest.mark.parametrize(
@@ -92,14 +61,18 @@ class Zonal:
 )
 def test_coexistence_by_minimising_the_free_energy(dimension, beta):
     found = mfpde.phase_diagram(dimension, beta)
-    states = Zonal(dimension, beta)
+    witness = Witness(beta, dimension)
+
+    def excess(kappa):
+        return least_excess(witness, kappa)
+
     kappa = found.coexistence[0]
-    assert states.excess(kappa * (1 - 1e-5)) < 0 < states.excess(kappa * (1 + 1e-5))
-    root = brentq(states.excess, kappa * (1 - 1e-5), kappa * (1 + 1e-5), rtol=1e-12)
+    assert excess(kappa * (1 - 1e-5)) < 0 < excess(kappa * (1 + 1e-5))
+    root = brentq(excess, kappa * (1 - 1e-5), kappa * (1 + 1e-5), rtol=1e-12)
     assert root / kappa == pytest.approx(1.0, abs=1e-9)
     # Above the fold every start is lost to the uniform state; below it the peaked one stays.
-    assert states.excess(found.fold[0] * 1.002) == pytest.approx(0.0, abs=1e-12)
-    assert states.excess(found.fold[0] * 0.998) > 1e-9
+    assert excess(found.fold[0] * 1.002) == pytest.approx(0.0, abs=1e-12)
+    assert excess(found.fold[0] * 0.998) > 1e-9
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 4, 8, 16, 64])

@@ -245,28 +245,6 @@ def test_the_derived_bounds_are_sharp(beta):
     assert pull(bound.derived, pair) < 0 < pull(0.8 * bound.derived, pair)
 
 
-@pytest.mark.parametrize(("beta", "count"), [(3.0, 16), (12.0, 24)])
-def test_runs_never_violate_the_bounds(beta, count):
-    """Particles of unequal masses in descent, polished: windows obey both bounds."""
-    generator = np.random.default_rng(5)
-    equation = descent(beta, weak_neurons(np.array([0.06, -0.04, 0.02])))
-    bound = theory.anti_concentration_bound(equation)
-    angles, masses = generator.uniform(0, 2 * np.pi, count), generator.random(count)
-    start = mfpde.Atoms(points_at(angles), masses / masses.sum())
-    run = mfpde.solve_particles(equation, start, t_end=20_000.0)
-    found = mfpde.polish(equation, run.final, merge_within=0.02)
-    assert found.is_second_order
-    at = np.arctan2(found.atoms.points[:, 1], found.atoms.points[:, 0])
-    away = np.mod(at[np.newaxis, :] - at[:, np.newaxis], 2 * np.pi)
-    held = away <= bound.diameter
-    several = held.sum(axis=1) >= 2
-    assert several.any()
-    assert ((held @ found.atoms.masses)[several] <= bound.derived).all()
-    for least in (0.02, 0.1):
-        heavy = int((found.atoms.masses >= least).sum())
-        assert heavy <= theory.cluster_count_bound(equation, least)
-
-
 WEAK = weak_neurons(np.array([0.01]))
 COSINE = Activation(
     "cosine",
