@@ -13,8 +13,6 @@ shares neither grid nor harmonics with the package.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 from scipy.special import gamma, ive, roots_legendre
@@ -82,21 +80,14 @@ class Witness:
         return np.exp((here - field.max()) / kappa) / norm
 
 
-class Case(NamedTuple):
-    geometry: mfpde.geometry.Geometry
-    beta: float
-    first: float
-    last: float
-    """Least and largest diffusion of the sweep, over the critical one."""
-
-
-CASES = {
-    "circle below": Case(mfpde.Circle(96), 1.5, 0.8, 1.2),
-    "circle above": Case(mfpde.Circle(96), 4.0, 0.8, 1.2),
-    "sphere below": Case(mfpde.Sphere(32), 1.0, 0.9, 1.1),
-    "sphere above": Case(mfpde.Sphere(32), 2.2, 0.98, 1.03),
-    "d = 8 below": Case(mfpde.Zonal(8, 96), 1.0, 0.8, 1.2),
-    "d = 8 above": Case(mfpde.Zonal(8, 96), 3.0, 0.8, 1.7),
+# Grid, beta, least and largest diffusion of the sweep over the critical one.
+BRANCHES = {
+    "circle below": (mfpde.Circle(96), 1.5, 0.8, 1.2),
+    "circle above": (mfpde.Circle(96), 4.0, 0.8, 1.2),
+    "sphere below": (mfpde.Sphere(32), 1.0, 0.9, 1.1),
+    "sphere above": (mfpde.Sphere(32), 2.2, 0.98, 1.03),
+    "d = 8 below": (mfpde.Zonal(8, 96), 1.0, 0.8, 1.2),
+    "d = 8 above": (mfpde.Zonal(8, 96), 3.0, 0.8, 1.7),
 }
 
 
@@ -131,9 +122,12 @@ def field_of(witness, state):
     return state.equation.first_variation(state.density, points)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_an_ordered_branch_folds_or_not_and_ends_in_a_pitchfork(name):
-    geometry, beta, first, last = CASES[name]
+@pytest.mark.parametrize(
+    ("geometry", "beta", "first", "last"), BRANCHES.values(), ids=BRANCHES
+)
+def test_an_ordered_branch_folds_or_not_and_ends_in_a_pitchfork(
+    geometry, beta, first, last
+):
     d = geometry.dimension
     critical = theory.critical_diffusion(beta, d)
     kappas = critical * np.linspace(first, last, 30)
