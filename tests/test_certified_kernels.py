@@ -1,15 +1,19 @@
-"""Certificates of kernels of one's own that bring bounds, and what rounding adds."""
+"""Certificates of kernels and activations of one's own that bring bounds, and of rounding."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from numpy.polynomial import Polynomial as Series
+from random_points import random_points
+from scipy.special import expit, spence
 
 import mfpde
 from mfpde.arrays import FloatArray
+from mfpde.stationary.convex_energy import convex_energy
+from mfpde.terms.activations import Activation, ActivationBounds
 from mfpde.terms.kernels import Kernel
 
 
@@ -98,23 +102,119 @@ def test_an_own_exponential_has_the_minimum_of_attention(beta, grid, perceptron)
         assert gaps[0] == pytest.approx(gaps[1], rel=2e-2, abs=1e-12)
 
 
+def assert_no_measure_is_below(equation, found, certified, generator):
+    """Floors of F and the least energy, against points and measures drawn at random."""
+    assert 0 <= found.gap < 1e-9
+    dimension = found.measure.dimension
+    everywhere = random_points(20_000, dimension, generator)
+    assert (
+        equation.first_variation(certified, everywhere).min()
+        >= mfpde.certificate(equation, certified).floor
+    )
+    for count in range(1, 5):
+        for _ in range(25):
+            points = random_points(count, dimension, generator)
+            rival = mfpde.Atoms(points, generator.dirichlet(np.ones(count)))
+            assert equation.energy(rival) >= found.lower_bound
+
+
 @pytest.mark.parametrize("coefficients", [(0, 1), (0, 0.5, 1), (0.2, 0.3, 0, 1, 0.5)])
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 def test_a_polynomial_of_positive_coefficients_is_minimised(coefficients, grid):
-    """No measure drawn at random has less energy, and F is nowhere below its mean."""
     generator = np.random.default_rng(len(coefficients))
-    dimension = grid.dimension
-    perceptron = mfpde.Perceptron.random(3, dimension, seed=2, activation="gelu")
+    perceptron = mfpde.Perceptron.random(3, grid.dimension, seed=2, activation="gelu")
     equation = descent(Power(coefficients), perceptron)
     found = mfpde.minimize(equation, grid)
-    assert 0 <= found.gap < 1e-9
-    points = generator.standard_normal((20_000, dimension))
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
-    field = equation.first_variation(found.measure, points)
-    assert field.min() >= found.certificate.floor
-    for start in range(0, 400, 4):
-        rival = mfpde.Atoms(points[start : start + 4], generator.dirichlet(np.ones(4)))
-        assert equation.energy(rival) >= found.lower_bound
+    assert_no_measure_is_below(equation, found, found.measure, generator)
+
+
+SHIFTED = Activation(
+    "shifted",
+    lambda z: z - 2,
+    lambda z: z**2 / 2 - 2 * z,
+    np.ones_like,
+    bounds=ActivationBounds(1.0, 1.0, 0.0),
+)
+SINE = Activation(
+    "sine",
+    np.sin,
+    lambda z: 1 - np.cos(z),
+    np.cos,
+    bounds=ActivationBounds(-1.0, 1.0, 1.0),
+)
+SOFTPLUS = Activation(
+    "softplus",
+    lambda z: np.logaddexp(0.0, z),
+    lambda z: -spence(1 + np.exp(z)) - np.pi**2 / 12,
+    expit,
+    bounds=ActivationBounds(0.0, 1.0, 0.25),
+)
+STEEP = Activation(
+    "steep on both sides of a kink",
+    lambda z: np.where(z > 0, 3 * z, -2 * z) + 1,
+    lambda z: np.where(z > 0, 1.5 * z**2, -(z**2)) + z,
+    lambda z: np.where(z > 0, 3.0, -2.0),
+    kinks=(0.0,),
+    bounds=ActivationBounds(-2.0, 3.0, 0.0),
+)
+BENT = Activation(
+    "curved on both sides of a kink",
+    lambda z: np.where(z > 0, np.sin(2 * z), np.tanh(z)),
+    lambda z: np.where(z > 0, np.sin(z) ** 2, np.logaddexp(z, -z) - np.log(2)),
+    lambda z: np.where(z > 0, 2 * np.cos(2 * z), 1 - np.tanh(z) ** 2),
+    kinks=(0.0,),
+    bounds=ActivationBounds(-2.0, 2.0, 4.0),
+)
+OWN = [SHIFTED, SINE, SOFTPLUS, STEEP, BENT]
+
+
+@pytest.mark.parametrize("activation", OWN, ids=lambda a: a.name)
+@pytest.mark.parametrize("grid", [mfpde.Circle(128), mfpde.Sphere(32)], ids=str)
+def test_minima_of_own_activations_are_certified(activation, grid):
+    """Of any value at 0 and any sign."""
+    generator = np.random.default_rng(grid.dimension)
+    for _ in range(4):
+        units = int(generator.integers(1, 4))
+        directions = generator.standard_normal((units, grid.dimension))
+        perceptron = mfpde.Perceptron(
+            directions * generator.choice([0.3, 1, 2]),
+            generator.standard_normal(units),
+            activation,
+            biases=generator.standard_normal(units) * generator.choice([0, 1, 3]),
+        )
+        equation = descent(float(generator.choice([1.0, 4.0, 12.0])), perceptron)
+        found = mfpde.minimize(equation, grid)
+        other = mfpde.Atoms(random_points(3, grid.dimension, generator))
+        assert mfpde.certificate(equation, other).lower_bound <= found.energy
+        assert_no_measure_is_below(equation, found, other, generator)
+
+
+@pytest.mark.parametrize("activation", OWN, ids=lambda a: a.name)
+def test_second_derivatives_stay_within_the_constant(activation):
+    """Of sigma(z) = z - 2 the constant is |a|^2 + 2 |a|, not |a|^2 (weight 1 in size)."""
+    generator = np.random.default_rng(5)
+    angles = np.linspace(0, 2 * np.pi, 20_001)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    for weight in (1.0, -1.0):
+        for bias in (0.0, 0.7, -2.0):
+            direction = generator.standard_normal((1, 2))
+            neuron = mfpde.Perceptron(direction, [weight], activation, biases=[bias])
+            energy = convex_energy(descent(1.0, neuron), 2, "a test")
+            second = np.diff(energy.external.values(circle), 2) / angles[1] ** 2
+            assert second.min() >= -energy.curvature * (1 + 1e-5) - 1e-5
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        replace(SINE.bounds, largest_slope=0.9),
+        replace(SINE.bounds, least_slope=0.0),
+        replace(SINE.bounds, second=0.5),
+    ],
+)
+def test_bounds_that_do_not_hold_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"bounds of activation 'sine': .* near z = "):
+        replace(SINE, bounds=wrong)
 
 
 @pytest.mark.parametrize(
