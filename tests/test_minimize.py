@@ -128,15 +128,6 @@ def test_a_quadratic_potential_has_a_density_of_degree_two(geometry, axis, toler
     assert found.gap <= 1e-12
 
 
-@pytest.mark.parametrize("weight", [-1.3, -0.8, -0.5, -0.36])
-def test_one_neuron_holds_one_atom_or_two(weight):
-    found = mfpde.minimize(one_neuron(weight), CIRCLE)
-    angles = np.arctan2(found.atoms.points[:, 1], found.atoms.points[:, 0]) - np.pi / 4
-    half = 0.0 if weight <= -1 else np.arccos(1 + np.log(-weight) / LADDER_BETA) / 2
-    expected = [0.0] if weight <= -1 else [-half, half]
-    np.testing.assert_allclose(np.sort(angles), expected, atol=1e-10)
-
-
 @pytest.mark.parametrize(
     ("beta", "weight", "least"),
     [(20.0, -0.3, 1), (20.0, -0.9, 1), (5.0, -0.3, 1), (20.0, 0.3, 3)],
@@ -152,19 +143,6 @@ def test_a_ring_is_recognised(beta, weight, least):
     if weight < 0:
         expected = [ring_angle(beta, weight)]
         np.testing.assert_allclose(found.rings.angles, expected, atol=1e-9)
-
-
-@settings(deadline=None, max_examples=40)
-@given(seed=st.integers(0, 1000), beta=st.floats(0.0, 80.0))
-def test_third_derivatives_of_the_kernel_are_bounded(seed, beta):
-    y, start = random_points(2, 3, seed)
-    heading = np.cross(start, random_points(1, 3, seed + 1)[0])
-    heading /= np.linalg.norm(heading)
-    t = np.linspace(0, 2 * np.pi, 4001)
-    u = np.cos(t) * (start @ y) + np.sin(t) * (heading @ y)
-    s = np.sin(t) * (start @ y) - np.cos(t) * (heading @ y)
-    third = np.exp(beta * (u - 1)) * s * (beta**2 * s**2 - 3 * beta * u - 1)
-    assert np.abs(third).max() <= mfpde.Exponential(beta).third_derivative
 
 
 @settings(deadline=None, max_examples=25)
