@@ -154,6 +154,12 @@ def test_the_published_bound_without_perceptron():
             assert bound.published == pytest.approx(expected, rel=1e-12)
             assert bound.excludes_single_cluster
             assert bound.derived < bound.published
+    # A ReLU neuron of twice the length is one of four times the weight.
+    long, heavy = (
+        theory.anti_concentration_bound(descent(5.0, mfpde.Perceptron(*one)))
+        for one in (([[2.0, 0.0]], [0.01]), ([[1.0, 0.0]], [0.04]))
+    )
+    assert long.constant == pytest.approx(heavy.constant, rel=1e-12)
     # 0.4027 and 0.3086 are the limits of the derived ones.
     inward, outward = 0.75 * np.exp(-1 / 8), 2 * np.exp(-1.5)
     far = theory.anti_concentration_bound(descent(1000.0))
