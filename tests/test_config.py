@@ -305,7 +305,7 @@ def test_several_errors_come_in_one_message(path):
     told = message(path, "attention.beta=-1", "geometry.cells=5", "solve.rtol=2")
     assert told.splitlines() == [
         "[geometry] cells = 5 must be a whole number of at least 16",
-        "[attention] beta = -1 must be a finite number, at least 0 and at most 1000",
+        "[attention] beta = -1 must be a finite number, at least 0",
         "[solve] rtol = 2 must be a finite number, above 0 and at most 1",
     ]
     told = message(path, "solve.rtol=2", "solve.max_step=0", "solve.t_end=-1")

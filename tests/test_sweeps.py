@@ -45,6 +45,15 @@ def source(
     }
 
 
+def with_softmax(table: dict[str, Any]) -> dict[str, Any]:
+    """The sweep with each of its cases under softmax too: twice as many runs."""
+    cases = table["sweep"]["cases"]
+    for case in list(cases):
+        more = {"name": f"{case['name']}, softmax", "attention.normalized": True}
+        cases.append(case | more)
+    return table
+
+
 def same_numbers(sweep: mfpde.Sweep, other: mfpde.Sweep) -> None:
     """Fail unless the summaries are identical, but for what a clock says."""
     pd.testing.assert_frame_equal(numbers(sweep.table), numbers(other.table))
