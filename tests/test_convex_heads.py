@@ -160,3 +160,24 @@ def test_densities_with_diffusion_make_the_field_of_heads(direction, grid):
     field = equation.first_variation(cells, points)
     logarithms = np.log(found.density.values.ravel())
     assert np.ptp(0.3 * logarithms - equation.sign * field) < 1e-9
+
+
+@pytest.mark.parametrize("parameter", ["beta", "weight_scale"])
+def test_polish_and_continuation_take_an_indefinite_matrix(parameter):
+    """A branch ends where Newton's method goes from its start."""
+
+    def at(beta: float, scale: float) -> mfpde.MeanFieldEquation:
+        neuron = mfpde.Perceptron([[1.0, 0.2]], [0.3 * scale], activation="tanh")
+        attention = head(beta, np.diag([1.0, -0.5]))
+        return mfpde.MeanFieldEquation(attention, neuron, direction="ascent")
+
+    angles = np.array([0.3, 2.8])
+    pair = mfpde.Atoms(np.stack([np.cos(angles), np.sin(angles)], 1), [0.6, 0.4])
+    start = mfpde.polish(at(2.0, 1.0), pair, max_move=2.0).atoms
+    values, end = [2.0, 2.6], at(2.6, 1.0)
+    if parameter == "weight_scale":
+        values, end = [1.0, 1.3], at(2.0, 1.3)
+    branch = mfpde.continuation(at(2.0, 1.0), start, parameter=parameter, values=values)
+    direct = mfpde.polish(end, start, max_move=2.0)
+    assert direct.converged
+    assert branch.energies[-1] == pytest.approx(end.energy(direct.atoms), abs=1e-12)
