@@ -63,17 +63,6 @@ def test_atoms_just_below_angle_zero_stay_on_the_circle():
 
 
 @LAWS
-@given(distributions(), st.floats(-20, 20))
-def test_cdf_is_quasi_periodic_and_nondecreasing(distribution, angle):
-    total = distribution.total_mass
-    assert distribution.cdf(angle + TURN) == pytest.approx(
-        distribution.cdf(angle) + total, abs=1e-9 * total
-    )
-    steps = np.sort(np.append(distribution.angles, angle + np.linspace(0, 7, 50)))
-    assert np.diff(distribution.cdf(steps)).min() >= -1e-14 * total
-
-
-@LAWS
 @given(distributions(), st.integers(-3000, 3000))
 def test_quantile_is_the_generalised_inverse(distribution, thousandths):
     total = distribution.total_mass
@@ -83,14 +72,6 @@ def test_quantile_is_the_generalised_inverse(distribution, thousandths):
     assert distribution.cdf(angle + 1e-13) >= level - slack
     assert distribution.cdf(angle - 1e-13) <= level + slack
     assert distribution.quantile(level + total) == pytest.approx(angle + TURN, abs=1e-9)
-
-
-def test_quantile_of_an_atom_is_its_angle_and_stays_before_gaps():
-    distribution = AngularDistribution.of(Atoms(points_at(np.array([1.0, 4.0]))))
-    levels = [0.1, 0.5, 0.6, 1.0, 1.1]
-    np.testing.assert_allclose(
-        distribution.quantile(levels), [1.0, 1.0, 4.0, 4.0, 1.0 + TURN], rtol=1e-15
-    )
 
 
 def test_quantiles_of_a_smooth_density_are_of_second_order():
@@ -119,15 +100,6 @@ def test_ball_and_complement_make_the_whole(distribution, centre, radius):
     assert ball + opposite <= (total + on_ends.sum()) * (1 + 1e-12)
 
 
-def test_ball_is_closed_and_the_whole_circle_from_pi_on():
-    distribution = AngularDistribution.of(Atoms(points_at(np.arange(10) * 0.2)))
-    centres = np.arange(1, 9) * 0.2
-    np.testing.assert_allclose(distribution.ball_mass(centres, 0.2), 0.3)
-    np.testing.assert_allclose(distribution.ball_mass(centres, 0.2 - 1e-12), 0.1)
-    np.testing.assert_allclose(distribution.ball_mass(centres, np.pi), 1.0)
-    assert distribution.ball_mass(centres.reshape(2, 4), 9.0).shape == (2, 4)
-
-
 def test_ball_of_the_uniform_density_has_mass_radius_over_pi():
     distribution = AngularDistribution.of(uniform(Circle(64)))
     centres = np.linspace(-9, 9, 100)
@@ -147,25 +119,6 @@ def test_largest_ball_bounds_every_ball_and_grows_with_the_radius(distribution, 
     assert distribution.ball_mass(centres, radius).max() <= largest + slack
     assert largest <= distribution.largest_ball_mass(radius + 0.1) + slack
     assert largest <= distribution.ball_mass(centres, radius + 0.01).max() + slack
-
-
-def test_zero_radius_measures_the_heaviest_atom():
-    atoms = Atoms(points_at(np.array([1.0, 2.0])), [0.3, 0.7])
-    both = Measure(uniform(Circle(32)), atoms)
-    largest = AngularDistribution.of(both).largest_ball_mass(0.0)
-    assert largest == pytest.approx(0.7, abs=1e-12)
-
-
-def test_normalized_has_mass_one_and_the_same_quantiles():
-    circle = Circle(16)
-    distribution = AngularDistribution.of(Density(circle, np.arange(16.0)))
-    levels = np.linspace(0.01, 1, 30)
-    normalized = distribution.normalized()
-    assert normalized.total_mass == 1.0
-    np.testing.assert_allclose(
-        normalized.quantile(levels),
-        distribution.quantile(levels * distribution.total_mass),
-    )
 
 
 def test_errors_name_the_value_and_the_way_out():

@@ -105,19 +105,6 @@ def test_two_atoms_merge_when_they_should(beta, softmax):
     assert run.final.total_mass == 1.0
 
 
-def test_light_and_heavy_atoms_keep_their_mean():
-    # Forces are opposite, so that sum m theta stays for the even interaction.
-    equation = MeanFieldEquation(Attention(10.0), direction="ascent")
-    start = at_angles(np.array([0.0, 0.5, 0.9]), [0.6, 0.3, 0.1])
-    run = solve(
-        equation, empty(Circle(256), start), t_end=1e3, save_at=[1e3], atoms="exact"
-    )
-    assert [event.kind for event in run.events] == ["merge", "merge"]
-    assert angles(run.final.atoms) == pytest.approx(
-        0.6 * 0 + 0.3 * 0.5 + 0.09, abs=1e-5
-    )
-
-
 @pytest.mark.parametrize("geometry", [Circle(256), Sphere(64)], ids=["S1", "S2"])
 def test_the_dissipation_is_that_of_the_atoms_too(geometry):
     """V = .7 x_1 alone: |v| = .7 sin(theta), of the mass .4; the density is uniform."""
@@ -236,14 +223,6 @@ def test_an_atom_beside_a_kink_keeps_the_mass_of_particles(axis):
         mean = particles.masses[near] @ particles.points[near]
         angle = np.arctan2(mean[1], mean[0]) - np.arctan2(point[1], point[0])
         assert abs(np.angle(np.exp(1j * angle))) <= 1e-3
-
-
-def test_pure_descent_makes_no_atoms():
-    equation = MeanFieldEquation(Attention(10.0), direction="descent")
-    start = bumps(Circle(512), centres=(0.0, 1.0, 3.0), masses=(1, 2, 1), width=0.03)
-    run = solve(equation, start, t_end=20.0, save_every=5.0, atoms="exact")
-    assert run.events == ()
-    assert len(run.final.atoms) == 0
 
 
 # --- The hand-off ---------------------------------------------------------------------
@@ -472,21 +451,3 @@ def test_a_method_that_fails_gives_way_without_a_warning():
     point = np.array([[1.0, 1.75358081e-33]])
     ends, _, _ = motion.move(point, np.ones(1), start=4e-6, end=0.2)
     assert np.abs(ends - [[1.0, 0.0]]).max() <= 1e-12
-
-
-def test_a_run_with_exact_atoms_is_as_close_to_particles_as_the_grid() -> None:
-    """GeLU: clusters that have left the grid two cells wide."""
-    neuron = mfpde.Perceptron([[np.cos(0.7), np.sin(0.7)]], [0.5], "gelu")
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(5.0), neuron, direction="descent"
-    )
-    start = mfpde.uniform(mfpde.Circle(512))
-    particles = mfpde.solve_particles(
-        equation, mfpde.quantized(start, 2000), t_end=50.0, time_step=0.1
-    ).final
-    distances = {}
-    for atoms in ("grid", "exact"):
-        run = mfpde.solve(equation, start, t_end=50.0, save_at=[50.0], atoms=atoms)
-        distances[atoms] = mfpde.wasserstein(run.final, particles)
-        assert (len(run.final.atoms) > 0) == (atoms == "exact")
-    assert distances["exact"] <= 2 * distances["grid"] + np.pi / 2 / 2000

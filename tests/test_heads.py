@@ -19,7 +19,6 @@ from mfpde import Atoms, Attention, Circle, MeanFieldEquation, Sphere, Zonal
 from mfpde.settings.settings import SettingsError, settings_from_dict
 from mfpde.storage.records import CONVERTER, to_json
 from mfpde.terms import transfer
-from mfpde.theory import growth_rates
 
 CIRCLE, SPHERE = Circle(512), Sphere(64)
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -74,23 +73,6 @@ def test_velocity_is_that_of_direct_quadrature(
 
 
 @pytest.mark.parametrize("geometry", [CIRCLE, SPHERE], ids=["circle", "sphere"])
-@pytest.mark.parametrize("normalized", [False, True])
-def test_the_identity_is_isotropic_attention(geometry, normalized):
-    one = np.eye(geometry.dimension)
-    plain = MeanFieldEquation(Attention(5.0, normalized), direction="ascent")
-    density = smooth_density(geometry, 1)
-    for value in (None, one, one + 1e-300):
-        equation = head_equation(
-            one, value, beta=5.0, normalized=normalized, direction="ascent"
-        )
-        change = equation.velocity(density) - plain.velocity(density)
-        assert np.abs(change).max() < 1e-12
-        assert equation.energy(density) == pytest.approx(plain.energy(density), 1e-12)
-        values = equation.first_variation(density)
-        assert np.abs(values - plain.first_variation(density)).max() < 1e-12
-
-
-@pytest.mark.parametrize("geometry", [CIRCLE, SPHERE], ids=["circle", "sphere"])
 def test_the_gradient_form_is_that_of_vectors(geometry):
     """V = D takes one gradient; V = D beside a value that is no multiple takes vectors."""
     generator = np.random.default_rng(3)
@@ -131,28 +113,6 @@ def test_velocity_of_the_uniform_measure_in_closed_form():
         assert np.abs(plain.velocity(uniform, x) - expected).max() < 1e-12 * scale
 
 
-def test_low_temperature_on_the_circle():
-    """beta |D| = 1000: the softmax keeps its digits where logits are small."""
-    bilinear = np.diag([1.0, 0.5])
-    density = smooth_density(Circle(2048), 4)
-    points = random_points(50, 2, 1)
-    for value in (None, np.array([[0.3, -1.0], [0.7, 0.2]])):
-        equation = head_equation(bilinear, value, beta=1000.0, normalized=True)
-        expected, _ = head_by_sums(
-            points, *cells_of(density), beta=1000.0, bilinear=bilinear, value=value
-        )
-        assert np.abs(equation.velocity(density, points) + expected).max() < 1e-9
-        there = equation.velocity(density)
-        again = equation.velocity(density, density.geometry.points)
-        assert np.abs(there - again).max() < 1e-9
-    # Where mu has full support, m / Z tends to D^T x / |D^T x| (x.Dy is largest there).
-    limit = points @ bilinear / np.linalg.norm(points @ bilinear, axis=1)[:, None]
-    limit = limit @ bilinear.T
-    limit -= (limit * points).sum(axis=1)[:, None] * points
-    gradient = head_equation(bilinear, beta=1000.0, normalized=True)
-    assert np.abs(gradient.velocity(density, points) + limit).max() < 3e-3
-
-
 @pytest.mark.parametrize("normalized", [False, True])
 def test_rotated_matrices_rotate_the_flow(normalized):
     generator = np.random.default_rng(7)
@@ -181,29 +141,6 @@ def test_an_antisymmetric_value_turns_the_uniform_measure():
     assert np.abs(run.final.density.values - 1 / (2 * np.pi)).max() < 1e-13
 
 
-@pytest.mark.parametrize(("size", "angle"), [(1.0, 0.0), (0.8, 0.7), (1.3, np.pi)])
-def test_growth_under_a_multiple_of_a_rotation(size, angle):
-    """D = b R(alpha): mode l is multiplied by s l^2 ive(l, beta b) e^(-il alpha) / beta."""
-    beta, l = 4.0, 3
-    rotation = np.cos(angle) * np.eye(2) + np.sin(angle) * TURN
-    equation = head_equation(size * rotation, beta=beta, direction="ascent")
-    small = 1e-6
-    density = mfpde.Density.from_function(
-        CIRCLE, lambda x: 1 + small * np.cos(l * np.arctan2(x[..., 1], x[..., 0]))
-    )
-    velocity = equation.field(density).components[0]
-    # d_t rho = - div(rho v) = - v' / 2 pi at first order.
-    slope = np.fft.fft(velocity)[l] * 1j * l
-    wave = np.exp(1j * l * CIRCLE.angles[0]) * CIRCLE.num_cells / 2 * small
-    rate = -slope / wave
-    expected = l**2 * ive(l, beta * size) * np.exp(-1j * l * angle) / beta
-    if angle == 0.0:
-        assert expected.real == pytest.approx(
-            growth_rates(beta, 2, [l], direction="ascent")[0], 1e-12
-        )
-    assert abs(rate - expected) < 1e-8
-
-
 def test_two_exact_atoms_move_as_their_equation_says():
     bilinear = np.array([[1.0, 0.4], [-0.2, 0.6]])
     value = np.array([[0.5, -0.3], [0.8, 0.9]])
@@ -228,27 +165,6 @@ def test_two_exact_atoms_move_as_their_equation_says():
     assert np.abs(run.final.atoms.points - expected).max() < 1e-8
     particles = mfpde.solve_particles(equation, start.atoms, t_end=1.0, rtol=1e-11)
     assert np.abs(particles.final.points - expected).max() < 1e-8
-
-
-@pytest.mark.parametrize("normalized", [False, True])
-def test_distances_to_labels_fall_at_second_order(normalized):
-    bilinear = np.array([[1.0, 0.5], [-0.5, 0.2]])
-    value = np.array([[0.2, -1.0], [0.6, 0.4]])
-    equation = head_equation(bilinear, value, beta=3.0, normalized=normalized)
-    labels = mfpde.solve_particles(
-        equation, smooth_density(Circle(1024), 9), t_end=1.0, method="labels"
-    ).final
-    witness = mfpde.label_density(labels, Circle(4096))
-    distances = [
-        mfpde.wasserstein(
-            mfpde.solve(equation, smooth_density(Circle(cells), 9), t_end=1.0).final,
-            witness,
-            order=1,
-        )
-        for cells in (64, 128, 256)
-    ]
-    orders = np.log2(np.array(distances[:-1]) / distances[1:])
-    assert (orders > 1.95).all()
 
 
 def test_two_heads_and_a_perceptron_on_the_sphere_agree_with_particles():

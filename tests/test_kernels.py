@@ -141,23 +141,6 @@ def test_a_large_constant_takes_no_digits_from_the_rest(dimension):
     assert whole.band_limit(dimension) == 3
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_densities_move_as_particles_do(kernel):
-    equation = MeanFieldEquation(Interaction(kernel), direction="ascent")
-    circle = Circle(512)
-    density = mfpde.Density.from_function(
-        circle, lambda x: np.exp(x[..., 0] - 0.5 * x[..., 0] * x[..., 1])
-    )
-    atoms = mfpde.Atoms(circle.points, density.masses)
-    time = 0.5 / kernel.strength
-    run = mfpde.solve(equation, density, t_end=time)
-    for method in ("direct", "spectral"):
-        moved = mfpde.solve_particles(equation, atoms, t_end=time, method=method).final
-        expected = circle.atom_moments(moved.points, moved.masses, 6)
-        found = circle.moments(run.final.density.masses, 6)
-        assert np.abs(found - expected).max() < 1e-6
-
-
 def central(matrix, points):
     """The angular central Gaussian |det Y|^-1 |Y^-1 x|^-d against the uniform probability."""
     inner = np.linalg.solve(matrix, points[..., np.newaxis])[..., 0]
@@ -201,48 +184,6 @@ def test_linear_attention_against_its_exact_solution_on_the_circle():
         run = mfpde.solve(equation, density, t_end=1.0, transport=scheme, rtol=1e-6)
         error = np.abs(run.final.density.masses - expected.masses).sum()
         assert error < allowed, scheme
-
-
-def test_linear_attention_on_the_sphere_at_the_order_of_the_scheme():
-    start, potential = np.diag([1.2, 1.0, 0.8]), np.diag([0.2, 0.0, -0.3])
-    end = linear_attention(start, potential, 0.5, 3)
-    quadratic = mfpde.Potential(
-        lambda x: np.einsum("...i,ij,...j->...", x, potential, x) / 2,
-        lambda x: x @ potential,
-    )
-    attention = Interaction(Polynomial((0, 0, 0.5)))
-    equation = MeanFieldEquation(attention, quadratic, direction="ascent")
-    errors = []
-    for nlat in (32, 64):
-        density = mfpde.Density.from_function(Sphere(nlat), lambda x: central(start, x))
-        expected = mfpde.Density.from_function(Sphere(nlat), lambda x: central(end, x))
-        run = mfpde.solve(equation, density, t_end=0.5, rtol=1e-6)
-        errors.append(np.abs(run.final.density.masses - expected.masses).sum())
-    assert errors[1] < 2e-4
-    assert np.log2(errors[0] / errors[1]) > 1.9
-
-
-@pytest.mark.parametrize(
-    ("kernel", "degree"), [(Polynomial((0, 0.2, 1.0)), 2), (rods(0.3), 2)]
-)
-def test_growth_from_the_uniform_state(kernel, degree):
-    circle, small, diffusion = Circle(256), 1e-6, 0.01
-    start = mfpde.Density(
-        circle, (1 + small * np.cos(degree * circle.angles)) / 2 / np.pi
-    )
-    equation = MeanFieldEquation(
-        Interaction(kernel), direction="ascent", diffusion=diffusion
-    )
-    run = mfpde.solve(equation, start, t_end=0.5, rtol=1e-8)
-    sizes = [
-        abs(circle.moments(d.masses, degree)[degree])
-        for d in (start, run.final.density)
-    ]
-    expected = growth_rates(kernel, 2, degree, direction="ascent", diffusion=diffusion)
-    assert np.log(sizes[1] / sizes[0]) / 0.5 == pytest.approx(float(expected), rel=2e-4)
-    assert fastest_mode(kernel, 2) == degree
-    threshold = critical_diffusion(kernel, 2)
-    assert threshold == pytest.approx(kernel.spectrum(2, 8)[1:].max(), 1e-12)
 
 
 def test_theory_of_the_exponential_kernel_is_that_of_attention():

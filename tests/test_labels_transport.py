@@ -23,7 +23,6 @@ from mfpde import (
     uniform,
     wasserstein,
 )
-from mfpde.storage import load, save
 from mfpde.transport import State, scheme_for
 from mfpde.transport.lagrangian import KEPT_DEGREE
 from mfpde.transport.push_forward import deposit_masses
@@ -159,24 +158,6 @@ def test_the_moebius_flow(case):
     assert moments[1] <= 8e-5
 
 
-@pytest.mark.parametrize("normalized", [False, True])
-def test_labels_move_as_particles_at_the_nodes(normalized):
-    """Direct sums over the kernel are the witness; degrees of it are left out here."""
-    sphere = Sphere(32)
-    neurons = Perceptron.random(3, 3, seed=111, activation="gelu")
-    attention = Attention(5.0, normalized=normalized)
-    equation = MeanFieldEquation(attention, neurons, direction="ascent")
-    start = smooth_start(sphere)
-    nodes = Atoms(sphere.points.reshape(-1, 3), start.masses.ravel())
-    exactly = {"rtol": 1e-9, "atol": 1e-10, "method": "direct"}
-    particles = solve_particles(equation, nodes, t_end=2.0, save_at=[2.0], **exactly)
-    transport = scheme_for("labels", sphere).transport(equation.on(sphere))
-    state = transport.begin(State(start.masses, np.empty((0, 3)), np.empty(0)))
-    for _ in range(80):
-        state = transport.step(state, 0.025).state
-    assert np.abs(state.points - particles.final.points).max() <= 1e-6
-
-
 def test_late_densities_are_far_better_than_those_of_fluxes():
     """Beside the push-forward by four times as many labels each way, at t = 5."""
     equation = driven(5.0, "relu")
@@ -229,15 +210,6 @@ def test_what_rests_beside_a_core_keeps_its_density_in_what_is_saved(nlat):
     assert np.abs(values - 1).mean() <= 0.03
     near = sphere.points @ centre > np.cos(3 * sphere.spacing)
     assert run.final.density.masses[near].sum() == pytest.approx(0.5, abs=0.02)
-
-
-def test_a_uniform_measure_rests_where_only_attention_acts():
-    equation = MeanFieldEquation(Attention(5.0), direction="ascent")
-    start = uniform(Sphere(32))
-    run = solve(equation, start, t_end=5.0, save_at=[5.0], transport="labels")
-    moments = run.final.density.geometry.moments(run.final.density.masses, 8)
-    assert np.abs(moments[1:]).max() <= 3e-4
-    assert np.abs(run.final.density.values / start.values - 1).max() <= 0.02
 
 
 def test_a_turn_about_the_axis_by_cells_turns_the_result():
@@ -347,22 +319,6 @@ def test_a_run_goes_on_with_the_labels_that_another_left():
     by_grid = Density(first.final.geometry, left)
     third = solve(layers.equations[1], by_grid, t_end=2.0, save_at=[2.0])
     assert not np.array_equal(third.final.density.values, values)
-
-
-def test_only_labels_go_on_with_labels(tmp_path):
-    """Fluxes and stores know the density alone, and a spectral phase leaves no labels."""
-    sphere, equation = Sphere(32), driven(5.0)
-    left = solve(equation, smooth_start(sphere), t_end=3.0).final
-    plain = Density(sphere, left.density.values)
-    finals = [
-        solve(equation, one, t_end=0.2, save_at=[0.2], transport="donor_blended").final
-        for one in (left, plain)
-    ]
-    assert np.array_equal(*(final.density.values for final in finals))
-    early = solve(equation, smooth_start(sphere), t_end=0.1, save_at=[0.1])
-    assert early.final.density.labels is None
-    save(solve(equation, left, t_end=0.1, save_at=[0.1]), tmp_path / "run.zarr")
-    assert load(tmp_path / "run.zarr").final.density.labels is None
 
 
 def test_a_layer_that_labels_cannot_carry_leaves_all_to_fluxes():

@@ -238,42 +238,6 @@ def test_particles_in_random_quadratic_layers_are_the_matrix_product(
     assert np.abs(run.final.points - moved).max() < allowed
 
 
-def test_uniform_becomes_the_central_gaussian_of_200_layers() -> None:
-    duration = 0.005
-    layers = mfpde.Layers.random(
-        quadratic(2, duration), count=200, duration=duration, seed=8
-    )
-    matrix = layered.product_of(layers)
-    errors = []
-    for cells in (64, 128, 256):
-        circle = mfpde.Circle(cells)
-        run = mfpde.solve(layers, mfpde.uniform(circle), save_at=[layers.depth])
-        exact = layered.central_gaussian(matrix, circle.points)
-        waves = np.exp(2j * np.arange(1, 4)[:, np.newaxis] * circle.angles)
-        missed = waves @ (run.final.density.values - exact) * circle.spacing
-        errors.append(float(np.abs(missed).max()))
-    assert np.log2(errors[0] / errors[-1]) / 2 >= 1.9
-    assert errors[-1] < 2e-4
-
-
-def test_uniform_becomes_the_central_gaussian_on_the_sphere() -> None:
-    duration = 0.05
-    layers = mfpde.Layers.random(
-        quadratic(3, duration), count=12, duration=duration, seed=2
-    )
-    matrix = layered.product_of(layers)
-    errors = []
-    for rings in (32, 64):
-        sphere = mfpde.Sphere(rings)
-        run = mfpde.solve(layers, mfpde.uniform(sphere), save_at=[layers.depth])
-        exact = layered.central_gaussian(matrix, sphere.points)
-        missed = (run.final.density.values - exact) * sphere.areas
-        forms = np.einsum("ij,ija,ijb->ab", missed, sphere.points, sphere.points)
-        errors.append(float(np.abs(forms).max()))
-    assert np.log2(errors[0] / errors[1]) >= 1.9
-    assert errors[1] < 1e-3
-
-
 def test_a_rotation_of_all_layers_turns_the_run() -> None:
     """Directions a -> Ra of every layer, and the start: the run turns by as many cells."""
     cells = 9
@@ -367,21 +331,6 @@ def test_a_save_at_the_rounded_depth_is_the_end() -> None:
     assert whole.times[-1] == whole.final_time == whole.layers.depth
 
 
-def test_semi_lagrangian_layers_are_two_runs_of_a_smooth_density() -> None:
-    pairs = []
-    for seed, direction in ((1, "ascent"), (2, "descent")):
-        neurons = mfpde.Perceptron.random(2, 2, seed=seed, activation="gelu")
-        terms = (mfpde.Attention(1.0), neurons)
-        pairs.append((mfpde.MeanFieldEquation(*terms, direction=direction), 0.2))
-    options = {"transport": "semi_lagrangian"}
-    fine = mfpde.Circle(512)
-    whole = mfpde.solve(mfpde.Layers(pairs), smooth(fine), save_at=[0.4], **options)
-    first = mfpde.solve(pairs[0][0], smooth(fine), t_end=0.2, save_at=[0.2], **options)
-    second = mfpde.solve(pairs[1][0], first.final, t_end=0.2, save_at=[0.2], **options)
-    ends = (whole.final.density.values, second.final.density.values)
-    assert np.abs(ends[0] - ends[1]).max() <= 1e-12
-
-
 def test_two_layers_of_particles_are_two_runs() -> None:
     start = mfpde.Atoms(random_points(20, 2, seed=4), np.full(20, 0.05))
     whole = mfpde.solve_particles(TWO, start)
@@ -389,17 +338,6 @@ def test_two_layers_of_particles_are_two_runs() -> None:
     second = mfpde.solve_particles(TWO.equations[1], first.final, t_end=0.5)
     assert np.abs(whole.final.points - second.final.points).max() < 1e-10
     assert whole.times.tolist() == [0.0, 1.2]
-
-
-def test_many_layers_of_one_equation_are_one_run() -> None:
-    """So many more remaps cost nothing where the grid resolves the density."""
-    one = equation(activation="gelu")
-    start = smooth(mfpde.Circle(256))
-    whole = mfpde.solve(one, start, t_end=1.2, save_at=[1.2], rtol=1e-7)
-    parts = mfpde.solve(
-        mfpde.Layers([(one, 0.05)] * 24), start, save_at=[1.2], rtol=1e-7
-    )
-    assert np.abs(whole.final.density.values - parts.final.density.values).max() < 1e-6
 
 
 def test_steps_end_at_the_breakpoints_exactly() -> None:
@@ -788,15 +726,6 @@ def test_the_lyapunov_exponent_is_that_of_the_matrix_product(dimension) -> None:
     assert found == pytest.approx(exact, abs=1e-6)
 
 
-def test_the_lyapunov_exponent_of_one_cluster_is_minus_one() -> None:
-    """At one atom of mass 1 attention contracts at the rate 1 (shifted kernel)."""
-    alone = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="ascent")
-    layers = mfpde.Layers([(alone, 1.0), (alone, 2.0)])
-    start = mfpde.Atoms(np.eye(1, 3), [1.0])
-    found = lyapunov_exponent(layers, start, np.ones(3), t_end=2.5)
-    assert found == pytest.approx(-1.0, abs=1e-8)
-
-
 def test_the_lyapunov_exponent_holds_beyond_the_digits_of_the_displacement() -> None:
     """Displacements of e^-60 and e^-50: a part along x, which does not decay, is no tangent."""
     alone = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="ascent")
@@ -853,22 +782,6 @@ def test_an_ensemble_of_densities_is_that_of_its_runs() -> None:
     )
     # A uniform measure has no mean, also where a grid knows half a meridian only.
     assert drawn.two_token == pytest.approx(0.5, abs=1e-12)
-
-
-def make_two(_: np.random.Generator) -> mfpde.Layers:
-    """Return two layers of attention alone."""
-    alone = mfpde.MeanFieldEquation(ATTENTION, direction="ascent")
-    return mfpde.Layers([(alone, 0.1), (alone, 0.1)])
-
-
-def test_a_zonal_start_that_was_used_goes_to_other_processes() -> None:
-    zonal = mfpde.Zonal(4, 64)
-    start = mfpde.Density(zonal, 1 + 0.3 * np.cos(zonal.angles)).normalized()
-    one, two = (
-        mfpde.ensemble(make_two, start, runs=2, seed=1, jobs=jobs) for jobs in (1, 2)
-    )
-    assert np.array_equal(one.two_token, two.two_token)
-    assert np.array_equal(one.energies, two.energies)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_points import random_atoms, random_points
-from scipy.integrate import solve_ivp
 from scipy.stats import special_ortho_group
 
 import mfpde.particles
@@ -38,7 +37,6 @@ from mfpde.terms import Exponential, PointMasses
 from validation.circle_cases import (
     angles_of,
     cosine_potential,
-    curvature,
     orders,
     points_at,
 )
@@ -46,7 +44,6 @@ from validation.references.two_atoms import merge_time
 
 METHODS = ["direct", "spectral"]
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
-FIXED = {"time_step": 0.02}
 DIRECTIONS = [[1.0, 0.0], [0.6, 0.8]]
 WEIGHTS = [0.8, -0.5]
 
@@ -90,15 +87,6 @@ def test_sums_are_those_of_matrices(dimension, beta, targets):
     np.testing.assert_allclose(peaks + np.log(sums), logarithms, atol=1e2 * scale)
     means = weights @ atoms.points / totals[:, np.newaxis]
     np.testing.assert_allclose(vectors / sums[:, np.newaxis], means, atol=1e2 * scale)
-
-
-def test_sums_do_not_depend_on_blocks():
-    atoms = random_atoms(700, 3)
-    sources, kernel = PointMasses(atoms.points, atoms.masses), Exponential(8.0)
-    whole = kernel.scaled_sums(atoms.points, sources)
-    parts = kernel.scaled_sums(atoms.points[130:300], sources)
-    for one, part in zip(whole, parts, strict=True):
-        np.testing.assert_allclose(one[130:300], part, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize("beta", [0.0, 5.0, 100.0])
@@ -158,21 +146,6 @@ def test_velocity_and_energy_on_the_sphere_are_those_of_direct_sums(
     assert np.abs(radial).max() <= 1e-12 * largest
     energies = [system.energy(points) for system in (direct, spectral)]
     assert energies[1] == pytest.approx(energies[0], rel=1e-9, abs=1e-11, nan_ok=True)
-
-
-def test_several_attentions_add_up():
-    several = (
-        Attention(1.0),
-        Attention(30.0, normalized=True),
-        Attention(0.0),
-        Attention(3.0, kernel="unshifted"),
-    )
-    atoms = random_atoms(300)
-    together = velocities(descent(*several), atoms, "spectral")
-    one_by_one = sum(velocities(descent(a), atoms, "spectral") for a in several)
-    np.testing.assert_allclose(together, one_by_one, atol=1e-12)
-    direct = velocities(descent(*several), atoms, "direct")
-    np.testing.assert_allclose(together, direct, atol=1e-12)
 
 
 def test_softmax_keeps_its_digits_where_almost_nothing_is_near():
@@ -243,21 +216,6 @@ def test_vector_weights_move_particles_without_an_energy():
         assert np.isnan(run.energies).all()
 
 
-@each_method
-def test_jacobian_of_equispaced_atoms_on_the_circle(method):
-    """Eigenvalues (1/n) sum_j (K''/beta)(2 pi j/n) (1 - cos(2 pi j q/n)) (case 10)."""
-    count, beta, step = 7, 3.0, 1e-5
-    angles = 2 * np.pi * np.arange(count) / count
-    waves = 1 - np.cos(np.outer(np.arange(count), angles))
-    expected = np.sort(waves @ curvature(beta, angles) / count)
-    system = particle_system(ascent(Attention(beta)), atoms_at(angles), method)
-    jacobian = [
-        (system.velocity(angles + shift) - system.velocity(angles - shift)) / (2 * step)
-        for shift in step * np.eye(count)
-    ]
-    np.testing.assert_allclose(np.linalg.eigvalsh(jacobian), expected, atol=1e-9)
-
-
 # --- exact trajectories -------------------------------------------------------
 
 
@@ -282,82 +240,7 @@ def test_two_atoms_close_in_the_exact_time(beta, normalized, method):
         assert 2 * np.arcsin(apart / 2) == pytest.approx(after, abs=1e-9)
 
 
-def test_two_atoms_close_in_the_exact_time_by_fixed_steps():
-    """D' = -e^{beta (cos D - 1)} sin D (case 6)."""
-    beta, before, duration = 8.0, 1.2, 20.0
-
-    def slope(_time, angle):
-        return -np.exp(beta * (np.cos(angle) - 1)) * np.sin(angle)
-
-    exact = solve_ivp(slope, (0, duration), [before], rtol=1e-12, atol=1e-13).y[0, -1]
-    start = turned(points_at(np.array([0.0, before])), 3)
-    run = solve_particles(ascent(Attention(beta)), start, t_end=duration, **FIXED)
-    apart = np.linalg.norm(run.final.points[0] - run.final.points[1])
-    assert 2 * np.arcsin(apart / 2) == pytest.approx(exact, abs=1e-9)
-
-
-@plain_and_softmax
-@each_method
-def test_an_atom_slides_without_feeling_itself(normalized, method):
-    """tan(theta/2) = tan(theta_0/2) e^{-eps t} for every beta (case 8)."""
-    strength, angle, duration = 1e-3, 2.0, 3000.0
-    equation = ascent(Attention(50.0, normalized), cosine_potential(strength))
-    start = atoms_at([angle])
-    run = solve_particles(equation, start, t_end=duration, method=method, **TIGHT)
-    exact = 2 * np.arctan(np.tan(angle / 2) * np.exp(-strength * duration))
-    assert angles_of(run.final.points)[0] == pytest.approx(exact, abs=1e-8)
-
-
-@plain_and_softmax
-def test_three_equiangular_atoms_on_the_sphere(normalized):
-    """Cosine g of n = 3 atoms, unshifted kernel (case 7)."""
-    beta, count, duration, cosine = 1.5, 3, 0.6, -0.2
-
-    def slope(_time, g):
-        pull = 2 * np.exp(beta * g) * (1 - g) * (1 + (count - 1) * g)
-        if normalized:
-            return pull / (np.exp(beta) + (count - 1) * np.exp(beta * g))
-        return pull / count
-
-    exact = solve_ivp(slope, (0, duration), [cosine], rtol=1e-12, atol=1e-13).y[0, -1]
-    gram = np.full((3, 3), cosine) + (1 - cosine) * np.eye(3)
-    start = turned(np.linalg.cholesky(gram), 1)
-    equation = ascent(Attention(beta, normalized, kernel="unshifted"))
-    for chosen in (TIGHT, {"time_step": 1e-3}):
-        points = solve_particles(equation, start, t_end=duration, **chosen).final.points
-        cosines = (points @ points.T)[np.triu_indices(3, 1)]
-        np.testing.assert_allclose(cosines, exact, atol=1e-10)
-
-
-def test_one_cluster_contracts_at_rate_one():
-    """Deviations from one cluster decay at exactly 1 per unit mass (case 9)."""
-    start = atoms_at(1.0 + 1e-4 * np.random.default_rng(0).standard_normal(30))
-    run = solve_particles(ascent(Attention(20.0)), start, t_end=3.0, **TIGHT)
-    widths = [np.ptp(angles_of(state.points)) for state in run.states]
-    assert np.log(widths[0] / widths[1]) == pytest.approx(3.0, abs=1e-6)
-
-
 # --- invariances and conservation ---------------------------------------------
-
-
-@plain_and_softmax
-@pytest.mark.parametrize(
-    ("dimension", "chosen"),
-    [(3, FIXED), (3, FIXED | {"method": "spectral"}), (5, TIGHT)],
-)
-def test_runs_turn_with_start_and_neurons(normalized, dimension, chosen):
-    start = random_atoms(25, dimension)
-    rotation = special_ortho_group(dimension, seed=2).rvs()
-
-    def final(matrix):
-        layer = Perceptron(np.eye(2, dimension) @ matrix, WEIGHTS, "gelu")
-        atoms = Atoms(start.points @ matrix, start.masses)
-        equation = descent(Attention(4.0, normalized), layer)
-        return solve_particles(equation, atoms, t_end=2.0, **chosen).final.points
-
-    moved = final(np.eye(dimension))
-    np.testing.assert_allclose(final(rotation), moved @ rotation, atol=1e-10)
-    np.testing.assert_allclose(np.linalg.norm(moved, axis=1), 1.0, atol=1e-15)
 
 
 def test_the_circle_is_the_plane_of_any_dimension():
@@ -386,18 +269,6 @@ def test_energy_is_monotone_and_changes_by_the_dissipation(dimension, direction)
     simpson = (rates[:-2:2] + 4 * rates[1:-1:2] + rates[2::2]) * (times[1] / 3)
     np.testing.assert_allclose(gains[::2] + gains[1::2], simpson, rtol=1e-5)
     assert run.mass_drift == 0.0
-
-
-@each_method
-def test_unnormalised_attention_keeps_the_mean_angle(method):
-    start = random_atoms(50)
-    equation = ascent(Attention(10.0))
-    system = particle_system(equation, start, method)
-    assert abs(start.masses @ system.velocity(system.start)) <= 1e-16
-    run = solve_particles(equation, start, t_end=5.0, method=method, save_every=0.25)
-    angles = np.unwrap([angles_of(state.points) for state in run.states], axis=0)
-    means = angles @ start.masses
-    np.testing.assert_allclose(means, means[0], atol=1e-12)
 
 
 @each_method

@@ -6,7 +6,6 @@ from scipy.spatial import cKDTree
 
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of, points_at
-from mfpde.measures.clouds import normal_points
 from mfpde.measures.distributions import TURN, AngularDistribution
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.measures.sampling import quantized, sampled
@@ -34,15 +33,6 @@ def test_quantized_uniform_is_equally_spaced_and_the_best_there_is():
     np.testing.assert_allclose(angles_of(atoms.points), TURN * (np.arange(7) + 0.5) / 7)
     # Each atom serves an arc of length 2 pi / n: the mean distance is a quarter of it.
     assert wasserstein(atoms, uniform(Circle(32))) == pytest.approx(TURN / 28)
-
-
-def test_quantized_equal_atoms_are_themselves():
-    angles = np.array([0.1, 0.7, 2.0, 5.0, 6.2])
-    atoms = Atoms(points_at(angles))
-    np.testing.assert_allclose(angles_of(quantized(atoms, 5).points), angles)
-    np.testing.assert_allclose(
-        angles_of(quantized(atoms, 15).points), np.repeat(angles, 3)
-    )
 
 
 def test_quantized_of_a_measure_puts_an_atoms_share_on_it(bump):
@@ -79,20 +69,6 @@ def test_sampled_atoms_fall_on_the_atoms_with_their_shares():
     hits = np.isclose(drawn, 1.0)
     np.testing.assert_allclose(drawn[~hits], 4.0)
     assert hits.mean() == pytest.approx(0.25, abs=4 * np.sqrt(0.25 * 0.75 / 10_000))
-
-
-def test_same_seed_same_points_other_seed_other_points(bump):
-    first, again, other = sampled(bump, 10), sampled(bump, 10, 0), sampled(bump, 10, 1)
-    np.testing.assert_array_equal(first.points, again.points)
-    assert not np.isclose(first.points, other.points).any()
-
-
-@pytest.mark.parametrize("make", [sampled, quantized])
-def test_points_share_the_total_mass_equally(make, bump):
-    doubled = Density(bump.geometry, 2 * bump.values)
-    atoms = make(doubled, 8)
-    assert atoms.points.shape == (8, 2)
-    np.testing.assert_allclose(atoms.masses, 0.25)
 
 
 @pytest.mark.parametrize("make", [sampled, quantized])
@@ -140,27 +116,11 @@ def test_quantized_uniform_sphere_is_the_fibonacci_lattice(n):
     np.testing.assert_allclose(points, fibonacci_lattice(n), atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [200, 2000])
-def test_quantized_uniform_sphere_covers_it_almost_as_well_as_any_points(n):
-    points = quantized(uniform(Sphere(32)), n).points
-    gaps = cKDTree(points).query(Sphere(128).points.reshape(-1, 3))[0]
-    hexagons = np.sqrt(8 * np.pi / (3 * np.sqrt(3)) / n)
-    assert gaps.max() < 1.4 * hexagons
-
-
 def test_quantized_sphere_has_the_moments_of_the_density(cap):
     sizes = np.array([100, 400, 1600, 6400])
     means = [m.masses @ m.points for m in (quantized(cap, n) for n in sizes)]
     errors = np.linalg.norm(np.array(means) - MEAN_COSINE * AXIS, axis=1)
     assert (errors < 0.35 / sizes**0.8).all()
-
-
-def test_quantized_sphere_converges_in_the_transport_distance(cap):
-    """n points are at least n^{-1/2} apart from a density; here at most 1.5 n^{-1/2}."""
-    sizes = np.array([50, 200, 450])
-    errors = np.array([wasserstein(quantized(cap, n), cap) for n in sizes])
-    assert (errors * np.sqrt(sizes) < 1.5).all()
-    assert rate(sizes, errors) == pytest.approx(0.5, abs=0.1)
 
 
 def mollified_distance(atoms, density, time=1 / 40):
@@ -182,12 +142,6 @@ def test_sampled_sphere_converges_like_one_over_root_n(cap):
     assert rate(sizes, errors) == pytest.approx(0.5, abs=0.05)
     better = [mollified_distance(quantized(cap, n), cap) for n in sizes]
     assert (np.array(better) < np.array(errors) / [1.5, 3, 6, 12]).all()
-
-
-def test_sampled_points_of_the_sphere_have_the_distribution(cap):
-    heights = sampled(cap, 20_000, seed=3).points @ AXIS
-    levels = np.expm1(SHARPNESS * (heights + 1)) / np.expm1(2 * SHARPNESS)
-    assert passes_the_kolmogorov_smirnov_test(levels)
 
 
 def test_points_stay_in_the_cells_that_have_mass():
@@ -279,14 +233,6 @@ def wide_atom(dimension, widths, *, mass=1.0, seed=0):
         for width, axis in zip(widths, frame[1:], strict=True)
     )
     return Atoms(frame[:1], [mass], np.array([covariance])), frame
-
-
-@pytest.mark.parametrize("dimension", [1, 2])
-def test_normal_points_have_no_mean_and_covariance_one(dimension: int) -> None:
-    points = normal_points(dimension)
-    np.testing.assert_allclose(points.mean(axis=0), 0.0, atol=1e-14)
-    covariance = points.T @ points / len(points)
-    np.testing.assert_allclose(covariance, np.eye(dimension), atol=1e-13)
 
 
 @pytest.mark.parametrize("widths", [(0.02,), (0.02, 0.005)])

@@ -8,7 +8,6 @@ import pytest
 from scipy.special import sph_harm_y
 
 from mfpde import Atoms, Attention, Circle, Density, MeanFieldEquation, Sphere, uniform
-from mfpde.geometry.gauss_legendre import spread
 
 GRID = Sphere(64)
 DEGREE = 30
@@ -67,17 +66,6 @@ def test_moments_of_atoms_are_sums_of_conjugate_harmonics():
         assert moment == pytest.approx(atoms.masses @ harmonics.conj(), abs=1e-11)
 
 
-def test_moments_of_point_masses_in_cells_are_exact():
-    masses = np.zeros(GRID.shape)
-    cells = ([0, 17, 63, 40], [3, 100, 2, 127])
-    masses[cells] = [0.4, 0.3, 0.2, 0.1]
-    np.testing.assert_allclose(
-        GRID.moments(masses, DEGREE),
-        GRID.atom_moments(GRID.points[cells], masses[cells], DEGREE),
-        atol=1e-12,
-    )
-
-
 def test_fields_at_points_are_those_on_the_grid():
     atoms = random_atoms(5)
     moments = GRID.atom_moments(atoms.points, atoms.masses, DEGREE)
@@ -131,45 +119,6 @@ def test_gradient_is_the_slope_along_great_circles_at_the_poles_too():
     np.testing.assert_allclose(
         slope, (ahead - behind) / (2 * step), rtol=1e-6, atol=1e-5
     )
-
-
-@pytest.mark.parametrize("normalized", [False, True])
-@pytest.mark.parametrize("beta", [0.0, 2.0, 8.0])
-def test_velocity_of_a_density_is_the_direct_sum_over_its_cells(beta, normalized):
-    equation = MeanFieldEquation(
-        Attention(beta, normalized=normalized), direction="ascent"
-    )
-    density = smooth_density(GRID)
-    atoms = Atoms(GRID.points.reshape(-1, 3), density.masses.ravel())
-    cells = (slice(None, None, 9), slice(None, None, 20))
-    points = np.concatenate([random_atoms(6).points, GRID.points[cells].reshape(-1, 3)])
-    expected = equation.velocity(atoms, points)
-    np.testing.assert_allclose(equation.velocity(density, points), expected, atol=1e-13)
-    on_grid = equation.velocity(density)[cells].reshape(-1, 3)
-    np.testing.assert_allclose(on_grid, expected[6:], atol=1e-13)
-    np.testing.assert_allclose(
-        equation.first_variation(density, points),
-        equation.first_variation(atoms, points),
-        atol=1e-13,
-    )
-
-
-def test_energy_of_the_uniform_density():
-    beta = 3.0
-    equation = MeanFieldEquation(Attention(beta), direction="ascent")
-    expected = (1 - np.exp(-2 * beta)) / (4 * beta**2)
-    assert equation.energy(uniform(GRID)) == pytest.approx(expected, rel=1e-13)
-
-
-def test_spreading_within_groups_keeps_mass_and_sign():
-    masses = np.random.default_rng(0).random(GRID.shape) ** 8
-    result = masses.copy()
-    spread(result, GRID.rings.group_sizes)
-    assert result.min() >= 0
-    np.testing.assert_allclose(result.sum(axis=1), masses.sum(axis=1), rtol=1e-13)
-    again = result.copy()
-    spread(again, GRID.rings.group_sizes)
-    np.testing.assert_allclose(again, result, rtol=1e-12, atol=1e-16)
 
 
 def test_heat_flow_damps_smooth_moments_exactly():

@@ -85,33 +85,12 @@ def test_rotation_of_both_changes_nothing(order, dimension):
 
 
 @ORDERS
-def test_rotation_of_densities_changes_less_than_the_bounds(order):
-    """And much less: coarsening to centres of mass is off by its square."""
-    other = np.array([0.0, 1.0, 0.0])
-    reports = [
-        wasserstein_report(cap(first), cap(second), order=order, support=300)
-        for first, second in ((NORTH, other), (AXIS, other), (other, -NORTH))
-    ]
-    values = [report.value for report in reports]
-    assert np.ptp(values) <= 2 * min(report.error_bound for report in reports)
-    assert np.ptp(values) < 0.01
-
-
-@ORDERS
 @pytest.mark.parametrize("support", [None, 50])
 def test_identical_measures_are_at_distance_zero(order, support):
     both = Measure(Density(Sphere(32), 0.7 * cap(AXIS).values), Atoms([AXIS], [0.3]))
     for measure in (cap(AXIS), both, random_atoms(80, 3, 0)):
         distance = wasserstein(measure, measure, order=order, support=support)
         assert distance <= (1e-14 if order == 1 else 1e-7)
-
-
-def test_densities_near_each_other_have_a_small_distance_and_a_small_bound():
-    step = 0.01
-    near = np.array([np.sin(np.arcsin(0.6) + step), 0, np.cos(np.arcsin(0.6) + step)])
-    report = wasserstein_report(cap(AXIS), cap(near), support=300)
-    assert 0.5 * step < report.value < step
-    assert report.error_bound < 0.3 * step
 
 
 @ORDERS
@@ -137,14 +116,6 @@ def test_the_bound_of_coarsened_atoms_holds_against_the_linear_program(
     exact = linear_program(a, b, order)
     assert abs(report.value - exact) <= report.error_bound < 0.5 * (dimension - 1)
     assert max(report.support_sizes) <= 40
-
-
-@ORDERS
-def test_a_bump_that_sharpens_tends_to_its_atom(order):
-    """In two dimensions |x| has the mean sqrt(pi/2) and the rms sqrt(2)."""
-    moment = np.sqrt(np.pi / 2) if order == 1 else np.sqrt(2.0)
-    report = wasserstein_report(cap(AXIS, 60.0, 64), Atoms([AXIS]), order=order)
-    assert report.value * np.sqrt(60.0) == pytest.approx(moment, rel=0.02)
 
 
 # --- zonal measures -------------------------------------------------------------

@@ -121,59 +121,12 @@ def test_rotation_of_both_changes_nothing(order, *, a, b, cells):
 
 
 @ORDERS
-@given(seed=seeds, other=seeds, angle=st.floats(-10, 10))
-@LAWS
-def test_rotation_of_atoms_by_any_angle_changes_nothing(order, *, seed, other, angle):
-    a, b = (random_atoms(np.random.default_rng(s)) for s in (seed, other))
-    turned = [Atoms(points_at(angles_of(m.points) + angle), m.masses) for m in (a, b)]
-    assert powers_agree(
-        wasserstein(*turned, order=order), wasserstein(a, b, order=order), order
-    )
-
-
-@ORDERS
-@pytest.mark.parametrize("step", [1e-3, 1e-6, 1e-9, 1e-12])
-def test_a_small_step_of_every_atom_is_the_distance(step, order):
-    angles = np.random.default_rng(4).uniform(0, 6, 100)
-    a, b = Atoms(points_at(angles)), Atoms(points_at(angles + step))
-    assert wasserstein(a, b, order=order) == pytest.approx(step, abs=1e-15)
-
-
-@ORDERS
-@given(seeds, st.floats(0, np.pi))
-@LAWS
-def test_turning_equally_spaced_atoms_moves_them_by_the_nearest_angle(order, n, angle):
-    n = 1 + n % 20
-    equal = TURN * np.arange(n) / n
-    a, b = Atoms(points_at(equal)), Atoms(points_at(equal + angle))
-    nearest = abs((angle + np.pi / n) % (TURN / n) - np.pi / n)
-    assert powers_agree(wasserstein(a, b, order=order), nearest, order)
-
-
-@ORDERS
-@given(measures, measures)
-@LAWS
-def test_distance_is_symmetric(order, a, b):
-    there, back = wasserstein(a, b, order=order), wasserstein(b, a, order=order)
-    assert powers_agree(there, back, order)
-
-
-@ORDERS
 @given(a=measures, b=measures, c=measures)
 @LAWS
 def test_triangle_inequality(order, *, a, b, c):
     direct = wasserstein(a, c, order=order)
     detour = wasserstein(a, b, order=order) + wasserstein(b, c, order=order)
     assert direct <= detour + 1e-7
-
-
-@given(measures, measures)
-@LAWS
-def test_orders_bound_each_other(a, b):
-    first, second = wasserstein(a, b), wasserstein(a, b, order=2)
-    assert first <= second + 1e-7
-    assert second <= np.sqrt(np.pi * first) + 1e-7
-    assert 0 <= second <= np.pi + 1e-12
 
 
 @ORDERS
@@ -187,18 +140,6 @@ def test_atoms_agree_with_the_linear_program(order, seed, other):
     power = ot.wasserstein_circle(*positions, a.masses, b.masses, p=order)[0]
     # The circular solver of POT stops its bisection at 1e-6.
     assert distance == pytest.approx(TURN * power ** (1 / order), abs=1e-5)
-
-
-@ORDERS
-def test_coinciding_atoms_agree_with_the_linear_program(order):
-    generator = np.random.default_rng(0)
-    for _ in range(40):
-        a, b = (
-            Atoms(points_at(generator.integers(0, 6, n) * TURN / 6), np.full(n, 1 / n))
-            for n in generator.integers(1, 9, 2)
-        )
-        distance = wasserstein(a, b, order=order)
-        assert powers_agree(distance, linear_program(a, b, order), order)
 
 
 @ORDERS
@@ -228,30 +169,12 @@ def test_fine_atoms_reach_a_density_at_the_exact_distance(order):
 
 
 @ORDERS
-def test_the_same_step_density_on_another_grid_is_the_same_measure(order):
-    density = random_density(np.random.default_rng(5))
-    fine = Density(Circle(3 * CELLS), np.repeat(density.values, 3))
-    assert wasserstein(density, fine, order=order) <= 1e-7
-
-
-@ORDERS
 def test_common_mass_factor_changes_nothing(order):
     a, b = (random_density(np.random.default_rng(seed)) for seed in (1, 2))
     tripled = [Density(m.geometry, 3 * m.values) for m in (a, b)]
     assert powers_agree(
         wasserstein(*tripled, order=order), wasserstein(a, b, order=order), order
     )
-
-
-@ORDERS
-def test_sharp_bump_tends_to_its_atom(order):
-    circle = Circle(2000)
-    atom = Atoms(points_at(np.array([2.0])))
-    for sharpness in (1e2, 1e3):
-        bump = Density(circle, np.exp(sharpness * (np.cos(circle.angles - 2) - 1)))
-        moment = np.sqrt(2 / np.pi) if order == 1 else 1.0  # of a standard Gaussian
-        distance = wasserstein(bump.normalized(), atom, order=order)
-        assert distance * np.sqrt(sharpness) == pytest.approx(moment, rel=0.02)
 
 
 def test_errors_name_the_values_and_the_way_out():
