@@ -132,9 +132,9 @@ def _part_line(flow: CellFlow) -> Basins:
     goes_on = (speeds > 0) | (speeds[after] < 0) | (fixed & fixed[after])
     atoms = cells.places_of(atoms_of(flow.measure).points)
     drifts = flow.velocity_at(atoms) if len(atoms) else atoms
-    rests = np.linalg.norm(drifts, axis=1) <= FROZEN_SPEED * flow.cell
-    for cell in cells.cells_of(atoms[rests]):
-        # What has passed an atom that rests on a kink does not come back to it.
+    is_slow = np.linalg.norm(drifts, axis=1) <= FROZEN_SPEED * flow.cell
+    for cell in cells.cells_of(atoms[is_slow & flow.has_grid]):
+        # What has passed an atom (no token) that rests on a kink does not come back.
         sides = np.sign(speeds[[before[cell], after[cell]]])
         if abs(sides.sum()) == 2:
             goes_on[cell if sides[0] > 0 else before[cell]] = False

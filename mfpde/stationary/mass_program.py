@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mfpde.arrays import FloatArray
 from mfpde.stationary.ridge_fields import NEGLIGIBLE, ROUNDING
@@ -57,7 +57,7 @@ def _solve_free(
     """Masses (n,) of any sign on the free points, 0 elsewhere, at which E is least."""
     inside, outside = kernel[np.ix_(is_free, is_free)], potential[is_free]
     count = len(outside)
-    factor = cho_factor(inside + NEGLIGIBLE * np.trace(kernel) * np.eye(count))
+    factor = _factorize(inside, NEGLIGIBLE * float(np.trace(kernel)))
     flat = cho_solve(factor, np.ones(count))
     masses, level = np.zeros(count), 0.0
     for _ in range(2):
@@ -67,3 +67,15 @@ def _solve_free(
     found = np.zeros(len(potential))
     found[is_free] = masses
     return found
+
+
+def _factorize(matrix: FloatArray, ridge: float) -> tuple[FloatArray, bool]:
+    """Cholesky factor of a matrix with the least ridge, ten times larger each time, that it has.
+
+    A sharp kernel's own rounding, beta times that of x.y, may exceed the first one.
+    """
+    while True:
+        try:
+            return cho_factor(matrix + ridge * np.eye(len(matrix)))  # type: ignore[no-any-return]
+        except LinAlgError:
+            ridge *= 10
