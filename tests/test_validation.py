@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mfpde.commands.command_line import main
@@ -19,7 +20,12 @@ from validation.claim import (
     REPRODUCED,
     Claim,
     Quantity,
+    at_least,
+    at_most,
+    equal,
+    mark,
     numbers_without_quantity,
+    vanishes,
     verdict,
 )
 from validation.provenance import digest_in
@@ -38,18 +44,17 @@ NAN, INF = float("nan"), float("inf")
 SCRIPT = """
 import os
 from matplotlib.figure import Figure
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, equal
 
 CLAIM = Claim("A case", "Lemma 0", "One is one.")
 
+@CLAIM
 def main(quick=False):
     {body}
     figure = Figure()
     figure.subplots().plot([0, 1])
-    return {{
-        "quantities": [Quantity("one", 1, {expected}, 1e-9)],
-        "figures": {{"line": figure}},
-    }}
+    yield equal("one", 1, {expected}, 1e-9)
+    yield "line", figure
 """
 BODIES = {
     "sound": ("print('said')", 1.0),
@@ -137,10 +142,28 @@ def test_results_are_used_again_while_the_sources_are_the_same(cases, tmp_path) 
 def test_only_finite_values_within_the_tolerance_hold(
     value, expected, tolerance, kind, holds
 ) -> None:
-    sides = [kind] if kind.startswith("at ") else []
+    row = {"at most": at_most, "at least": at_least}.get(kind, equal)
     relative = {"relative": True} if kind == "relative" else {}
-    quantity = Quantity("", value, expected, tolerance, *sides, **relative)
-    assert quantity.holds is holds
+    assert row("", value, expected, tolerance, **relative).holds is holds
+
+
+def test_a_main_yields_rows_and_pictures() -> None:
+    @CLAIM
+    def main(quick: bool):
+        yield vanishes("largest of an array", np.array([1.0, -2.0]), 2.5)
+        yield vanishes("a number keeps its sign", np.float32(-1), 0.5)
+        yield from mark([GOOD], under="S^1: ", subject="formula", tries=3)
+        yield "map", None if quick else 7
+
+    largest, signed, marked = main(quick=True)["quantities"]
+    assert (largest.measured, largest.holds) == (2.0, True)
+    assert (signed.measured, signed.holds) == (-1.0, False)
+    assert type(signed.measured) is float
+    assert marked == replace(GOOD, name="S^1: q", subject="formula", tries=3)
+    assert vanishes("nan", np.array([NAN, 0.0]), 1.0).holds is False
+    assert main()["figures"] == {"map": 7}
+    with pytest.raises(TypeError, match="no row"):
+        CLAIM(lambda quick: iter([[GOOD]]))()
 
 
 GOOD, BAD = Quantity("q", 1.0, 1.0, 0.1), Quantity("bad | q", 2.0, 1.0, 0.1)

@@ -2,9 +2,16 @@
 
 Each script of a section (``validation/exact_facts``, ``theorems``, ``figures``,
 ``particle_limit``, ``schemes``, ``next_checks``; in the order of the section's
-``SCRIPTS``) has a ``CLAIM`` and
+``SCRIPTS``) has a ``CLAIM`` and a ``main`` that yields its rows and pictures:
 
-    main(quick=False) -> {"quantities": [Quantity, ...], "figures": {name: Figure}}
+    @CLAIM
+    def main(quick: bool = False) -> Findings:
+        yield equal("mass of the atom", run.masses.max(), exact, 1e-9)
+        yield vanishes("E - E* along the run", run.energies - least, 1e-12)
+        yield from mark(spectra(quick), under="S^2: ", subject="formula")
+        yield "masses", figure
+
+Called, it returns ``{"quantities": [Quantity, ...], "figures": {name: Figure}}``.
 
 Expected values are computed when it runs, from formulas or independent methods; a
 tolerance is what the method promises.  A tolerance, an expected value or an input changes
@@ -15,17 +22,19 @@ shows it (``shows=``); a number in its text is a quantity's, put in where the te
 quantity's key:
 
     condition="of the three clusters two are left, merged at t = {merge:.2g}"
-    Quantity("time of the merge", measured, expected, 0.05, key="merge")
+    equal("time of the merge", measured, expected, 0.05, key="merge", shows="condition")
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from functools import wraps
+from typing import Any, Final, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 SECTIONS = (
     "exact_facts",
@@ -79,6 +88,27 @@ class Claim:
     condition: str = ""
     refutation: str = ""
     at_guessed_beta: bool = False
+
+    def __call__(
+        self, findings: Callable[..., Findings]
+    ) -> Callable[..., dict[str, Any]]:
+        """As a decorator: collect the rows and pictures that ``findings(quick)`` yields."""
+
+        @wraps(findings)
+        def main(quick: bool = False) -> dict[str, Any]:
+            rows: list[Quantity] = []
+            figures: dict[str, Any] = {}
+            for found in findings(quick):
+                match found:
+                    case Quantity():
+                        rows.append(found)
+                    case str(name), figure:
+                        figures[name] = figure
+                    case _:
+                        raise TypeError(f"{found!r} is no row and no named figure")
+            return {"quantities": rows, "figures": figures}
+
+        return main
 
     def told(self, quantities: Sequence[Quantity], *, quick: bool = False) -> Claim:
         """Return the claim with the numbers of ``quantities`` in its texts.
@@ -175,6 +205,11 @@ class Quantity:
     tries: int = 0
     certificate: bool = False
 
+    def __post_init__(self) -> None:
+        """Make plain floats of numpy's numbers and of truth values."""
+        for name in ("measured", "expected", "tolerance"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+
     def __format__(self, spec: str) -> str:
         """The measured value; with the spec ``word`` a number up to ten in words."""
         if spec != "word":
@@ -204,6 +239,45 @@ class Quantity:
         """Whether all numbers are finite and the measured one is within the tolerance."""
         numbers = (self.measured, self.expected, self.tolerance)
         return bool(np.all(np.isfinite(numbers))) and self.excess <= self.allowed
+
+
+Findings = Iterator[Quantity | tuple[str, Any]]
+"""What a ``main`` yields: rows, and pictures as pairs of a name and a matplotlib figure."""
+
+
+def equal(
+    name: str, measured: float, expected: float, tolerance: float, **more: Any
+) -> Quantity:
+    """Return the row |measured - expected| <= tolerance; ``more`` is of :class:`Quantity`."""
+    return Quantity(name, measured, expected, tolerance, **more)
+
+
+def vanishes(name: str, measured: ArrayLike, tolerance: float, **more: Any) -> Quantity:
+    """Return the row |measured| <= tolerance, of an array for its largest absolute value."""
+    largest = np.abs(measured).max() if np.ndim(measured) else measured
+    return Quantity(name, largest, 0.0, tolerance, **more)
+
+
+def at_most(
+    name: str, measured: float, bound: float, tolerance: float = 0.0, **more: Any
+) -> Quantity:
+    """Return the row measured <= bound + tolerance."""
+    return Quantity(name, measured, bound, tolerance, "at most", **more)
+
+
+def at_least(
+    name: str, measured: float, bound: float, tolerance: float = 0.0, **more: Any
+) -> Quantity:
+    """Return the row measured >= bound - tolerance."""
+    return Quantity(name, measured, bound, tolerance, "at least", **more)
+
+
+def mark(rows: Iterable[Quantity], *, under: str = "", **more: Any) -> list[Quantity]:
+    """Return ``rows`` with ``under`` before their names, and ``more`` as in Quantity.
+
+    ``mark(rows, under="S^2, beta = 4: ", subject="formula", tries=1)``
+    """
+    return [replace(row, name=under + row.name, **more) for row in rows]
 
 
 def verdict(claim: Claim, quantities: Sequence[Quantity]) -> str:

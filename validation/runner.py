@@ -109,7 +109,7 @@ def _attempted(script: Script, out: Path, *, quick: bool) -> Result:
         claim = module.CLAIM
         with rc_context(STYLE):
             found = module.main(quick=quick)
-        quantities = tuple(_plain(quantity) for quantity in found["quantities"])
+        quantities = tuple(found["quantities"])
         claim = claim.told(quantities, quick=quick)
         prefix = f"{script.section}.{script.name}"
         names = write_figures(found["figures"], out, prefix=prefix)
@@ -119,16 +119,6 @@ def _attempted(script: Script, out: Path, *, quick: bool) -> Result:
         line = f"{type(error).__name__}: {error}"
         return Result(script, claim, quantities, error=line)
     return Result(script, claim, quantities, tuple(names))
-
-
-def _plain(quantity: Quantity) -> Quantity:
-    """Return ``quantity`` with numbers that JSON knows."""
-    return replace(
-        quantity,
-        measured=float(quantity.measured),
-        expected=float(quantity.expected),
-        tolerance=float(quantity.tolerance),
-    )
 
 
 def run_scripts(
