@@ -37,7 +37,6 @@ from mfpde.detection.flow import CellFlow
 from mfpde.detection.graph import CellGraph
 from mfpde.detection.region import FROZEN_SPEED
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
-from mfpde.measures.measure import atoms_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +129,10 @@ def _part_line(flow: CellFlow) -> Basins:
     frozen = still & (still[before] | still[after]) & ~is_entered
     fixed = still & ~frozen
     goes_on = (speeds > 0) | (speeds[after] < 0) | (fixed & fixed[after])
-    atoms = cells.places_of(atoms_of(flow.measure).points)
+    atoms = cells.places_of(flow.exact.points)
     drifts = flow.velocity_at(atoms) if len(atoms) else atoms
     is_slow = np.linalg.norm(drifts, axis=1) <= FROZEN_SPEED * flow.cell
-    for cell in cells.cells_of(atoms[is_slow & flow.has_grid]):
+    for cell in cells.cells_of(atoms[is_slow]):
         # What has passed an atom (no token) that rests on a kink does not come back.
         sides = np.sign(speeds[[before[cell], after[cell]]])
         if abs(sides.sum()) == 2:
