@@ -15,6 +15,7 @@ import mfpde
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.branch_and_bound import flat_bounds, floor_of, largest_fall
 from mfpde.stationary.convex_energy import convex_energy
+from mfpde.stationary.mass_program import best_masses
 from mfpde.stationary.ridge_fields import NeuronRidges
 from mfpde.terms import PointMasses
 from mfpde.theory import eigenvalues
@@ -304,3 +305,9 @@ def test_a_hyperplane_that_misses_the_sphere_has_no_kink() -> None:
             kinds.append(mfpde.minimize(descent(3.0, neuron), geometry).kind)
         assert kinds[0] == "density"
         assert kinds[1] != "density"
+
+
+@pytest.mark.parametrize("size", [1e-310, 0.0])
+def test_a_kernel_that_underflows_leaves_the_mass_to_the_potential(size) -> None:
+    found = best_masses(np.full((8, 8), size), np.arange(8.0), np.ones(8))
+    np.testing.assert_allclose(found, np.eye(8)[0], atol=1e-15)

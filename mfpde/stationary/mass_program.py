@@ -18,6 +18,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from mfpde.arrays import FloatArray
 from mfpde.stationary.ridge_fields import NEGLIGIBLE, ROUNDING
 
+LEAST_RIDGE = float(np.finfo(float).tiny / np.finfo(float).eps)
+"""Of kernels so near the smallest numbers that their share of one underflows."""
+
 
 def best_masses(
     kernel: FloatArray, potential: FloatArray, start: FloatArray
@@ -57,7 +60,8 @@ def _solve_free(
     """Masses (n,) of any sign on the free points, 0 elsewhere, at which E is least."""
     inside, outside = kernel[np.ix_(is_free, is_free)], potential[is_free]
     count = len(outside)
-    factor = _factorize(inside, NEGLIGIBLE * float(np.trace(kernel)))
+    ridge = max(NEGLIGIBLE * float(np.trace(kernel)), LEAST_RIDGE)
+    factor = _factorize(inside, ridge)
     flat = cho_solve(factor, np.ones(count))
     masses, level = np.zeros(count), 0.0
     for _ in range(2):
