@@ -13,12 +13,13 @@ from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
 from mfpde.transport import scheme_for
 from mfpde.transport.departure_points import find_departure_points
+from validation.characteristics import moved_rings, rings_of
+from validation.independent import problem_of
 from validation.zonal_cases import (
     moved_by_linear_potential,
     moved_by_relu,
     uniform_masses,
 )
-from validation.zonal_labels import ZonalProblem
 
 DIMENSIONS = (3, 5, 64, 2048)
 GRIDS = ((3, 64), (5, 64), (64, 192), (2048, 1024))
@@ -367,13 +368,9 @@ class TestKinks:
         equation = MeanFieldEquation(Attention(8.0), neurons, direction=direction)
         start = Density.from_function(grid, lambda x: values(x[..., -1]))
         run = mfpde.solve(equation, start, t_end=20.0, save_at=times)
-        problem = ZonalProblem(
-            dimension=5,
-            beta=8.0,
-            sign=equation.sign,
-            neurons=((0.4, 1.0, bias), (-0.3, -1.0, -bias)),
-        )
-        expected = problem.energies(values, 400, times)
+        problem = problem_of(equation)
+        rings = moved_rings(problem, rings_of(values, 5, 400), times)
+        expected = [one.energy(problem) for one in rings]
         # First order in h.
         np.testing.assert_allclose(run.energies[-2:], expected, rtol=1.5 / cells)
         assert run.mass_drift < 1e-13

@@ -30,13 +30,13 @@ class Problem(NamedTuple):
     """Parameters of an equation: plain numbers and arrays."""
 
     beta: float
-    sign: int
-    directions: Array
-    weights: Array
-    biases: Array
-    activation: str
-    normalized: bool
-    shifted: bool
+    sign: int = 1
+    directions: Array = np.zeros((0, 1))
+    weights: Array = np.zeros(0)
+    biases: Array = np.zeros(0)
+    activation: str = "relu"
+    normalized: bool = False
+    shifted: bool = True
     bilinear: Array | None = None
     value: Array | None = None
 
@@ -70,19 +70,16 @@ def problem_of(equation: Any) -> Problem:
         raise ValueError(
             f"{equation} must have one attention and at most one perceptron"
         )
-    empty: dict[str, Any] = {
-        "directions": np.zeros((0, 1)),
-        "weights": np.zeros(0),
-        "biases": np.zeros(0),
-        "activation": "relu",
-    }
-    for term in neurons:
-        empty = {
-            "directions": np.array(term.directions),
-            "weights": np.array(term.weights),
-            "biases": np.array(term.biases),
-            "activation": term.activation.name,
+    perceptron = (
+        {
+            "directions": np.array(neurons[0].directions),
+            "weights": np.array(neurons[0].weights),
+            "biases": np.array(neurons[0].biases),
+            "activation": neurons[0].activation.name,
         }
+        if neurons
+        else {}
+    )
     return Problem(
         beta=float(attention.beta),
         sign=1 if equation.direction == "ascent" else -1,
@@ -90,7 +87,7 @@ def problem_of(equation: Any) -> Problem:
         shifted=attention.kernel == "shifted",
         bilinear=getattr(attention, "bilinear", None),
         value=getattr(attention, "value", None),
-        **empty,
+        **perceptron,
     )
 
 

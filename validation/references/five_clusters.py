@@ -20,7 +20,6 @@ to 0.001 takes a time of 10 to 20, that is 1e-5 of the first merge time: quote t
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -30,7 +29,6 @@ from scipy.integrate import OdeSolution, solve_ivp
 from scipy.special import ive
 
 from mfpde.geometry.circle import field_at_points, moments_of_atoms, points_at
-from validation.references.circle_atoms import MERGED, merges
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -200,35 +198,3 @@ def collapse(
     for each in (min(nodes, 6), nodes):
         run = follow(graded_labels(run.separatrices(), each), end, rtol=rtol)
     return run
-
-
-# --- the reference ----------------------------------------------------------------------
-
-
-def main(quick: bool = False) -> dict[str, float]:
-    """Print merge times at growing numbers of labels; return the last changes."""
-    history = []
-    for nodes in (6, 8) if quick else (6, 8, 12, 16):
-        began = time.perf_counter()
-        run = collapse(nodes)
-        found = merges(*run.clusters(), beta=BETA, start=run.end)
-        times = np.array([merge.time for merge in found])
-        history.append(times[:3])
-        print(
-            f"{len(run.field.masses)} labels, merged below {MERGED:g}: "
-            + " ".join(f"{t:.10e}" for t in times)
-            + f"  ({time.perf_counter() - began:.1f} s)"
-        )
-    for name, (angles, masses) in {
-        "t = 40": run.clusters(40.0),
-        f"t = {run.end:g}": run.clusters(),
-    }.items():
-        print(f"{name}: centres {angles.round(10)}, masses {masses.round(10)}")
-    for merge in found:
-        print(f"{merge.members} at {merge.position:.9f}, mass {merge.mass:.9f}")
-    changes = np.abs(history[-1] / history[-2] - 1)
-    return {f"change_{k + 1}": float(change) for k, change in enumerate(changes)}
-
-
-if __name__ == "__main__":
-    print(main())

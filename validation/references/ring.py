@@ -5,10 +5,9 @@ active half towards a, V = w cos^2(theta) / 2 at the angle theta from a, while m
 mass.  A ring of mass m at the angle t has, with z = beta sin(theta) sin(t),
 
     A(theta) = (m / beta) e^{beta (cos theta cos t - 1)} I_0(z)
-    A'(theta) = m e^{beta (cos(theta - t) - 1)} [cos theta sin t I_1e(z) - sin theta cos t I_0e(z)]
 
-where I_ne(z) = e^{-z} I_n(z) (integral of the kernel over the azimuth).  At its own
-angle A' = -m sin t cos t (I_0e - I_1e)(beta sin^2 t), and V' = -w sin t cos t, so that it
+(integral of the kernel over the azimuth).  With I_ne(z) = e^{-z} I_n(z), at its own angle
+A' = -m sin t cos t (I_0e - I_1e)(beta sin^2 t), and V' = -w sin t cos t, so that it
 rests (t < pi/2) where
 
     m (I_0e - I_1e)(beta sin^2 t) = |w|.
@@ -16,17 +15,20 @@ rests (t < pi/2) where
 I_0e - I_1e falls from 1 at 0: there is exactly one such ring if |w| < m and t < pi/2, and else
 an atom at a.  Near a an atom's width grows at the rate m - |w|.
 
-A start that is symmetric around a stays so: rings of angles t_i and masses m_i obey
-t_i' = -F'(t_i), one ordinary differential equation in the angles alone.
+A start that is symmetric around a stays so: rings, moved by ``validation.characteristics``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import solve_ivp
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import i0e, i1e
+
+from validation.characteristics import Rings, moved_rings
+from validation.independent import Problem
 
 Array = NDArray[np.float64]
 
@@ -67,22 +69,6 @@ def ring_angle(beta: float, weight: float, mass: float = 1.0) -> float:
     return float(np.arcsin(np.sqrt(z / beta)))
 
 
-def ring_slope(theta: ArrayLike, ring: ArrayLike, beta: float) -> Array:
-    """A'(theta) of a ring of mass 1 at the angle ``ring``; arguments broadcast."""
-    theta, ring = np.asarray(theta, dtype=float), np.asarray(ring, dtype=float)
-    z = beta * np.sin(theta) * np.sin(ring)
-    near = np.exp(-2 * beta * np.sin((theta - ring) / 2) ** 2)
-    outward = np.cos(theta) * np.sin(ring) * i1e(z)
-    return np.asarray(near * (outward - np.sin(theta) * np.cos(ring) * i0e(z)))
-
-
-def velocity(angles: Array, masses: Array, *, beta: float, weight: float) -> Array:
-    """Rates t_i' of rings at ``angles`` (n,) in descent."""
-    slopes = ring_slope(angles[:, None], angles[None, :], beta) @ masses
-    active = np.maximum(np.cos(angles), 0.0)
-    return np.asarray(-slopes + weight * np.sin(angles) * active)
-
-
 def rings_of_bump(width: float, nodes: int) -> tuple[Array, Array]:
     """Rings of a von Mises-Fisher bump of mass 1 around the axis.
 
@@ -101,56 +87,19 @@ def rings_of_bump(width: float, nodes: int) -> tuple[Array, Array]:
     return 2 * np.arcsin(width * np.sqrt(u / 2)), masses
 
 
-def opening(
-    times: ArrayLike = TIMES,
-    *,
-    width: float = WIDTH,
-    beta: float = BETA,
-    weight: float = WEIGHT,
-    nodes: int = 6,
-    rtol: float = 1e-11,
-) -> tuple[Array, Array]:
-    """Follow a bump of mass 1 around the axis.
+def opening(times: Sequence[float] = TIMES, *, nodes: int = 6) -> tuple[Array, Array]:
+    """Follow a bump of mass 1 and width ``WIDTH`` around the axis.
 
     Returns
     -------
     angles (len(times), n) of its rings, and their masses (n,).
     """
-    angles, masses = rings_of_bump(width, nodes)
-    saves = np.asarray(times, dtype=float)
-    result = solve_ivp(
-        lambda _, t: velocity(t, masses, beta=beta, weight=weight),
-        (0.0, float(saves[-1])),
-        angles,
-        method="DOP853",
-        t_eval=saves,
-        rtol=rtol,
-        atol=rtol / 100,
-    )
-    return result.y.T, masses
+    problem = Problem(BETA, -1, np.eye(3)[-1:], np.array([WEIGHT]), np.zeros(1))
+    rings = Rings(3, *rings_of_bump(WIDTH, nodes))
+    path = moved_rings(problem, rings, times, rtol=1e-11)
+    return np.array([one.angles for one in path]), rings.masses
 
 
 def rms_radii(angles: Array, masses: Array) -> Array:
     """Root mean square angle from the axis, for each row of ``angles``."""
     return np.asarray(np.sqrt(angles**2 @ masses / masses.sum()))
-
-
-def main(quick: bool = False) -> dict[str, float]:
-    """Print rms radii in units of pi/64 at growing numbers of rings."""
-    history = []
-    for nodes in (2, 3) if quick else (3, 5, 8):
-        history.append(rms_radii(*opening(nodes=nodes)) / (np.pi / 64))
-        print(f"{nodes} nodes:", " ".join(f"{r:.6f}" for r in history[-1]))
-    exact = ring_angle(BETA, WEIGHT) / (np.pi / 64)
-    print(f"the ring: {exact:.6f}")
-    for mass in (0.687, 0.567):
-        angle = ring_angle(BETA, WEIGHT, mass)
-        print(f"mass {mass}: ring at {angle:.8f} = {angle / (np.pi / 128):.4f} pi/128")
-    return {
-        "change": float(np.abs(history[-1] / history[-2] - 1).max()),
-        "end": abs(float(history[-1][-1] / exact) - 1),
-    }
-
-
-if __name__ == "__main__":
-    print(main())

@@ -19,10 +19,8 @@ Both angles of an approach are below pi; pi itself is an equilibrium.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from scipy.integrate import quad, solve_ivp
+from scipy.integrate import quad
 from scipy.special import exp1, expi
 
 
@@ -95,56 +93,3 @@ def merge_time_by_quadrature(
         return 1 / (np.sin(angle) * k * (q / (p + q * k) + p / (q + p * k)))
 
     return float(quad(pace, angles[1], angles[0], epsabs=0, epsrel=1e-13, limit=400)[0])
-
-
-def _time_by_integration(beta: float, start: float, end: float) -> float:
-    """Time at which the integrated equation of D passes ``end``."""
-    result = solve_ivp(
-        lambda _, x: -np.exp(-2 * beta * np.sin(x / 2) ** 2) * np.sin(x),
-        (0, np.inf),
-        [start],
-        method="Radau",
-        events=_passing(end),
-        rtol=1e-11,
-        atol=1e-13,
-    )
-    return float(result.t_events[0][0])
-
-
-def _passing(end: float) -> Callable[[float, np.ndarray], float]:
-    def event(_time: float, angle: np.ndarray) -> float:
-        return float(angle[0] - end)
-
-    event.terminal = True  # type: ignore[attr-defined]
-    return event
-
-
-def main(quick: bool = False) -> dict[str, float]:
-    """Compare the closed forms with quadrature and with the integrated equation."""
-    cases = [(2.0, 0.8), (8.0, 1.2), (25.0, 0.8), (25.0, 1.0), (400.0, 0.4), (8.0, 3.0)]
-    errors = {"quadrature": 0.0, "softmax": 0.0, "equation": 0.0}
-    for beta, start in cases[: 3 if quick else None]:
-        end = 0.1
-        time = merge_time(beta, start_angle=start, end_angle=end)
-        by_quadrature = quad(
-            lambda x, b=beta: np.exp(2 * b * np.sin(x / 2) ** 2) / np.sin(x),
-            end,
-            start,
-            epsabs=0,
-            epsrel=1e-13,
-            limit=400,
-        )[0]
-        soft = merge_time(beta, start_angle=start, end_angle=end, softmax=True)
-        by_softmax = merge_time_by_quadrature(beta, (1.0, 1.0), angles=(start, end))
-        integrated = _time_by_integration(beta, start, end)
-        print(
-            f"beta {beta:4.0f}, {start} -> {end}: T = {time:.12g}, softmax {soft:.12g}"
-        )
-        errors["quadrature"] = max(errors["quadrature"], abs(by_quadrature / time - 1))
-        errors["softmax"] = max(errors["softmax"], abs(by_softmax / soft - 1))
-        errors["equation"] = max(errors["equation"], abs(integrated / time - 1))
-    return errors
-
-
-if __name__ == "__main__":
-    print(main())

@@ -10,8 +10,9 @@ of mass (mean vectors, normalised) of the two bumps falls below a threshold.
 
 Quadrature: around c_b the measure is e^{-u} du dphi / 2 pi with u = kappa (1 - x.c_b), so
 that Gauss-Laguerre nodes in u times equally spaced phi integrate all low polynomials
-exactly.  The nodes then move as weighted points, by direct sums.  Nothing depends on an
-orientation: ``start_density`` takes a rotation, the times do not.
+exactly.  The nodes then move as weighted points, by the direct sums of
+``validation.independent``.  Nothing depends on an orientation: ``start_density`` takes a rotation,
+the times do not.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
+
+from validation.independent import Problem, gradient
 
 Array = NDArray[np.float64]
 
@@ -70,13 +73,10 @@ class TwoBumps:
 
 CASES = {
     "equal": TwoBumps(8.0, (0.5, 0.5), 1.2, 0.1),
-    "tidal": TwoBumps(8.0, (0.7, 0.3), 1.2, 0.1),
-    "equal softmax": TwoBumps(8.0, (0.5, 0.5), 1.2, 0.1, softmax=True),
     "tidal softmax": TwoBumps(8.0, (0.7, 0.3), 1.2, 0.1, softmax=True),
     "sharp": TwoBumps(32.0, (0.6, 0.4), 0.7, 0.07),
     "sharp softmax": TwoBumps(32.0, (0.6, 0.4), 0.7, 0.07, softmax=True),
 }
-TWO_MEANS_ROUNDS = 50
 THRESHOLDS = (0.5, 0.3, 0.1)
 
 
@@ -103,9 +103,7 @@ def start_density(
     return density
 
 
-def labels(
-    case: TwoBumps, *, rings: int, around: int, rotation: Array | None = None
-) -> tuple[Array, Array]:
+def labels(case: TwoBumps, *, rings: int, around: int) -> tuple[Array, Array]:
     """Quadrature points (2 rings around, 3), first bump first, and their masses."""
     u, weights = np.polynomial.laguerre.laggauss(rings)
     closed = u / case.concentration
@@ -114,25 +112,10 @@ def labels(
     across = sine[:, None, None] * np.stack([np.cos(phi), np.sin(phi)], axis=1)
     along = np.broadcast_to(1 - closed[:, None, None], (rings, around, 1))
     local = np.concatenate([along, across], axis=2).reshape(-1, 3)
-    points, masses = [], []
-    for share, side in zip(case.shares, (-0.5, 0.5), strict=True):
-        turn = Rotation.from_rotvec([0.0, 0.0, side * case.distance])
-        points.append(turn.apply(local))
-        masses.append(share * np.repeat(weights, around) / around)
-    placed = np.concatenate(points)
-    if rotation is not None:
-        placed = placed @ np.asarray(rotation).T
-    return placed, np.concatenate(masses)
-
-
-def velocity(points: Array, masses: Array, case: TwoBumps) -> Array:
-    """Tangential velocity (n, 3) of weighted points by direct sums."""
-    units = points / np.linalg.norm(points, axis=1, keepdims=True)
-    kernel = np.exp(case.beta * (units @ units.T - 1)) * masses
-    pull = kernel @ units
-    if case.softmax:
-        pull /= kernel.sum(axis=1, keepdims=True)
-    return np.asarray(pull - (pull * units).sum(axis=1, keepdims=True) * units)
+    half = case.distance / 2
+    turns = Rotation.from_rotvec([[0.0, 0.0, -half], [0.0, 0.0, half]])
+    points = np.concatenate([turn.apply(local) for turn in turns])
+    return points, np.kron(case.shares, np.repeat(weights, around) / around)
 
 
 def angle_between(one: Array, other: Array) -> float:
@@ -141,44 +124,38 @@ def angle_between(one: Array, other: Array) -> float:
 
 
 def separation_times(
-    case: TwoBumps,
-    thresholds: tuple[float, ...] = THRESHOLDS,
-    *,
-    rings: int = 10,
-    around: int = 16,
-    rotation: Array | None = None,
-    rtol: float = 1e-10,
+    case: TwoBumps, *, rings: int = 10, around: int = 16, rtol: float = 1e-10
 ) -> Array:
-    """Times at which the separation falls below each of the decreasing thresholds.
+    """Times at which the separation falls below each of ``THRESHOLDS``.
 
     Parameters
     ----------
     case
         The bumps.
-    thresholds
-        Angles in radians, decreasing.
     rings, around
         Quadrature nodes of each bump: away from its centre, and around it.
-    rotation
-        Turns the labels; the times stay the same.
     rtol
         Tolerance of the Dormand-Prince method of order 8.
     """
-    points, masses = labels(case, rings=rings, around=around, rotation=rotation)
-    half = len(masses) // 2
+    points, masses = labels(case, rings=rings, around=around)
+    problem, half = Problem(case.beta, normalized=case.softmax), len(masses) // 2
 
-    def separation(flat: Array) -> float:
+    def velocity(_time: float, flat: Array) -> Array:
         moving = flat.reshape(-1, 3)
-        one, other = (masses[s] @ moving[s] for s in (slice(half), slice(half, None)))
-        return angle_between(one, other)
+        units = moving / np.linalg.norm(moving, axis=1, keepdims=True)
+        return gradient(problem, units, masses, at=units).ravel()
 
     def passing(threshold: float) -> Callable[[float, Array], float]:
-        return lambda _, flat: np.log(separation(flat) / threshold)
+        def event(_time: float, flat: Array) -> float:
+            one, other = (masses.reshape(2, 1, half) @ flat.reshape(2, half, 3))[:, 0]
+            return float(np.log(angle_between(one, other) / threshold))
 
-    events = [passing(threshold) for threshold in thresholds]
+        return event
+
+    events = [passing(threshold) for threshold in THRESHOLDS]
     events[-1].terminal = True  # type: ignore[attr-defined]
     result = solve_ivp(
-        lambda _, flat: velocity(flat.reshape(-1, 3), masses, case).ravel(),
+        velocity,
         (0.0, np.inf),
         points.ravel(),
         method="DOP853",
@@ -187,21 +164,3 @@ def separation_times(
         atol=rtol / 10,
     )
     return np.array([times[0] for times in result.t_events])
-
-
-def main(quick: bool = False) -> dict[str, float]:
-    """Print the times at growing numbers of labels; return the last changes."""
-    sizes = ((6, 8), (8, 12)) if quick else ((8, 12), (10, 16), (14, 22))
-    changes = {}
-    for name, case in list(CASES.items())[: 2 if quick else None]:
-        history = []
-        for rings, around in sizes:
-            history.append(separation_times(case, rings=rings, around=around))
-            shown = " ".join(f"{t:.9g}" for t in history[-1])
-            print(f"{name}: {rings * around} labels a bump: {shown}", flush=True)
-        changes[name] = float(np.abs(history[-1] / history[-2] - 1).max())
-    return changes
-
-
-if __name__ == "__main__":
-    print(main())

@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 
 import mfpde
 from mfpde.runs.progress import Progress
+from validation.characteristics import moved_rings, rings_of
 from validation.charts import describe, panels, show_legend
 from validation.claim import Claim, Quantity
+from validation.independent import problem_of
 from validation.schemes.scheme_styles import STYLES, WITNESS
 from validation.schemes.stressed import Place, places
-from validation.zonal_labels import ZonalProblem
 
 Array = NDArray[np.float64]
 
@@ -115,18 +116,9 @@ def particle_run(
 
 def labels(place: Place, direction: str, *, count: int, times: Array) -> Array:
     """Energies at ``times`` of labels of the zonal density."""
-    neurons = place.perceptron()
-    problem = ZonalProblem(
-        dimension=place.grid.dimension,
-        beta=BETA,
-        sign=1 if direction == "ascent" else -1,
-        neurons=tuple(
-            (float(weight), float(axis[-1]), 0.0)
-            for weight, axis in zip(neurons.weights, neurons.directions, strict=True)
-        ),
-    )
-
-    return problem.energies(lambda z: 1 + 0.4 * z + 0.3 * z**2, count, times)
+    problem = problem_of(place.equation(direction, beta=BETA))
+    rings = rings_of(lambda z: 1 + 0.4 * z + 0.3 * z**2, place.grid.dimension, count)
+    return np.array([one.energy(problem) for one in moved_rings(problem, rings, times)])
 
 
 def witnesses(place: Place, direction: str, quick: bool) -> list[Witness]:
