@@ -7,16 +7,15 @@ That an energy moves the right way does not make the path right.  On the zonal g
 neurons leave mass at the kink of V on the equator, where it rests on one side and is unstable
 on the other.  At a distance x from it mass leaves with w x, and a cell beside it is drained at
 the rate (w h / 2) / h = w / 2 whatever its width h.  So a grid knows when tails escape up to
-2 / w: its energy must be one that particles or labels have within that time, up to their own
-error, which is the difference to a quarter of their number.  At last the bulk escapes.  Its own
-drift at the kink is small: on a grid the mass stands at the last face before it, and leaves late
-or never.
+2 / w: its energy must be one that particles or labels (rings, ``validation.characteristics``)
+have within that time, up to their own error, which is the difference to a quarter of their
+number.  At last the bulk escapes.  Its own drift at the kink is small: on a grid the mass stands
+at the last face before it, and leaves late or never.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +23,10 @@ from numpy.typing import NDArray
 import mfpde
 from mfpde.runs.progress import Progress
 from validation.characteristics import moved_rings, rings_of
-from validation.charts import describe, panels, show_legend
-from validation.claim import Claim, Quantity
+from validation.charts import panels, show_legend
+from validation.claim import Claim, Findings, Quantity, at_most, equal
 from validation.independent import problem_of
-from validation.schemes.scheme_styles import STYLES, WITNESS
-from validation.schemes.stressed import Place, places
+from validation.schemes.places import STYLES, WITNESS, Place, places, start_along_axis
 
 Array = NDArray[np.float64]
 
@@ -45,11 +43,43 @@ CLAIM = Claim(
 SHARE = 1e-3
 BETA, LATE, ESCAPED = 8.0, 30.0, 45.0
 EARLY = 0.01
-PARTICLES, LABELS, TIME_STEP, HELD = 800, 800, 0.2, 1e-3
+MEMBERS, TIME_STEP, HELD = 800, 0.2, 1e-3
+
+
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    """Wrong moves of both directions on every geometry; energies at the kink."""
+    t_end = 4.0 if quick else LATE
+    drawn, axes = panels(3, width=3.4)
+    for place, ax in zip(places(quick), axes, strict=True):
+        for direction, width in (("ascent", 1.0), ("descent", 0.6)):
+            sign = 1 if direction == "ascent" else -1
+            for scheme in place.schemes:
+                times, path = energies(place, scheme, direction=direction, t_end=t_end)
+                moves = sign * np.diff(path)
+                wrong = -moves[moves < 0].sum() / moves.sum()
+                name = (
+                    f"{place.name}, {direction}, {scheme}: wrong moves over the change"
+                )
+                yield at_most(f"{name}, {len(moves)} steps", wrong, SHARE)
+                style = STYLES[scheme] | {"lw": width * STYLES[scheme]["lw"]}
+                label = scheme if direction == "ascent" else None
+                ax.plot(times, path, **style, label=label)
+        title = f"{place.name}: ascent, descent (thin)"
+        ax.set(title=title, xlabel="time", ylabel="energy")
+    yield from at_the_kink(place, quick)
+    yield after_the_escape(place)
+    for direction, label in (("ascent", "particles"), ("descent", None)):
+        times = np.linspace(0.0, t_end, 16)
+        path = of_particles(place, direction, MEMBERS // 4, times)
+        axes[-1].plot(times, path, "o", **WITNESS, ms=2.5, label=label)
+    # Free of curves: ascent rises to its upper edge, descent falls to the lower.
+    show_legend(axes[-1], loc="center right")
+    yield "energy", drawn
 
 
 def energies(
-    place: Place, scheme: str, *, direction: str, t_end: float
+    place: Place, scheme: str | None, *, direction: str, t_end: float
 ) -> tuple[Array, Array]:
     """Times and energies of the start and of every step."""
     times, found = [], []
@@ -71,142 +101,58 @@ def energies(
     return np.array([0.0, *times]), np.array([run.energies[0], *found])
 
 
-@dataclass(frozen=True)
-class Witness:
-    """Energies of particles or labels around ``LATE``, and how exactly they tell it."""
-
-    name: str
-    energy: float
-    allowed: float
-
-
-def exit_time(place: Place, direction: str) -> float:
-    """2 / w, w the rate at which the neuron that is active outside drives mass away."""
-    sign = 1 if direction == "ascent" else -1
-    return float(2.0 / (sign * place.perceptron().weights).max())
-
-
-def witness(
-    name: str,
-    count: int,
-    *,
-    energies: Callable[[int, Array], Array],
-    window: float,
-) -> Witness:
-    """``energies(count, times)`` at ``LATE``; how it changes within ``window``, and its error."""
-    times = np.array([LATE - window, LATE, LATE + window])
-    before, now, after = energies(count, times)
-    own = abs(now - energies(count // 4, times)[1])
-    change = max(abs(now - before), abs(now - after))
-    return Witness(f"{count} {name}", float(now), float(change + own))
-
-
-def particle_run(
-    place: Place, direction: str, *, count: int, times: Array
-) -> mfpde.Run:
-    """Quantised particles on S^(d-1), saved at ``times``."""
-    return mfpde.solve_particles(
+def of_particles(place: Place, direction: str, count: int, times: Array) -> Array:
+    """Energies at ``times`` of quantised particles on S^(d-1)."""
+    run = mfpde.solve_particles(
         place.equation(direction, beta=BETA),
         mfpde.quantized(place.smooth_start(), count),
         t_end=float(times[-1]),
         time_step=TIME_STEP,
         save_at=times,
     )
+    return np.asarray(run.energies[-len(times) :])
 
 
-def labels(place: Place, direction: str, *, count: int, times: Array) -> Array:
-    """Energies at ``times`` of labels of the zonal density."""
+def of_labels(place: Place, direction: str, count: int, times: Array) -> Array:
+    """Energies at ``times`` of rings of the zonal density."""
     problem = problem_of(place.equation(direction, beta=BETA))
-    rings = rings_of(lambda z: 1 + 0.4 * z + 0.3 * z**2, place.grid.dimension, count)
+    rings = rings_of(start_along_axis, place.grid.dimension, count)
     return np.array([one.energy(problem) for one in moved_rings(problem, rings, times)])
 
 
-def witnesses(place: Place, direction: str, quick: bool) -> list[Witness]:
-    """Particles and labels."""
+def default_energy(place: Place, direction: str, time: float) -> float:
+    """Energy of the default scheme."""
+    return float(energies(place, None, direction=direction, t_end=time)[1][-1])
 
-    def of_particles(count: int, times: Array) -> Array:
-        run = particle_run(place, direction, count=count, times=times)
-        return np.asarray(run.energies[-len(times) :])
 
-    def of_labels(count: int, times: Array) -> Array:
-        return labels(place, direction, count=count, times=times)
+def at_the_kink(place: Place, quick: bool) -> Iterator[Quantity]:
+    """Last energies on the zonal grid against those of particles and labels.
 
-    window = exit_time(place, direction)
-    share = 2 if quick else 1
-    return [
-        witness("particles", PARTICLES // share, energies=of_particles, window=window),
-        witness("labels", LABELS // share, energies=of_labels, window=window),
-    ]
+    Within 2/w, w the rate at which a neuron drives mass away, they may be those of another time.
+    """
+    members = MEMBERS // 2 if quick else MEMBERS
+    witnesses = {"particles": of_particles, "labels": of_labels}
+    for direction, sign in (("ascent", 1), ("descent", -1)):
+        equation = place.equation(direction, beta=BETA)
+        window = 2.0 / (sign * equation.perceptrons[0].weights).max()
+        default = default_energy(place, direction, LATE)
+        name = f"{place.name}, kinks, {direction}, energy at t = {LATE:g}: default scheme against"
+        for kind, energies_of in witnesses.items():
+            times = np.array([LATE - window, LATE, LATE + window])
+            before, now, after = energies_of(place, direction, members, times)
+            own = abs(now - energies_of(place, direction, members // 4, times)[1])
+            change = max(abs(now - before), abs(now - after))
+            yield equal(f"{name} {members} {kind}", default, now, change + own)
+            if kind == "particles" and direction == "ascent" and not quick:
+                label = f"{name} {members} {kind}, to a thousandth"
+                yield equal(label, default, now, HELD)
 
 
 def after_the_escape(place: Place) -> Quantity:
     """Energy of the default scheme over that of labels: late, never early."""
-    run = mfpde.solve(
-        place.equation("ascent", beta=BETA),
-        place.smooth_start(),
-        t_end=ESCAPED,
-        save_at=[ESCAPED],
-    )
-    expected = labels(place, "ascent", count=LABELS, times=np.array([ESCAPED]))[-1]
+    late = default_energy(place, "ascent", ESCAPED)
+    late /= of_labels(place, "ascent", MEMBERS, np.array([ESCAPED]))[-1]
     name = (
         f"{place.name}, kinks, ascent, energy at t = {ESCAPED:g}: default over labels"
     )
-    late = float(run.energies[-1] / expected)
-    return Quantity(name, late, 1.0, EARLY, "at most", key="late", shows="condition")
-
-
-def at_the_kink(place: Place, quick: bool) -> list[Quantity]:
-    """Last energies on the zonal grid against those of particles and labels."""
-    found = []
-    for direction in ("ascent", "descent"):
-        default = mfpde.solve(
-            place.equation(direction, beta=BETA),
-            place.smooth_start(),
-            t_end=LATE,
-            save_at=[LATE],
-        ).energies[-1]
-        name = f"{place.name}, kinks, {direction}, energy at t = {LATE:g}"
-        told = witnesses(place, direction, quick)
-        for known in told:
-            label = f"{name}: default scheme against {known.name}"
-            found.append(Quantity(label, float(default), known.energy, known.allowed))
-        if direction == "ascent" and not quick:
-            label = f"{name}: default scheme against {told[0].name}, to a thousandth"
-            found.append(Quantity(label, float(default), told[0].energy, HELD))
-    return found
-
-
-def main(quick: bool = False) -> dict[str, object]:
-    """Wrong moves of both directions on every geometry."""
-    t_end = 4.0 if quick else 30.0
-    quantities = []
-    drawn, axes = panels(3, width=3.4)
-    for place, ax in zip(places(quick), axes, strict=True):
-        for direction, width in (("ascent", 1.0), ("descent", 0.6)):
-            sign = 1 if direction == "ascent" else -1
-            for scheme in place.schemes:
-                times, path = energies(place, scheme, direction=direction, t_end=t_end)
-                moves = sign * np.diff(path)
-                wrong = -moves[moves < 0]
-                label = f"{place.name}, {direction}, {scheme}"
-                share = float(wrong.sum() / moves.sum())
-                name = f"{label}: wrong moves over the change, {len(moves)} steps"
-                quantities.append(Quantity(name, share, SHARE, 0.0, "at most"))
-                style = STYLES[scheme] | {"lw": width * STYLES[scheme]["lw"]}
-                shown = scheme if direction == "ascent" else None
-                ax.plot(times, path, **style, label=shown)
-        describe(
-            ax,
-            title=f"{place.name}: ascent, descent (thin)",
-            xlabel="time",
-            ylabel="energy",
-        )
-    quantities += [*at_the_kink(place, quick), after_the_escape(place)]
-    for direction in ("ascent", "descent"):
-        saved = np.linspace(0.0, t_end, 16)
-        run = particle_run(place, direction, count=PARTICLES // 4, times=saved)
-        shown = "particles" if direction == "ascent" else None
-        axes[-1].plot(run.times, run.energies, "o", **WITNESS, ms=2.5, label=shown)
-    # Free of curves: ascent rises to its upper edge, descent falls to the lower.
-    show_legend(axes[-1], loc="center right")
-    return {"quantities": quantities, "figures": {"energy": drawn}}
+    return at_most(name, late, 1.0, EARLY, key="late", shows="condition")

@@ -8,10 +8,12 @@ of the cells at the jump: order 1/2 at least.
 
 from __future__ import annotations
 
+from matplotlib.figure import Figure
+
 from validation.charts import log_log
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, Findings, at_least
 from validation.rates import order
-from validation.schemes.exact_cases import ExactCase, on_circle, on_sphere, on_zonal
+from validation.schemes.exact_cases import on_circle, on_sphere, on_zonal
 
 CLAIM = Claim(
     "Orders of the transport schemes",
@@ -34,52 +36,34 @@ QUICK_SIZES = {"S¹": (128, 256), "S²": (32, 48), "zonal": (32, 64)}
 QUICK_SHARE = 0.6
 
 
-def main(quick: bool = False) -> dict[str, object]:
+@CLAIM
+def main(quick: bool = False) -> Findings:
     """Observed orders between the coarsest and the finest grid of each family."""
-    sizes, share = (QUICK_SIZES, QUICK_SHARE) if quick else (SIZES, 1.0)
+    chosen, share = (QUICK_SIZES, QUICK_SHARE) if quick else (SIZES, 1.0)
     found: dict[str, dict[str, tuple[tuple[int, ...], list[float]]]] = {}
-    quantities, at_jumps = [], []
+    at_jumps = []
     families = (on_circle(), on_sphere(), on_zonal())
     for case in (case for cases in families for case in cases[: 1 if quick else None]):
         family = case.name.split()[0].rstrip(",")
-        promised = PROMISED[family]
-        found[case.name] = {}
-        for scheme in promised:
-            curve = (sizes[family], [case.error(n, scheme) for n in sizes[family]])
-            found[case.name][scheme] = curve
-            least = promised[scheme] * share if case.is_smooth else AT_A_JUMP
-            quantities.append(_order(case, scheme, curve, least=least))
+        sizes, found[case.name] = chosen[family], {}
+        for scheme, promised in PROMISED[family].items():
+            errors = [case.error(n, scheme) for n in sizes]
+            found[case.name][scheme] = sizes, errors
+            seen, least = order(sizes, errors), promised * share
             if not case.is_smooth:
-                at_jumps.append(quantities[-1].measured)
+                at_jumps.append(seen)
+                least = AT_A_JUMP
+            name = f"order (error {errors[-1]:.1e} on {sizes[-1]})"
+            yield at_least(f"{case.name}, {scheme}: {name}", seen, least)
     if at_jumps:
-        quantities.append(
-            Quantity(
-                "least order of all schemes where a ReLU makes the density jump",
-                min(at_jumps),
-                AT_A_JUMP,
-                0.0,
-                "at least",
-                key="jump",
-                shows="condition",
-            )
-        )
-    return {"quantities": quantities, "figures": {"orders": figure(found)}}
+        name = "least order of all schemes where a ReLU makes the density jump"
+        shown = {"key": "jump", "shows": "condition"}
+        yield at_least(name, min(at_jumps), AT_A_JUMP, **shown)
+    yield "orders", draw(found)
 
 
-def _order(case: ExactCase, scheme: str, curve: tuple, *, least: float) -> Quantity:
-    return Quantity(
-        f"{case.name}, {scheme}: order (error {curve[1][-1]:.1e} on {curve[0][-1]})",
-        order(*curve),
-        least,
-        0.0,
-        "at least",
-    )
-
-
-def figure(found: dict[str, dict]) -> object:
+def draw(found: dict[str, dict]) -> Figure:
     """One panel a case."""
-    from matplotlib.figure import Figure
-
     drawn = Figure(figsize=(9.5, 5.0), layout="constrained")
     axes = drawn.subplots(2, 4).ravel()
     for ax, (name, curves) in zip(axes, found.items(), strict=False):
@@ -88,10 +72,5 @@ def figure(found: dict[str, dict]) -> object:
     for ax in axes[len(found) :]:
         ax.set_axis_off()
     # Beside the panels: inside, it would hide the lowest curve.
-    drawn.legend(
-        *axes[0].get_legend_handles_labels(),
-        loc="outside lower right",
-        fontsize=8,
-        frameon=False,
-    )
+    drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside lower right")
     return drawn
