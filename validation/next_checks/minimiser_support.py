@@ -78,7 +78,7 @@ def is_least_on_an_arc(case: Case) -> bool:
 def by_active_sets(minimum: mfpde.Minimum) -> tuple[int, float]:
     """Number of atoms, and the largest mass, of the minimiser among measures on points."""
     problem = independent.problem_of(minimum.equation)
-    masses, _ = active_set(problem, POINTS)
+    masses = active_set(problem, POINTS)
     grid, cell = points_at(2 * np.pi * np.arange(POINTS) / POINTS), 2 * np.pi / POINTS
     held = grid[masses > 0]
     near = held @ held.T >= np.cos(1.5 * cell)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from mfpde import theory
 from mfpde.plotting.palette import MUTED
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, Findings, at_least, equal, mark, vanishes
 from validation.drawing import COLOURS, panels
 from validation.stable_states import descent, weak_neurons
-from validation.theorems.theorem_3_5 import LIMIT, printed_bound
+from validation.theorems.theorem_3_5 import INWARD, LIMIT, printed_bound
 
 CLAIM = Claim(
     title="Number of atoms of mass m in a stable state",
@@ -29,10 +28,13 @@ CLAIM = Claim(
         "length half of theta_beta: it is then at least {least:.3g}/m"
     ),
 )
-MASSES = (0.01, 0.02, 0.1, 0.3, LIMIT)
+BETAS, MASSES = (1.0, 9.0, 40.0), (0.01, 0.02, 0.1, 0.3, LIMIT)
+ARCS = ([2 * np.pi], [0.7, 1.9], [0.2, 0.2, 0.2])
+WEIGHTS = np.array([0.05, -0.03, 0.02])
+CONSTANT = 2 * 1.1289 * float(np.abs(WEIGHTS).sum())
 
 
-def counted(beta: float, mass: float, *, arcs: list[float], constant: float) -> int:
+def counted(beta: float, mass: float, arcs: list[float], constant: float) -> int:
     """The bound once more: windows are laid along each arc, one after the other."""
     root = (np.sqrt(1 + 4 * beta**2) - 1) / (2 * beta)
     window, count = float(np.arccos(root)) / 2, 0
@@ -44,87 +46,10 @@ def counted(beta: float, mass: float, *, arcs: list[float], constant: float) -> 
     return int(max(1.0, printed_bound(constant) / mass) * count)
 
 
-def main(quick: bool = False) -> dict[str, Any]:
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    yield from mark(counts(), subject="formula")
     figure, (ax,) = panels(1, width=5)
-    draw(ax)
-    return {"quantities": [*counts(), *limits()], "figures": {"counts": figure}}
-
-
-def counts() -> list[Quantity]:
-    """The package's bound against windows that are counted, and 1/m."""
-    quantities, products = [], []
-    weights = np.array([0.05, -0.03, 0.02])
-    constant = 2 * 1.1289 * float(np.abs(weights).sum())
-    arc_lists = ([2 * np.pi], [0.7, 1.9], [0.2, 0.2, 0.2])
-    for beta, arcs in product((1.0, 9.0, 40.0), arc_lists):
-        differences = []
-        for mass in MASSES:
-            equation = descent(beta, weak_neurons(weights))
-            bound = theory.cluster_count_bound(equation, mass, arcs=arcs)
-            differences.append(
-                bound - counted(beta, mass, arcs=arcs, constant=constant)
-            )
-            bare = theory.cluster_count_bound(descent(beta), mass, arcs=arcs)
-            if counted(beta, 1.0, arcs=arcs, constant=0.0) > 1:
-                # Rounding down takes away less than one.
-                products.append((bare + 1) * mass)
-        name = f"beta = {beta:g}, arcs {arcs[0]:.2g} ({len(arcs)}): bound, difference"
-        quantities.append(
-            Quantity(name, float(np.abs(differences).max()), 0, 0, subject="formula")
-        )
-    return [
-        *quantities,
-        Quantity(
-            "least bound times m, more than one window: at least 1",
-            2 * LIMIT,
-            1.0,
-            0.0,
-            "at least",
-            key="least",
-            subject="formula",
-            shows="condition",
-        ),
-        Quantity(
-            "least (N + 1) m of the package, more than one window",
-            min(products),
-            2 * LIMIT,
-            0.0,
-            "at least",
-            subject="formula",
-        ),
-    ]
-
-
-def limits() -> list[Quantity]:
-    """The whole circle at large beta, and where there is a bound."""
-    beta = 1000.0
-    bound = theory.cluster_count_bound(descent(beta), 0.1)
-    exact = 4 * np.pi * np.sqrt(beta) * LIMIT / 0.1
-    constant = 0.375 * np.exp(-0.125)
-    return [
-        Quantity(
-            "bound for m = 0.1 at beta = 1000, beside 4 pi sqrt(beta) M/m",
-            bound,
-            exact,
-            # theta_beta sqrt(beta) = 1 - 1/(12 beta), and one window more by rounding up.
-            1 / (4 * np.pi * np.sqrt(beta)) + 1e-4,
-            relative=True,
-            subject="formula",
-        ),
-        Quantity(
-            "C at which (3.3) reaches 1",
-            (0.75 * np.exp(11 / 8)) / (2 * np.exp(1.5)),
-            constant,
-            1e-12,
-            key="threshold",
-            subject="formula",
-            shows="condition",
-        ),
-    ]
-
-
-def draw(ax: Any) -> None:
-    """The bound over sqrt(beta) for masses, and 1/m of each."""
     betas = np.linspace(0.6, 50, 200)
     for colour, mass in zip(COLOURS, (0.02, 0.1, 0.6), strict=False):
         bounds = [theory.cluster_count_bound(descent(float(b)), mass) for b in betas]
@@ -134,3 +59,36 @@ def draw(ax: Any) -> None:
     ax.set(xlabel="√β", ylabel="atoms of mass m or more", ylim=(1, 3e4))
     ax.set_title("Bound on their number, no perceptron, whole circle")
     ax.legend(loc="upper left", ncols=2)
+    yield "counts", figure
+
+
+def counts() -> Findings:
+    """The package's bound against windows that are counted, 1/m, and its limits."""
+    products = []
+    for arcs in ARCS:
+        differences = []
+        for beta, mass in product(BETAS, MASSES):
+            equation = descent(beta, weak_neurons(WEIGHTS))
+            bound = theory.cluster_count_bound(equation, mass, arcs=arcs)
+            differences.append(bound - counted(beta, mass, arcs, CONSTANT))
+            if counted(beta, 1.0, arcs, 0.0) > 1:
+                bare = theory.cluster_count_bound(descent(beta), mass, arcs=arcs)
+                # Rounding down takes away less than one.
+                products.append((bare + 1) * mass)
+        name = f"arcs {arcs[0]:.2g} ({len(arcs)}): bound, largest difference"
+        yield vanishes(name, np.array(differences), 0)
+    name = "least bound times m, more than one window: at least 1"
+    yield at_least(name, 2 * LIMIT, 1.0, key="least", shows="condition")
+    name = "least (N + 1) m of the package, more than one window"
+    yield at_least(name, min(products), 2 * LIMIT)
+    bound = theory.cluster_count_bound(descent(1000.0), 0.1)
+    about = 4 * np.pi * np.sqrt(1000.0)
+    # theta_beta sqrt(beta) = 1 - 1/(12 beta), and one window more by rounding up.
+    share, name = (
+        1 / about + 1e-4,
+        "bound for m = 0.1 at beta = 1000, beside 4 pi sqrt(beta) M/m",
+    )
+    yield equal(name, bound, about * LIMIT / 0.1, share, relative=True)
+    reached = 0.75 * np.exp(11 / 8) / (2 * np.exp(1.5))
+    shown = {"key": "threshold", "shows": "condition"}
+    yield equal("C at which (3.3) reaches 1", reached, INWARD, 1e-12, **shown)

@@ -11,8 +11,6 @@ Hessian is ``validation.circle_cases.atomic_hessian``.  And two atoms of mass 1/
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import fsolve
@@ -25,7 +23,7 @@ from validation.circle_cases import (
     kernel_on_circle,
     points_at,
 )
-from validation.claim import Quantity
+from validation.claim import Quantity, at_least, equal
 from validation.stable_states import descent
 from validation.theorems.witness import residual
 
@@ -37,20 +35,15 @@ START = (0.3, 2.05)
 AT_REST, ROUNDING = 1e-13, 1e-12
 
 
-def angles_and_masses(unknown: Array, mass: float) -> tuple[Array, Array]:
-    """Of the four atoms, from d and y."""
-    distance, away = unknown
+def angles_and_masses(distance: float, away: float, mass: float) -> tuple[Array, Array]:
+    """Of the four atoms, from d, y and M."""
     angles = np.array([-distance / 2, distance / 2, -away, away])
     return angles, np.array([mass, mass, 1 - mass, 1 - mass]) / 2
 
 
-def slopes(unknown: Array, mass: float, *, beta: float, weight: float) -> list[float]:
-    """F' at d/2 and at y."""
-    angles, masses = angles_and_masses(unknown, mass)
-    apart = angles[:, np.newaxis] - angles
-    pull = -(kernel_on_circle(beta, apart) * np.sin(apart)) @ masses
-    own = weight * np.maximum(np.cos(angles), 0) * np.sin(angles)
-    return [float(pull[k] + own[k]) for k in (1, 3)]
+def pulled_by(weight: float) -> mfpde.Perceptron:
+    """One ReLU neuron of weight -w at the angle 0."""
+    return mfpde.Perceptron([[1.0, 0.0]], [-weight])
 
 
 def heaviest_by_formulas(beta: float, weight: float) -> tuple[float, float]:
@@ -61,11 +54,15 @@ def heaviest_by_formulas(beta: float, weight: float) -> tuple[float, float]:
     """
     distance = WIDEST * theory.concavity_angle(beta) / 2
 
-    def both(unknown: Array) -> list[float]:
+    def slopes(unknown: Array) -> Array:
+        """F' at d/2 and at y."""
         mass, away = unknown
-        return slopes(np.array([distance, away]), mass, beta=beta, weight=weight)
+        angles, masses = angles_and_masses(distance, away, mass)
+        apart = angles[:, np.newaxis] - angles
+        pull = -(kernel_on_circle(beta, apart) * np.sin(apart)) @ masses
+        return (pull + weight * np.maximum(np.cos(angles), 0) * np.sin(angles))[[1, 3]]
 
-    mass, away = fsolve(both, START, xtol=1e-13)
+    mass, away = fsolve(slopes, START, xtol=1e-13)
     return float(mass), float(away)
 
 
@@ -77,8 +74,8 @@ def pair_by_newton(beta: float, weight: float) -> tuple[float, float]:
     """
     mass, away = heaviest_by_formulas(beta, weight)
     widest = theory.concavity_angle(beta) / 2
-    angles, masses = angles_and_masses(np.array([0.97 * widest, away + 0.02]), mass)
-    neuron = mfpde.Perceptron([[1.0, 0.0]], [-weight])
+    angles, masses = angles_and_masses(0.97 * widest, away + 0.02, mass)
+    neuron = pulled_by(weight)
     equation = descent(beta, neuron)
     end = mfpde.polish(equation, mfpde.Atoms(points_at(angles), masses), max_move=0.3)
     at = angles_of(end.atoms.points)
@@ -90,56 +87,36 @@ def pair_by_newton(beta: float, weight: float) -> tuple[float, float]:
     return distance / widest, held if is_stable and distance <= widest else np.nan
 
 
-class ShiftedPair(NamedTuple):
-    """Two atoms of mass 1/2 beside one neuron, their distance and least eigenvalue."""
+def rows_of_shifted_pair(limit: float) -> list[Quantity]:
+    """Two atoms of mass 1/2 beside one ReLU neuron: a stable cluster of mass 1.
 
-    half: float
-    least: float
-    mass: float
-
-
-def shifted_pair(beta: float, weight: float) -> ShiftedPair:
-    """Newton's method from 1 % beside the closed form; mass 0 if it is no stable cluster."""
-    equation = descent(beta, mfpde.Perceptron([[1.0, 0.0]], [-weight]))
-    near = 1.01 * resting_half(beta, weight)
-    end = mfpde.polish(equation, mfpde.Atoms(points_at(np.array([-near, near]))))
-    half = float(np.abs(np.diff(angles_of(end.atoms.points)))[0]) / 2
-    least = float(end.hessian_eigenvalues.min())
-    at_rest = residual(equation, end.atoms) <= AT_REST
-    is_cluster = at_rest and least > 0 and 2 * half <= theory.concavity_angle(beta) / 2
-    return ShiftedPair(
-        half, least, float(end.atoms.masses.sum()) if is_cluster else 0.0
-    )
-
-
-def resting_half(beta: float, weight: float) -> float:
-    """Half of the pair's distance: e^{beta (cos 2t - 1)} = w."""
-    return float(np.arccos(1 + np.log(weight) / beta) / 2)
-
-
-def shifted_pair_rows(limit: float) -> list[Quantity]:
-    """The two atoms of one ReLU neuron, shifted kernel: a stable cluster of mass 1."""
+    Half of their distance is t with e^{beta (cos 2t - 1)} = w; Newton's method starts from
+    1 % beside it.  The mass is 0 if they are no stable cluster.
+    """
     beta, weight = 25.0, 0.9
-    pair, half = shifted_pair(beta, weight), resting_half(beta, weight)
+    exact = float(np.arccos(1 + np.log(weight) / beta) / 2)
+    equation = descent(beta, pulled_by(weight))
+    near = points_at(1.01 * exact * np.array([-1, 1]))
+    end = mfpde.polish(equation, mfpde.Atoms(near))
+    half = float(np.abs(np.diff(angles_of(end.atoms.points)))[0]) / 2
+    least = end.hessian_eigenvalues.min()
+    is_stable = residual(equation, end.atoms) <= AT_REST and least > 0
+    is_cluster = is_stable and 2 * half <= theory.concavity_angle(beta) / 2
     # Common and relative mode: V'' = w cos 2t, and V'' + K''(2t)/beta.
-    common = weight * np.cos(2 * half)
-    bend = weight * (beta * np.sin(2 * half) ** 2 - np.cos(2 * half))
+    common = weight * np.cos(2 * exact)
+    bend = weight * (beta * np.sin(2 * exact) ** 2 - np.cos(2 * exact))
     name = "shifted kernel, |w| = 0.9, beta = 25: "
+    mass = end.atoms.masses.sum() if is_cluster else 0.0
+    shown = {"key": "heavy", "shows": "condition"}
     return [
-        Quantity(f"{name}half of the pair's distance", pair.half, half, ROUNDING),
-        Quantity(
+        equal(f"{name}half of the pair's distance", half, exact, ROUNDING),
+        equal(
             f"{name}least eigenvalue of Hess E",
-            pair.least,
+            least,
             min(common, common + bend),
             1e-10,
         ),
-        Quantity(
-            f"{name}mass of the stable pair within theta_beta/2",
-            pair.mass,
-            limit,
-            0.0,
-            "at least",
-            key="heavy",
-            shows="condition",
+        at_least(
+            f"{name}mass of the stable pair within theta_beta/2", mass, limit, **shown
         ),
     ]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import ive
 
 import mfpde
-from validation import independent
 from validation.circle_cases import points_at
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, Findings, equal
 from validation.stable_states import descent
-from validation.theorems.theorem_3_1 import STEP, curvature_jump
-from validation.theorems.witness import LARGEST_GAP, rows_of_minimisers
+from validation.theorems.searches import (
+    BETA,
+    JUMP_ERROR,
+    curvature_jump,
+    rows_of_density,
+    rows_of_minimisers,
+)
 
 CLAIM = Claim(
     title="Biases: the same with hyperplanes that cut the sphere",
@@ -25,68 +27,51 @@ CLAIM = Claim(
     ),
     condition="shown for the kernel exp(beta x.y); that of Remark 3.4 (ii) is a claim of its own",
 )
-BETA = 5.0
+AXIS = 0.4
+"""Angle of the one neuron."""
 
 
-def biased(dimension: int, seed: int, share: float) -> mfpde.Perceptron:
+def one_neuron(weight: float, bias: float) -> mfpde.Perceptron:
+    """ReLU(a.x + b), |a| = 1, on the circle."""
+    return mfpde.Perceptron([points_at(np.array(AXIS))], [weight], biases=[bias])
+
+
+def biased(dimension: int, seed: int, share: float = 0.8) -> mfpde.Perceptron:
     """2 d random ReLU neurons with biases up to ``share`` of the directions' lengths."""
-    generator = np.random.default_rng(seed)
     drawn = mfpde.Perceptron.random(2 * dimension, dimension, seed=seed)
-    biases = generator.uniform(-share, share, 2 * dimension)
+    biases = np.random.default_rng(seed).uniform(-share, share, 2 * dimension)
     return mfpde.Perceptron(drawn.directions, drawn.weights, biases=biases)
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    quantities = []
-    for dimension, grid in ((2, mfpde.Circle(256)), (3, mfpde.Sphere(64))):
-        found = [
-            mfpde.minimize(descent(10.0, biased(dimension, s, 0.8)), grid)
-            for s in range(2 if quick else 6)
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    # On S^2 the theorem leaves room for curves, but for no density.
+    for name, dimension, grid, kinds in (
+        ("S^1, minimisers", 2, mfpde.Circle(256), ("atoms",)),
+        ("S^2, minimisers", 3, mfpde.Sphere(64), ("atoms", "ring", "spread")),
+    ):
+        equations = [
+            descent(10.0, biased(dimension, s)) for s in range(2 if quick else 6)
         ]
-        # On S^2 the theorem leaves room for curves, but for no density.
-        kinds = ("atoms",) if dimension == 2 else ("atoms", "ring", "spread")
-        name = f"S^{dimension - 1}, minimisers"
-        quantities += rows_of_minimisers(found, name, kinds=kinds, shows="condition")
-    quantities += [*uncut(), *jumps()]
-    return {"quantities": quantities, "figures": {}}
+        found = [mfpde.minimize(equation, grid) for equation in equations]
+        yield from rows_of_minimisers(found, name, kinds, shows="condition")
+    yield from uncut()
+    for bias in (0.0, 0.5, -0.9):
+        kink = AXIS + float(np.arccos(-bias))
+        jump = -curvature_jump(
+            one_neuron(0.3, bias), mfpde.uniform(mfpde.Circle(256)), kink
+        )
+        name, exact = f"b = {bias:g}: jump of F'' at the kink", 0.3 * (1 - bias**2)
+        yield equal(name, jump, exact, JUMP_ERROR, subject="formula")
 
 
-def uncut() -> list[Quantity]:
+def uncut() -> Findings:
     """A hyperplane that misses S^1: V = w (a.x + b)^2/2, and the minimiser is a density."""
-    axis, weight, bias = 0.4, 0.005, 1.5
-    circle = mfpde.Circle(256)
-    neuron = mfpde.Perceptron([points_at(np.array(axis))], [weight], biases=[bias])
-    best = mfpde.minimize(descent(BETA, neuron), circle)
+    weight, bias = 0.005, 1.5
     # V = const + w b cos t + (w/4) cos 2t, each taken away by its eigenvalue.
     kappa = ive([1, 2], BETA) / BETA
-    t = circle.angles - axis
+    t = mfpde.Circle(256).angles - AXIS
     relative = 1 - weight * bias / kappa[0] * np.cos(t)
     relative -= weight / 4 / kappa[1] * np.cos(2 * t)
-    exact = mfpde.Density(circle, relative).normalized()
-    problem = independent.problem_of(best.equation)
-    least = independent.energy(problem, *independent.cells_of(exact))
-    return [
-        Quantity("S^1, b = 1.5 |a|, no kink: least E", best.energy, least, LARGEST_GAP),
-        # Half a cell, as of any density of 256 cells.
-        Quantity(
-            "S^1, b = 1.5 |a|, no kink: W1 of minimize's measure to the density",
-            mfpde.wasserstein(best.measure, exact),
-            0.0,
-            np.pi / 256,
-        ),
-    ]
-
-
-def jumps() -> list[Quantity]:
-    """Jump of F'' at the kink, by one-sided differences that leave F'''' h^2."""
-    weight, axis = 0.3, 0.4
-    uniform = mfpde.uniform(mfpde.Circle(256))
-    quantities = []
-    for bias in (0.0, 0.5, -0.9):
-        neuron = mfpde.Perceptron([points_at(np.array(axis))], [weight], biases=[bias])
-        kink = axis + np.arccos(-bias)
-        jump = -curvature_jump(descent(BETA, neuron), uniform, float(kink))
-        exact, rest = weight * (1 - bias**2), 11 / 6 * BETA**2 * STEP**2
-        name = f"b = {bias:g}: jump of F'' at the kink"
-        quantities.append(Quantity(name, jump, exact, rest, subject="formula"))
-    return quantities
+    equation = descent(BETA, one_neuron(weight, bias))
+    yield from rows_of_density(equation, relative, "S^1, b = 1.5 |a|, no kink")

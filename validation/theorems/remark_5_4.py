@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 import mfpde
 from validation import independent
 from validation.circle_cases import points_at
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, Findings, Quantity, equal
 from validation.stable_states import descent, random_descent
-from validation.theorems.theorem_3_1 import STEP, curvature_jump
-from validation.theorems.witness import rows_of_minimisers
+from validation.theorems.searches import (
+    BETA,
+    JUMP_ERROR,
+    TURNS,
+    curvature_jump,
+    ends_of_densities,
+    rows_of_ends,
+    rows_of_minimisers,
+)
 
 Array = NDArray[np.float64]
 
@@ -27,11 +34,11 @@ CLAIM = Claim(
         "densities (max(z, 0)^2, in both directions)."
     ),
 )
-BETA = 5.0
 HAT = 0.5
 """Half the support of the hat activation max(1 - |z|/HAT, 0) HAT."""
-SQUARED_WEIGHTS = (1.5, 1.2, 0.9)
+SQUARED_WEIGHTS = np.array([1.5, 1.2, 0.9])
 """So strong that an atom of a third of the mass does not open in descent."""
+AXIS, WEIGHT = 0.4, 0.3
 
 
 def squared(z: Array) -> Array:
@@ -44,118 +51,72 @@ def cubed(z: Array) -> Array:
     return np.asarray(np.maximum(z, 0.0) ** 3 / 3)
 
 
-def hats(seed: int, units: int = 4) -> mfpde.Perceptron:
-    """Random neurons with sigma(z) = max(HAT - |z|, 0): three ReLU neurons for each."""
-    drawn = mfpde.Perceptron.random(units, 2, seed=seed)
+def hats(directions: Array, weights: Array) -> mfpde.Perceptron:
+    """Neurons with sigma(z) = max(HAT - |z|, 0): three ReLU neurons for each."""
     return mfpde.Perceptron(
-        np.repeat(drawn.directions, 3, axis=0),
-        np.outer(drawn.weights, [1.0, -2.0, 1.0]).ravel(),
-        biases=np.tile([HAT, 0.0, -HAT], units),
+        np.repeat(directions, 3, axis=0),
+        np.outer(weights, [1.0, -2.0, 1.0]).ravel(),
+        biases=np.tile([HAT, 0.0, -HAT], len(weights)),
     )
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    seeds = range(2 if quick else 12)
-    circle = mfpde.Circle(256)
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    circle, seeds = mfpde.Circle(256), range(2 if quick else 12)
     leaky = [
-        mfpde.minimize(
-            random_descent(b, 2, 1.0, seed=s, activation="leaky_relu"), circle
-        )
-        for s in seeds
-        for b in ((10.0,) if quick else (1.0, 10.0, 50.0))
+        random_descent(beta, 2, 1.0, seed=seed, activation="leaky_relu")
+        for seed, beta in product(seeds, (10.0,) if quick else (1.0, 10.0, 50.0))
     ]
-    hat = [mfpde.minimize(descent(10.0, hats(s)), circle) for s in seeds]
-    quantities = [
-        *rows_of_minimisers(leaky, "leaky ReLU, minimisers"),
-        *rows_of_minimisers(hat, "hat, minimisers"),
-        *ends_of_densities(quick),
-        *jumps(),
-    ]
-    return {"quantities": quantities, "figures": {}}
-
-
-def jumps() -> list[Quantity]:
-    """Jumps of F'' (leaky ReLU, hat) and of F''' (max(z, 0)^2) at a kink."""
-    axis, weight = 0.4, 0.3
-    direction = points_at(np.array(axis))
-    uniform = mfpde.uniform(mfpde.Circle(256))
-    hat = mfpde.Perceptron(
-        [direction] * 3, weight * np.array([1, -2, 1]), biases=[HAT, 0, -HAT]
-    )
-    leaky = mfpde.Perceptron([direction], [weight], "leaky_relu")
-    rest = 11 / 6 * BETA**2 * STEP**2
-    quantities = [
-        Quantity(
-            f"jump of F'' at the kink, {name}",
-            -curvature_jump(descent(BETA, neurons), uniform, axis + np.pi / 2),
-            exact,
-            rest,
-            subject="formula",
+    drawn = [mfpde.Perceptron.random(4, 2, seed=seed) for seed in seeds]
+    of_hats = [descent(10.0, hats(one.directions, one.weights)) for one in drawn]
+    for name, equations in (("leaky ReLU", leaky), ("hat", of_hats)):
+        found = [mfpde.minimize(equation, circle) for equation in equations]
+        yield from rows_of_minimisers(found, f"{name}, minimisers")
+    equations = [
+        mfpde.MeanFieldEquation(
+            mfpde.Attention(BETA),
+            mfpde.Perceptron(TURNS, sign * SQUARED_WEIGHTS, (squared, cubed)),
+            direction=direction,
         )
-        for name, neurons, exact in (
-            ("leaky ReLU", leaky, 0.99 * weight),
-            ("hat", hat, -2 * weight),
-        )
+        for direction, sign in (("descent", -1.0), ("ascent", 1.0))
     ]
-    return [*quantities, third_jump(weight)]
+    ends = ends_of_densities(equations, mfpde.Circle(256 if quick else 512), 2000.0)
+    name = "max(z, 0)^2, descent and ascent from uniform, t = 2000"
+    yield from rows_of_ends(equations, ends, name, pull=largest_force)
+    axis = points_at(np.array([AXIS]))
+    for name, neurons, exact in (
+        ("leaky ReLU", mfpde.Perceptron(axis, [WEIGHT], "leaky_relu"), 0.99 * WEIGHT),
+        ("hat", hats(axis, np.array([WEIGHT])), -2 * WEIGHT),
+    ):
+        jump = -curvature_jump(neurons, mfpde.uniform(circle), AXIS + np.pi / 2)
+        text = f"jump of F'' at the kink, {name}"
+        yield equal(text, jump, exact, JUMP_ERROR, subject="formula")
+    yield third_jump()
 
 
-def third_jump(weight: float) -> Quantity:
+def third_jump() -> Quantity:
     """F''' of one neuron max(z, 0)^2 on both sides of its kink, by differences."""
-    step = 2e-3
-    stencil = np.array([-5, 18, -24, 14, -3]) / 2
-    problem = attention_alone(descent(BETA))
+    step, problem = 2e-3, independent.problem_of(descent(BETA))
     points, masses = independent.cells_of(mfpde.uniform(mfpde.Circle(256)))
 
     def bend(side: int) -> float:
         at = points_at(-np.pi / 2 + side * step * np.arange(5))
         field = independent.first_variation(problem, points, masses, at=at)
-        return float(side * stencil @ (field + weight * cubed(at[:, 0]))) / step**3
+        values = field + WEIGHT * cubed(at[:, 0])
+        return float(side * values @ [-2.5, 9, -12, 7, -1.5]) / step**3
 
-    name = "jump of F''' at the kink, max(z, 0)^2"
     # What the differences leave: (21/12) h^2 F^(5), on both sides.
-    rest = 3.5 * step**2 * BETA**2.5
-    return Quantity(name, bend(1) - bend(-1), 2 * weight, rest, subject="formula")
-
-
-def attention_alone(equation: mfpde.MeanFieldEquation) -> independent.Problem:
-    """The equation's attention; its user's activation has no second form."""
-    bare = mfpde.MeanFieldEquation(*equation.attentions, direction=equation.direction)
-    return independent.problem_of(bare)
-
-
-def ends_of_densities(quick: bool) -> list[Quantity]:
-    """Densities with three neurons max(z, 0)^2, in both directions."""
-    quantities = []
-    rows = points_at(0.2 + 2 * np.pi * np.arange(3) / 3)
-    for direction, sign in (("descent", -1.0), ("ascent", 1.0)):
-        weights = sign * np.array(SQUARED_WEIGHTS)
-        equation = mfpde.MeanFieldEquation(
-            mfpde.Attention(BETA),
-            mfpde.Perceptron(rows, weights, (squared, cubed)),
-            direction=direction,
-        )
-        start = mfpde.uniform(mfpde.Circle(256 if quick else 512))
-        run = mfpde.solve(
-            equation, start, t_end=2000.0, save_at=[0.0, 2000.0], atoms="exact"
-        )
-        largest = largest_force(equation, run.final.atoms)
-        name = f"max(z, 0)^2, {direction} from uniform, t = 2000: "
-        left = run.final.density.total_mass
-        quantities += [
-            # Atoms go on alone once the density holds less than 1e-7.
-            Quantity(f"{name}mass of the density", left, 0.0, 1e-7, tries=1),
-            Quantity(f"{name}|grad F| at the atoms", largest, 0.0, 1e-14),
-        ]
-    return quantities
+    rest, name = 3.5 * step**2 * BETA**2.5, "jump of F''' at the kink, max(z, 0)^2"
+    return equal(name, bend(1) - bend(-1), 2 * WEIGHT, rest, subject="formula")
 
 
 def largest_force(equation: mfpde.MeanFieldEquation, atoms: mfpde.Atoms) -> float:
     """Largest |grad F| at atoms, with neurons max(z, 0)^2; inf if there are none."""
     if not len(atoms):
         return float("inf")
-    at = atoms.points
-    pull = independent.gradient(attention_alone(equation), at, atoms.masses, at=at)
+    # A user's activation has no second form in ``independent``, attention alone has.
+    problem, at = independent.problem_of(descent(BETA)), atoms.points
+    pull = independent.gradient(problem, at, atoms.masses, at=at)
     (neurons,) = equation.externals
     own = (squared(at @ neurons.directions.T) * neurons.weights) @ neurons.directions
     own -= (own * at).sum(axis=1, keepdims=True) * at

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 import mfpde
 from mfpde import theory
 from validation.circle_cases import atomic_hessian, points_at
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, Findings, at_least, equal, vanishes
 from validation.stable_states import descent, weak_neurons
 
 CLAIM = Claim(
@@ -22,8 +21,8 @@ CLAIM = Claim(
 )
 
 
-def kernel_bends(beta: float, dimension: int, count: int) -> np.ndarray:
-    """Second differences of K along random great circles through random x, (count,)."""
+def kernel_bends(beta: float, dimension: int, count: int) -> NDArray[np.float64]:
+    """Second derivatives of K along random great circles through random x, (count,)."""
     generator = np.random.default_rng(dimension)
     x, y, u = generator.standard_normal((3, count, dimension))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -36,62 +35,34 @@ def kernel_bends(beta: float, dimension: int, count: int) -> np.ndarray:
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     along, across = (x * y).sum(axis=1), (u * y).sum(axis=1)
     # d^2/ds^2 of exp(beta (cos s along + sin s across - 1)) / beta at s = 0.
-    return np.exp(beta * (along - 1)) * (beta * across**2 - along)
+    return np.asarray(np.exp(beta * (along - 1)) * (beta * across**2 - along))
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    quantities = []
+@CLAIM
+def main(quick: bool = False) -> Findings:
     for dimension in (2, 3, 8):
-        for beta in (0.5, 5.0, 50.0):
-            least = float(kernel_bends(beta, dimension, 20_000).min())
-            name = f"S^{dimension - 1}, beta = {beta:g}: least bend of the kernel"
-            quantities.append(Quantity(name, least, -1.0, 1e-12, subject="formula"))
+        least = [kernel_bends(b, dimension, 20_000).min() for b in (0.5, 5.0, 50.0)]
+        name = f"S^{dimension - 1}, three beta: least bend of the kernel, from -1"
+        yield vanishes(name, np.array(least) + 1, 1e-12, subject="formula")
     for dimension in (2, 3, 5):
         axis = np.eye(1, dimension)
         equation = descent(3.0, mfpde.Perceptron(axis, [-4.0]))
-        condition = theory.strict_stability(equation, axis)
-        polished = mfpde.polish(equation, mfpde.Atoms(axis))
-        quantities += [
-            Quantity(
-                f"S^{dimension - 1}, one neuron, w = -4: margin c",
-                condition.margin,
-                3.0,
-                1e-12,
-                subject="formula",
-            ),
-            Quantity(
-                f"S^{dimension - 1}: least eigenvalue of Hess E there, c + 1",
-                float(polished.hessian_eigenvalues.min()),
-                # Of one atom it is that of Hess V, -w: its own mass is not felt.
-                4.0,
-                1e-12,
-            ),
-        ]
-    generator = np.random.default_rng(0)
-    slack = []
+        margin = theory.strict_stability(equation, axis).margin
+        name = f"S^{dimension - 1}, one neuron, w = -4: "
+        yield equal(f"{name}margin c", margin, 3.0, 1e-12, subject="formula")
+        # Of one atom it is that of Hess V, -w: its own mass is not felt.
+        bends = mfpde.polish(equation, mfpde.Atoms(axis)).hessian_eigenvalues
+        yield equal(f"{name}least eigenvalue of Hess E, c + 1", bends.min(), 4.0, 1e-12)
+    generator, slack = np.random.default_rng(0), []
     for _ in range(20 if quick else 300):
         neurons = weak_neurons(generator.normal(0, 2, 3))
-        angles, masses = (
-            generator.uniform(0, 2 * np.pi, 6),
-            generator.dirichlet(3 * np.ones(6)),
-        )
-        beta = float(generator.uniform(0.1, 20))
-        margin = theory.strict_stability(
-            descent(beta, neurons), points_at(angles)
-        ).margin
-        lowest = np.linalg.eigvalsh(atomic_hessian(beta, (angles, masses), neurons))[0]
-        slack.append(lowest - margin)
+        angles = generator.uniform(0, 2 * np.pi, 6)
+        masses = generator.dirichlet(3 * np.ones(6))
+        equation = descent(beta := float(generator.uniform(0.1, 20)), neurons)
+        margin = theory.strict_stability(equation, points_at(angles)).margin
+        hessian = atomic_hessian(beta, (angles, masses), neurons)
+        slack.append(np.linalg.eigvalsh(hessian)[0] - margin)
     name = f"least Hess E less the margin, {len(slack)} random states"
     # V'' is taken by differences of step 1e-5.
-    quantities.append(
-        Quantity(
-            name,
-            float(min(slack)),
-            0.0,
-            1e-6,
-            "at least",
-            subject="formula",
-            tries=len(slack),
-        )
-    )
-    return {"quantities": quantities, "figures": {}}
+    search = {"subject": "formula", "tries": len(slack)}
+    yield at_least(name, min(slack), 0.0, 1e-6, **search)

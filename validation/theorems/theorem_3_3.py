@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 import mfpde
 from mfpde.plotting.palette import MUTED
 from validation import independent
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, Findings, Quantity, equal, mark, vanishes
 from validation.drawing import COLOURS, panels
 from validation.references.ring import ring_angle
 from validation.stable_states import descent, random_descent
-from validation.theorems.witness import residual, rows_of_minimisers
+from validation.theorems.searches import rows_of_minimisers
+from validation.theorems.witness import residual
 
 Array = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ CLAIM = Claim(
         "is at the angle {ring:.3f})"
     ),
 )
-BETA = 20.0
+BETA, WEIGHT = 20.0, -0.3
 AXIS = np.full(3, 3**-0.5)
 NEURONS = 4
 """As many weights as two atoms on S^2 have coordinates.
@@ -43,11 +44,8 @@ NEURONS = 4
 Five or more ReLU neurons that are active on a whole ring have weights that keep it at rest:
 V is then any quadratic form, those that are constant on the ring among them.
 """
-
-
-def one_neuron(weight: float) -> mfpde.MeanFieldEquation:
-    """One neuron at AXIS, in descent."""
-    return descent(BETA, mfpde.Perceptron([AXIS], [weight]))
+KEPT = 1e-6
+"""Share of the attention's own force up to which a measure counts as at rest."""
 
 
 def circle_at(angle: float, count: int = 360, turn: float = 2 * np.pi) -> Array:
@@ -58,80 +56,66 @@ def circle_at(angle: float, count: int = 360, turn: float = 2 * np.pi) -> Array:
     return np.asarray(np.cos(angle) * AXIS + np.sin(angle) * around)
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    drawn, rings = minimisers_with_rings(quick)
-    quantities = [*minimisers(quick), *drawn, *generic_weights(quick), second_neuron()]
-    figure, (ax,) = panels(1, width=5)
-    draw(ax, rings)
-    return {"quantities": quantities, "figures": {"rings": figure}}
-
-
-def minimisers(quick: bool) -> list[Quantity]:
-    """(i): minimisers of random neurons."""
-    sphere, quantities = mfpde.Sphere(64), []
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    cases = product((1.0, 10.0, 50.0), (1.0, 10.0), (1, 2, 3))
+    chosen = [(10.0, 1.0, 1)] if quick else list(cases)
     for name in ("relu", "gelu"):
-        cases = ((10.0, 1.0, 1),) if quick else CASES
         found = [
-            mfpde.minimize(random_descent(b, 3, s, seed=k, activation=name), sphere)
-            for b, s, k in cases
+            mfpde.minimize(
+                random_descent(b, 3, s, seed=k, activation=name), mfpde.Sphere(64)
+            )
+            for b, s, k in chosen
         ]
-        quantities += rows_of_minimisers(found, f"{name}, minimisers")
-    return quantities
+        yield from rows_of_minimisers(found, f"{name}, minimisers")
+    yield from rings(quick)
+    yield from mark(generic_weights(quick), subject="formula")
+    yield second_neuron()
 
 
-CASES = tuple(
-    (beta, scale, seed)
-    for beta in (1.0, 10.0, 50.0)
-    for scale in (1.0, 10.0)
-    for seed in (1, 2, 3)
-)
-
-
-def minimisers_with_rings(quick: bool) -> tuple[list[Quantity], Array]:
+def rings(quick: bool) -> Findings:
     """The minimiser of one neuron is a ring, at the angle of the closed form."""
-    sphere, quantities, rings = mfpde.Sphere(64), [], []
-    weights = (-0.33, -0.3, -0.27) if quick else np.linspace(-0.9, -0.2, 8)
-    found = [mfpde.minimize(one_neuron(float(w)), sphere) for w in weights]
-    for weight, best in zip(weights, found, strict=True):
-        # The heights of all points, so that a ring that is no circle shows.
-        heights = np.arccos(np.clip(best.measure.points @ AXIS, -1, 1))
-        exact = ring_angle(BETA, float(weight))
-        away = float(np.abs(heights - exact).max())
-        rings.append((weight, float(heights.mean())))
-        text = f"one neuron, w = {weight:.3g}: points beside the angle of the ring"
-        quantities.append(Quantity(text, away, 0.0, 1e-9))
-    best = mfpde.minimize(one_neuron(-0.3), sphere)
-    angle = float(np.arccos(best.measure.points @ AXIS).mean())
-    quantities += [
-        *rows_of_minimisers(found, "one neuron: minimisers", kinds=("ring",)),
-        Quantity(
-            "one neuron, w = -0.3: angle of the ring",
-            angle,
-            ring_angle(BETA, -0.3),
-            1e-9,
-            key="ring",
-            shows="condition",
-        ),
-        Quantity(
-            "one neuron, w = -0.3: |grad F| on the ring, of the forces",
-            residual(best.equation, mfpde.Atoms(circle_at(angle))),
-            0.0,
-            1e-12,
-        ),
+    weights = np.linspace(-0.9, -0.2, 8)[:: 3 if quick else 1]
+    *found, best = (
+        mfpde.minimize(descent(BETA, mfpde.Perceptron([AXIS], [w])), mfpde.Sphere(64))
+        for w in (*weights, WEIGHT)
+    )
+    heights = [np.arccos(np.clip(one.measure.points @ AXIS, -1, 1)) for one in found]
+    # The heights of all points, so that a ring that is no circle shows.
+    away = [
+        np.abs(at - ring_angle(BETA, float(weight))).max()
+        for at, weight in zip(heights, weights, strict=True)
     ]
-    return quantities, np.array(rings)
+    name = f"one neuron, {len(found)} weights: points beside the angle of the ring"
+    yield vanishes(name, away, 1e-9)
+    yield from rows_of_minimisers(found, "one neuron: minimisers", ("ring",))
+    angle = float(np.arccos(best.measure.points @ AXIS).mean())
+    name = f"one neuron, w = {WEIGHT}: "
+    exact, shown = ring_angle(BETA, WEIGHT), {"key": "ring", "shows": "condition"}
+    yield equal(f"{name}angle of the ring", angle, exact, 1e-9, **shown)
+    left = residual(best.equation, mfpde.Atoms(circle_at(angle)))
+    yield vanishes(f"{name}|grad F| on the ring, of the forces", left, 1e-12)
+    figure, (ax,) = panels(1, width=5)
+    fine = np.linspace(-1.1, -0.15, 200)
+    angles = [ring_angle(BETA, float(w)) / np.pi for w in fine]
+    ax.plot(fine, angles, color=MUTED, label="closed form")
+    means = [at.mean() / np.pi for at in heights]
+    ax.plot(weights, means, "o", color=COLOURS[0], label="minimize")
+    ax.set(title="The ring of one ReLU neuron, β = 20", xlabel="weight w")
+    ax.set_ylabel("angle from the neuron, in π")
+    ax.legend()
+    yield "rings", figure
 
 
 def best_force(points: Array, directions: Array, activation: str) -> float:
     """Least root mean square of grad F at equal masses over all weights, beside no neuron."""
-    problem = independent.problem_of(descent(BETA))
     masses = np.full(len(points), 1 / len(points))
+    problem = independent.problem_of(descent(BETA))
     pull = independent.gradient(problem, points, masses, at=points)
     sigma, _ = independent.activation_and_primitive(activation, points @ directions.T)
     drifts = sigma[:, :, np.newaxis] * directions
-    drifts -= (drifts * points[:, np.newaxis]).sum(axis=2, keepdims=True) * points[
-        :, np.newaxis
-    ]
+    along = (drifts * points[:, np.newaxis]).sum(axis=2, keepdims=True)
+    drifts -= along * points[:, np.newaxis]
     columns = drifts.transpose(0, 2, 1).reshape(-1, len(directions))
     weights = np.linalg.lstsq(columns, -pull.ravel(), rcond=1e-13)[0]
     left = columns @ weights + pull.ravel()
@@ -140,66 +124,39 @@ def best_force(points: Array, directions: Array, activation: str) -> float:
 
 def generic_weights(quick: bool) -> list[Quantity]:
     """(ii), (iii): random directions and the best weights, for measures that are fixed."""
-    generator = np.random.default_rng(0)
-    fixed = {
-        "a ring": circle_at(ring_angle(BETA, -0.3)),
-        "half of it": circle_at(ring_angle(BETA, -0.3), turn=np.pi),
-    }
-    quantities = []
-    draws = 100 if quick else 2000
-    directions = generator.standard_normal((draws, NEURONS, 3))
+    directions = np.random.default_rng(0).standard_normal(
+        (100 if quick else 2000, NEURONS, 3)
+    )
     directions /= np.linalg.norm(directions, axis=2, keepdims=True)
-    for activation in ("gelu", "relu"):
-        for name, points in fixed.items():
-            forces = [best_force(points, rows, activation) for rows in directions]
-            kept = float(np.mean(np.array(forces) < KEPT))
-            text = f"{name}, {activation}: share of random neurons that keep it at rest"
-            quantities.append(Quantity(text, kept, 0.0, 0.0, subject="formula"))
-        # Two atoms have as many coordinates as there are weights, which all act with
-        # GeLU: some weights keep them at rest.
-        if activation == "gelu":
-            atoms = circle_at(ring_angle(BETA, -0.3), count=2)
-            forces = [best_force(atoms, rows, activation) for rows in directions]
-            kept = float(np.mean(np.array(forces) < KEPT))
-            text = "two atoms on the ring, gelu: share of random neurons that keep them at rest"
-            quantities.append(Quantity(text, kept, 1.0, 0.0, subject="formula"))
-    return quantities
-
-
-KEPT = 1e-6
-"""Share of the attention's own force up to which a measure counts as at rest."""
+    angle = ring_angle(BETA, WEIGHT)
+    fixed = {
+        "a ring": (circle_at(angle), ("gelu", "relu"), 0.0),
+        "half of it": (circle_at(angle, turn=np.pi), ("gelu", "relu"), 0.0),
+        # They have as many coordinates as there are weights, which all act with GeLU.
+        "two atoms on it": (circle_at(angle, count=2), ("gelu",), 1.0),
+    }
+    return [
+        equal(
+            f"{name}, {activation}: share of random neurons that keep it at rest",
+            np.mean(
+                [best_force(points, rows, activation) < KEPT for rows in directions]
+            ),
+            expected,
+            0.0,
+        )
+        for name, (points, activations, expected) in fixed.items()
+        for activation in activations
+    ]
 
 
 def second_neuron() -> Quantity:
     """What a second neuron, however weak, does to the ring: its drift there, and no less."""
-    points = circle_at(ring_angle(BETA, -0.3))
-    weight = 1e-4
-    neurons = mfpde.Perceptron([AXIS, [1.0, 0.0, 0.0]], [-0.3, weight])
+    points, weight = circle_at(ring_angle(BETA, WEIGHT)), 1e-4
+    neurons = mfpde.Perceptron([AXIS, [1.0, 0.0, 0.0]], [WEIGHT, weight])
     problem = independent.problem_of(descent(BETA, neurons))
     masses = np.full(len(points), 1 / len(points))
-    force = np.linalg.norm(
-        independent.gradient(problem, points, masses, at=points), axis=1
-    ).max()
-    height = points[:, 0]
-    exact = (np.maximum(height, 0) * np.sqrt(1 - height**2)).max()
-    return Quantity(
-        "force on the ring by a second neuron, per weight",
-        float(force) / weight,
-        float(exact),
-        1e-9,
-        subject="formula",
-    )
-
-
-def draw(ax: Any, rings: Array) -> None:
-    """Angle of the ring over the weight: formula and minimisers."""
-    weights = np.linspace(-1.1, -0.15, 200)
-    angles = [ring_angle(BETA, float(w)) / np.pi for w in weights]
-    ax.plot(weights, angles, color=MUTED, label="closed form")
-    ax.plot(rings[:, 0], rings[:, 1] / np.pi, "o", color=COLOURS[0], label="minimize")
-    ax.set(
-        title="The ring of one ReLU neuron, β = 20",
-        xlabel="weight w",
-        ylabel="angle from the neuron, in π",
-    )
-    ax.legend()
+    pull = independent.gradient(problem, points, masses, at=points)
+    largest, heights = np.linalg.norm(pull, axis=1).max(), points[:, 0]
+    exact = (np.maximum(heights, 0) * np.sqrt(1 - heights**2)).max()
+    name = "force on the ring by a second neuron, per weight"
+    return equal(name, largest / weight, exact, 1e-9, subject="formula")

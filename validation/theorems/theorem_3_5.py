@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,14 @@ import mfpde
 from mfpde import theory
 from mfpde.plotting.palette import ATOM, MUTED
 from validation.circle_cases import atomic_hessian, curvature
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, Findings, at_least, at_most, equal, mark, vanishes
 from validation.drawing import COLOURS, panels
 from validation.stable_states import descent, weak_neurons
 from validation.theorems.heavy_pairs import (
     WIDEST,
     pair_by_newton,
-    shifted_pair,
-    shifted_pair_rows,
+    pulled_by,
+    rows_of_shifted_pair,
 )
 
 CLAIM = Claim(
@@ -44,6 +45,7 @@ INWARD = 0.375 * np.exp(-0.125)
 BETAS = (1.0, 5.0, 40.0)
 PAIR_BETA, PAIR_WEIGHTS = 0.8, (0.0, 0.08, 0.16)
 """Where a circle holds a heavy pair and two more atoms, which keep each other at rest."""
+ANGLES = np.linspace(0, np.pi, 200_001)
 
 
 def printed_bound(constant: float) -> float:
@@ -51,67 +53,60 @@ def printed_bound(constant: float) -> float:
     return float((4 + 2 * np.exp(1.5) * constant) / (4 + 0.75 * np.exp(11 / 8)))
 
 
-def formulas() -> list[Quantity]:
-    """The package's bound against eq. (3.3), in both conventions."""
-    quantities = []
-    for kernel in ("shifted", "unshifted"):
-        bound = theory.anti_concentration_bound(descent(25.0, kernel=kernel))
-        name = f"bound without perceptron, {kernel} kernel"
-        is_key = kernel == "shifted"
-        quantities.append(
-            Quantity(
-                name,
-                bound.published,
-                LIMIT,
-                1e-12,
-                key="limit" if is_key else "",
-                subject="formula",
-                shows="condition" if is_key else "claim",
-            )
-        )
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    yield from mark(formulas(), subject="formula")
+    yield from mark(derived_bounds(quick), subject="formula")
+    weights = PAIR_WEIGHTS[::2] if quick else PAIR_WEIGHTS
+    distances, masses = np.array([pair_by_newton(PAIR_BETA, w) for w in weights]).T
+    bounds = [
+        theory.anti_concentration_bound(descent(PAIR_BETA, pulled_by(w)))
+        for w in weights
+    ]
+    published = np.array([bound.published for bound in bounds], dtype=float)
+    derived = np.array([bound.derived for bound in bounds], dtype=float)
+    name = f"stable pairs, beta = {PAIR_BETA:g}, {len(weights)} weights: "
+    # At masses where the formulas have them so far apart.
+    text = f"{name}distance over theta_beta/2 less {WIDEST}"
+    yield vanishes(text, distances - WIDEST, 1e-9)
+    shares = masses / published
+    yield at_most(
+        f"{name}largest mass over (3.3)", shares.max(), 1.0, tries=len(weights)
+    )
+    shares = masses / derived
+    yield at_most(f"{name}largest mass over the sharper bound", shares.max(), 1.0)
+    yield at_least(f"{name}least mass over the sharper bound", shares.min(), 0.7)
+    heavy = rows_of_shifted_pair(LIMIT)
+    yield from heavy
+    figure, (ax,) = panels(1, width=5)
+    draw(ax, 2 * np.array(weights), masses, heavy[-1].measured)
+    yield "bound", figure
+
+
+def formulas() -> Findings:
+    """The package's bound against eq. (3.3), in both conventions, and where there is none."""
+    bound_of = theory.anti_concentration_bound
     weights, beta = np.array([0.04, -0.02]), 5.0
     constant = 2 * float(np.abs(weights).sum())
     for kernel, factor in (("shifted", 1.0), ("unshifted", np.exp(beta))):
+        shown = {"key": "limit", "shows": "condition"} if factor == 1 else {}
+        alone = bound_of(descent(25.0, kernel=kernel)).published
+        name = f"bound without perceptron, {kernel} kernel"
+        yield equal(name, alone, LIMIT, 1e-12, **shown)
         neurons = mfpde.Perceptron(np.eye(2), factor * weights)
-        bound = theory.anti_concentration_bound(descent(beta, neurons, kernel=kernel))
+        found = bound_of(descent(beta, neurons, kernel=kernel)).published
         name = f"bound at C = {constant:.2g}, {kernel} kernel"
-        exact = printed_bound(constant)
-        quantities.append(
-            Quantity(name, bound.published, exact, 1e-12, subject="formula")
-        )
-
-    def has_bound(constant: float) -> bool:
-        neuron = mfpde.Perceptron([[1.0, 0.0]], [constant / 2])
-        bound = theory.anti_concentration_bound(descent(beta, neuron))
-        return bound.published is not None
-
+        yield equal(name, found, printed_bound(constant), 1e-12)
     low, high = 0.0, 1.0
     while high - low > 1e-9:
         middle = (low + high) / 2
-        low, high = (middle, high) if has_bound(middle) else (low, middle)
-    simulated = mfpde.Perceptron.random(2, 2, seed=777)
-    return [
-        *quantities,
-        Quantity(
-            "largest C with a bound: (3/8) e^(-1/8)",
-            low,
-            INWARD,
-            2e-9,
-            key="threshold",
-            subject="formula",
-            shows="condition",
-        ),
-        Quantity(
-            "C_theta of the simulations on S^1 (shifted kernel)",
-            2 * float(np.abs(simulated.weights).sum()),
-            INWARD,
-            0.0,
-            "at least",
-            key="simulated",
-            subject="formula",
-            shows="condition",
-        ),
-    ]
+        has_bound = bound_of(descent(beta, pulled_by(middle / 2))).published is not None
+        low, high = (middle, high) if has_bound else (low, middle)
+    name = "largest C with a bound: (3/8) e^(-1/8)"
+    yield equal(name, low, INWARD, 2e-9, key="threshold", shows="condition")
+    simulated = 2 * np.abs(mfpde.Perceptron.random(2, 2, seed=777).weights).sum()
+    name = "C_theta of the simulations on S^1 (shifted kernel)"
+    yield at_least(name, simulated, INWARD, key="simulated", shows="condition")
 
 
 def least_curvature(beta: float, samples: int) -> tuple[float, int]:
@@ -120,14 +115,12 @@ def least_curvature(beta: float, samples: int) -> tuple[float, int]:
     With it the number of those for which there is a bound.  Half of them are pairs as far apart
     as they may be, with all else where K'' is largest.
     """
-    generator = np.random.default_rng(0)
-    worst, tries, steepest = -np.inf, 0, steepest_angle(beta)
+    generator, found = np.random.default_rng(0), []
     for k in range(samples):
         neurons = weak_neurons(0.05 * generator.standard_normal(3) * (k > 0))
         bound = theory.anti_concentration_bound(descent(beta, neurons))
         if bound.derived is None:
             continue
-        tries += 1
         mass = min(bound.derived + 1e-3, 0.999)
         if k % 2:
             count = int(generator.integers(2, 6))
@@ -136,20 +129,18 @@ def least_curvature(beta: float, samples: int) -> tuple[float, int]:
             shares = generator.dirichlet(3 * np.ones(count))
         else:
             inside = bound.diameter * np.array([-0.5, 0.5])
-            outside = steepest * np.array([-1.0, 1.0, -1.0, 1.0])
+            outside = steepest_angle(beta) * np.array([-1.0, 1.0, -1.0, 1.0])
             shares = np.full(2, 0.5)
         masses = np.concatenate([mass * shares, np.full(4, (1 - mass) / 4)])
-        hessian = atomic_hessian(
-            beta, (np.concatenate([inside, outside]), masses), neurons
-        )
-        worst = max(worst, float(np.linalg.eigvalsh(hessian)[0]))
-    return worst, tries
+        atoms = np.concatenate([inside, outside]), masses
+        found.append(np.linalg.eigvalsh(atomic_hessian(beta, atoms, neurons))[0])
+    return float(max(found)), len(found)
 
 
+@cache
 def steepest_angle(beta: float) -> float:
     """Where K'' is largest."""
-    angles = np.linspace(0, np.pi, 200_001)
-    return float(angles[np.argmax(curvature(beta, angles))])
+    return float(ANGLES[np.argmax(curvature(beta, ANGLES))])
 
 
 def marginal_pair(beta: float) -> float:
@@ -159,135 +150,46 @@ def marginal_pair(beta: float) -> float:
     M K''(d) + (1 - M) mean K'' of the others.
     """
     distance = theory.concavity_angle(beta) / 2
-    angles = np.linspace(0, np.pi, 200_001)
-    one, other = angles - distance / 2, angles + distance / 2
-    around = (curvature(beta, one) + curvature(beta, other)).max() / 2
-    inside = float(curvature(beta, distance))
+    one, other = (curvature(beta, ANGLES + side * distance / 2) for side in (-1, 1))
+    around, inside = (one + other).max() / 2, float(curvature(beta, distance))
     return float(brentq(lambda m: m * inside + (1 - m) * around, 0.0, 1.0))
 
 
-def derived_bounds(quick: bool) -> list[Quantity]:
+def derived_bounds(quick: bool) -> Findings:
     """The sharper bounds: nothing above them is stable, and they are nearly reached."""
-    quantities = []
-    for beta in BETAS:
-        bound = theory.anti_concentration_bound(descent(beta))
-        steepest = curvature(beta, steepest_angle(beta))
-        single = bound.derived_single_atom
-        bend = single * curvature(beta, 0.0) + (1 - single) * steepest
-        worst, tries = least_curvature(beta, 60 if quick else 2000)
-        share = marginal_pair(beta) / bound.derived
-        name = f"derived here, beta = {beta:g}: "
-        quantities += [
-            Quantity(
-                f"{name}F'' of an atom at its bound, all else where K'' is largest",
-                float(bend),
-                0.0,
-                1e-9,
-                subject="formula",
-            ),
-            Quantity(
-                f"{name}largest least Hess of clusters 0.001 above the bound",
-                worst,
-                0.0,
-                0.0,
-                "at most",
-                subject="formula",
-                tries=tries,
-            ),
-            Quantity(
-                f"{name}marginal pair, share of the bound, above",
-                share,
-                0.8,
-                0.0,
-                "at least",
-                subject="formula",
-            ),
-            Quantity(
-                f"{name}marginal pair, share of the bound, below",
-                share,
-                1.0,
-                0.0,
-                "at most",
-                subject="formula",
-            ),
-        ]
-    return [*quantities, *sharper_limits()]
-
-
-def sharper_limits() -> list[Quantity]:
-    """The sharper bounds as beta -> inf: C_1 = (3/4) e^(-1/8), and 1 for one atom."""
+    bounds = [theory.anti_concentration_bound(descent(beta)) for beta in BETAS]
+    bends = [
+        bound.derived_single_atom * curvature(beta, 0.0)
+        + (1 - bound.derived_single_atom) * curvature(beta, steepest_angle(beta))
+        for beta, bound in zip(BETAS, bounds, strict=True)
+    ]
+    name = "derived here, three beta: "
+    text = f"{name}F'' of an atom at its bound, all else where K'' is largest"
+    yield vanishes(text, bends, 1e-9)
+    worst, tries = zip(
+        *(least_curvature(beta, 60 if quick else 2000) for beta in BETAS), strict=True
+    )
+    text = f"{name}largest least Hess of clusters 0.001 above the bound"
+    yield at_most(text, max(worst), 0.0, tries=sum(tries))
+    shares = [
+        marginal_pair(beta) / bound.derived
+        for beta, bound in zip(BETAS, bounds, strict=True)
+    ]
+    yield at_least(f"{name}marginal pair, least share of the bound", min(shares), 0.8)
+    yield at_most(f"{name}marginal pair, largest share of the bound", max(shares), 1.0)
+    # As beta -> inf: C_1 = (3/4) e^(-1/8), and 1 for one atom, each within 1/beta.
     beta, outward = 1000.0, 2 * np.exp(-1.5)
     bound = theory.anti_concentration_bound(descent(beta))
-    return [
-        # Both constants come within 1/beta of their limits.
-        Quantity(
-            f"derived here, beta = 1000: bound on a {name}",
-            value,
-            outward / (inward + outward),
-            1 / beta,
-            subject="formula",
-        )
-        for name, value, inward in (
-            ("cluster", bound.derived, 2 * INWARD),
-            ("single atom", bound.derived_single_atom, 1.0),
-        )
-    ]
+    for name, value, inward in (
+        ("cluster", bound.derived, 2 * INWARD),
+        ("single atom", bound.derived_single_atom, 1.0),
+    ):
+        text = f"derived here, beta = 1000: bound on a {name}"
+        yield equal(text, value, outward / (inward + outward), 1 / beta)
 
 
-def heaviest_pairs(quick: bool) -> tuple[list[Quantity], list[tuple[float, float]]]:
-    """Stable states of two atoms within theta_beta/2 and two more: how heavy the pair gets."""
-    quantities, found = [], []
-    for weight in PAIR_WEIGHTS[::2] if quick else PAIR_WEIGHTS:
-        distance, mass = pair_by_newton(PAIR_BETA, weight)
-        neuron = mfpde.Perceptron([[1.0, 0.0]], [-weight])
-        bound = theory.anti_concentration_bound(descent(PAIR_BETA, neuron))
-        found.append((2 * weight, mass))
-        name = f"stable pair, beta = {PAIR_BETA:g}, C = {2 * weight:.2g}: "
-        quantities += [
-            # At a mass where the formulas have it so far apart.
-            Quantity(f"{name}distance over theta_beta/2", distance, WIDEST, 1e-9),
-            Quantity(
-                f"{name}mass, at most (3.3)",
-                mass,
-                bound.published,
-                0,
-                "at most",
-                tries=1,
-            ),
-            Quantity(
-                f"{name}mass, at most the sharper bound",
-                mass,
-                bound.derived,
-                0,
-                "at most",
-            ),
-            Quantity(
-                f"{name}mass, at least 0.7 of the sharper bound",
-                mass,
-                0.7 * bound.derived,
-                0.0,
-                "at least",
-            ),
-        ]
-    return quantities, found
-
-
-def main(quick: bool = False) -> dict[str, Any]:
-    pairs, found = heaviest_pairs(quick)
-    mass = shifted_pair(25.0, 0.9).mass
-    quantities = [
-        *formulas(),
-        *derived_bounds(quick),
-        *pairs,
-        *shifted_pair_rows(LIMIT),
-    ]
-    figure, (ax,) = panels(1, width=5)
-    draw(ax, found, mass)
-    return {"quantities": quantities, "figures": {"bound": figure}}
-
-
-def draw(ax: Any, found: list[tuple[float, float]], mass: float) -> None:
-    """The bounds over C, the heaviest stable pairs, and the pair beyond."""
+def draw(ax: Any, of_pairs: Any, masses: Any, heavy: float) -> None:
+    """The bounds over C, the heaviest stable pairs at their C, and the pair beyond."""
     constants = np.linspace(0, INWARD, 100)
     printed = [printed_bound(c) for c in constants]
     ax.plot(constants, printed, color=COLOURS[0], label="(3.3)")
@@ -298,8 +200,8 @@ def draw(ax: Any, found: list[tuple[float, float]], mass: float) -> None:
     ax.axvspan(INWARD, 2.0, color="0.9", zorder=0)
     ax.text((INWARD + 2) / 2, 0.1, "no bound", ha="center", color=MUTED)
     ax.axhline(LIMIT, color=MUTED, ls=":", lw=0.8, label="0.574")
-    ax.plot(*np.array(found).T, "o", color=ATOM, ms=4, label="stable pairs, β = 0.8")
-    ax.plot([1.8], [mass], "s", color=ATOM, label="stable pair, |w| = 0.9, β = 25")
+    ax.plot(of_pairs, masses, "o", color=ATOM, ms=4, label="stable pairs, β = 0.8")
+    ax.plot([1.8], [heavy], "s", color=ATOM, label="stable pair, |w| = 0.9, β = 25")
     ax.set(xlabel="C (shifted kernel)", ylabel="mass of a cluster", xlim=(-0.05, 2))
     ax.set_ylim(0, 1.08)
     ax.legend(fontsize=7, loc="center right", bbox_to_anchor=(1.0, 0.33))

@@ -6,14 +6,12 @@ Newton's method returns is judged by it, never by the residual or the gap that t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from validation import independent
-from validation.claim import Quantity
 
 Array = NDArray[np.float64]
 
@@ -78,43 +76,6 @@ def energy_error(found: Any) -> float:
     return float(
         found.energy - independent.energy(problem, *independent.cells_of(found.measure))
     )
-
-
-def rows_of_minimisers(
-    found: Sequence[Any],
-    name: str,
-    *,
-    kinds: tuple[str, ...] = ("atoms",),
-    shows: Literal["claim", "condition"] = "claim",
-) -> list[Quantity]:
-    """Whether minimisers are of these kinds and least, by the independent formulas.
-
-    ``name`` stands in the rows' names: "GeLU minimisers".
-    """
-    gaps = [duality_gap(one.equation, one.measure) for one in found]
-    missed = sum(
-        one.kind not in kinds or gap > LARGEST_GAP
-        for one, gap in zip(found, gaps, strict=True)
-    )
-    wanted = " or ".join(kinds)
-    return [
-        Quantity(
-            f"{name} not found as {wanted}, of {len(found)}",
-            missed,
-            0,
-            0,
-            tries=len(found),
-        ),
-        Quantity(
-            f"{name}: largest int F dmu - min F", max(gaps), 0, LARGEST_GAP, shows=shows
-        ),
-        Quantity(
-            f"{name}: largest error of E",
-            max(abs(energy_error(one)) for one in found),
-            0.0,
-            LARGEST_GAP,
-        ),
-    ]
 
 
 def fine_points(dimension: int) -> Array:

@@ -1,0 +1,179 @@
+"""Rows of searches that several theorems share: minimisers, ends of densities, saddles, kinks.
+
+What a solver, a minimiser or Newton's method finds is judged by ``witness``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import mfpde
+from validation import independent
+from validation.circle_cases import points_at
+from validation.claim import Quantity, equal, vanishes
+from validation.stable_states import descent
+from validation.theorems.witness import (
+    LARGEST_GAP,
+    duality_gap,
+    energy_error,
+    fine_points,
+    forces,
+    places,
+    residual,
+)
+
+Array = NDArray[np.float64]
+Rows = Iterator[Quantity]
+
+TURNS = points_at(0.2 + 2 * np.pi * np.arange(3) / 3)
+"""Directions of three neurons that leave no part of S^1 out of their reach."""
+BETA, STEP, SLIDES = 5.0, 1e-3, 1500
+JUMP_ERROR = 11 / 6 * BETA**2 * STEP**2
+"""What one-sided second differences leave: F'''' h^2, F'''' = O(beta^2)."""
+
+
+def rows_of_minimisers(
+    found: Sequence[Any], name: str, kinds: tuple[str, ...] = ("atoms",), **of_gap: Any
+) -> Rows:
+    """Whether minimisers are of these kinds and least; ``name`` stands in the rows' names."""
+    gaps = [duality_gap(one.equation, one.measure) for one in found]
+    missed = sum(
+        one.kind not in kinds or gap > LARGEST_GAP
+        for one, gap in zip(found, gaps, strict=True)
+    )
+    text = f"{name} not found as {' or '.join(kinds)}, of {len(found)}"
+    yield vanishes(text, missed, 0, tries=len(found))
+    yield vanishes(
+        f"{name}: largest int F dmu - min F", max(gaps), LARGEST_GAP, **of_gap
+    )
+    errors = [energy_error(one) for one in found]
+    yield vanishes(f"{name}: largest error of E", errors, LARGEST_GAP)
+
+
+def ends_of_densities(
+    equations: Sequence[mfpde.MeanFieldEquation], grid: Any, t_end: float
+) -> list[Any]:
+    """Where the uniform density comes to rest under each equation."""
+    start = mfpde.uniform(grid)
+    return [
+        mfpde.solve(
+            equation, start, t_end=t_end, save_at=[0.0, t_end], atoms="exact"
+        ).final
+        for equation in equations
+    ]
+
+
+def rows_of_ends(
+    equations: Sequence[mfpde.MeanFieldEquation],
+    ends: Sequence[Any],
+    name: str,
+    tolerance: float = 1e-14,
+    pull: Callable[..., float] = residual,
+) -> Rows:
+    """Whether all mass is in atoms, and these at rest: ``pull`` of an equation and atoms."""
+    left = [end.density.total_mass for end in ends]
+    # Atoms go on alone once the density holds less than 1e-7.
+    text = f"{name}: mass of the density, largest of {len(ends)}"
+    yield vanishes(text, left, 1e-7, tries=len(ends))
+    pulls = [pull(one, end.atoms) for one, end in zip(equations, ends, strict=True)]
+    yield vanishes(f"{name}: largest |grad F| at the atoms", pulls, tolerance)
+
+
+def saddles(
+    equation: mfpde.MeanFieldEquation, sizes: Sequence[int], repeats: int
+) -> tuple[list[Quantity], list[mfpde.Atoms]]:
+    """Newton's method from random particles: the number of places at which they rest.
+
+    A stationary measure of infinite support would need ever more of them.  What is not at
+    rest by the independent formulas counts with all its particles.
+    """
+    most, pulls, states = {}, [], []
+    for size in sizes:
+        generator, numbers = np.random.default_rng(size), []
+        for _ in range(repeats):
+            start = mfpde.Atoms(points_at(generator.uniform(0, 2 * np.pi, size)))
+            end = mfpde.polish(equation, start, max_move=np.pi)
+            if end.converged:
+                states.append(end.atoms)
+                pulls.append(residual(equation, end.atoms))
+                is_at_rest = pulls[-1] <= 1e-14
+                numbers.append(places(end.atoms.points, 1e-4) if is_at_rest else size)
+        most[size] = max(numbers)
+    few, many = min(most), max(most)
+    text = f"places at which {many} particles rest, beside those of {few}: most"
+    return [
+        # The same minima and maxima of F are occupied, one more or less of them.
+        equal(text, most[many], most[few], 1, tries=len(states)),
+        vanishes("largest |grad F| at them, of the forces", pulls, 1e-14),
+    ], states
+
+
+def curvature_jump(neurons: mfpde.Perceptron, measure: Any, kink: float) -> float:
+    """Jump of F'' across the angle ``kink`` in descent at beta = 5, by differences."""
+    problem = independent.problem_of(descent(BETA, neurons))
+    points, masses = independent.cells_of(measure)
+
+    def bend(side: int) -> float:
+        at = points_at(kink + side * STEP * np.arange(4))
+        field = independent.first_variation(problem, points, masses, at=at)
+        return float(field @ [2, -5, 4, -1]) / STEP**2
+
+    return bend(1) - bend(-1)
+
+
+def rows_of_density(
+    equation: mfpde.MeanFieldEquation, relative: Array, name: str
+) -> Rows:
+    """The minimiser beside a density with these values (cells,) in units of the uniform one."""
+    circle = mfpde.Circle(len(relative))
+    density = mfpde.Density(circle, relative).normalized()
+    problem, cells = independent.problem_of(equation), independent.cells_of(density)
+    field = independent.first_variation(problem, *cells, at=fine_points(2))
+    yield vanishes(
+        f"{name}: F of the density, range", np.ptp(field), 1e-14, subject="formula"
+    )
+    found = mfpde.minimize(equation, circle)
+    least = independent.energy(problem, *cells)
+    yield equal(
+        f"{name}: least E, beside the density's", found.energy, least, LARGEST_GAP
+    )
+    # Half a cell, as of any density of so many cells.
+    away = mfpde.wasserstein(found.measure, density)
+    yield vanishes(
+        f"{name}: W1 of minimize's measure to the density", away, np.pi / len(relative)
+    )
+
+
+def rows_of_filled_places(
+    equations: Sequence[mfpde.MeanFieldEquation], grid: Any, name: str
+) -> Rows:
+    """Ends at t = 200: in atoms at rest, one at each place where mass can gather."""
+    ends = ends_of_densities(equations, grid, 200.0)
+    yield from rows_of_ends(equations, ends, name, 1e-12)
+    differences = [
+        len(end.atoms) - stable_places(one, end.atoms)
+        for one, end in zip(equations, ends, strict=True)
+    ]
+    text = f"{name}: atoms less the places where mass can gather, most"
+    yield vanishes(text, np.array(differences), 0)
+
+
+def stable_places(equation: mfpde.MeanFieldEquation, atoms: mfpde.Atoms) -> float:
+    """Local extrema of F to which test particles go: from uniform all have a basin.
+
+    They slide by steps of 1 over the size of the forces; nan if there are no atoms.
+    """
+    if not len(atoms):
+        return float("nan")
+    problem = independent.problem_of(equation)
+    moving = fine_points(atoms.dimension)[:: 20 if atoms.dimension == 2 else 50]
+    for _ in range(SLIDES):
+        pull = independent.gradient(problem, atoms.points, atoms.masses, at=moving)
+        moving = moving + problem.sign / forces(equation) * pull
+        moving /= np.linalg.norm(moving, axis=1, keepdims=True)
+    pull = independent.gradient(problem, atoms.points, atoms.masses, at=moving)
+    return places(moving[np.linalg.norm(pull, axis=1) < 1e-6], 1e-2)
