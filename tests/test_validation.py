@@ -28,7 +28,6 @@ from validation.claim import (
     vanishes,
     verdict,
 )
-from validation.provenance import digest_in
 from validation.results import (
     Result,
     Script,
@@ -36,7 +35,7 @@ from validation.results import (
     read_result,
     remove_stale_files,
 )
-from validation.source_digest import whole_digest
+from validation.sources import digest_in, whole_digest
 
 CLAIM = Claim("A title | with a bar", "Theorem 3.5", "Two < three.")
 NAN, INF = float("nan"), float("inf")

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Final
 
 from validation.claim import FAILED, Quantity
-from validation.provenance import provenance_line
 from validation.results import CLAIMS, Result, claim_path, figure_path
+from validation.sources import HERE, provenance_line
 
+README: Final = HERE / "README.md"
 SECTION_TITLES: Final = {
     "exact_facts": "Exact facts",
     "theorems": "Theorems",
@@ -27,64 +28,11 @@ HEADER: Final = "| Claim | Source | Checks | Verdict |\n|---|---|---|---|"
 QUANTITY_HEADER: Final = (
     "| Quantity | Measured | Expected | Tolerance | Holds |\n|---|---|---|---|---|"
 )
-READING: Final = """\
-Statements and figures are numbered as in *Perceptrons and localization of attention's
-mean-field landscape* by Antonio Álvarez-López, Borjan Geshkovski and Domènec Ruiz-Balet, arXiv
-2601.21366. Weights (seeds 777 and 111) and the shifted kernel exp(beta (x.y - 1)) of its figures
-are those of the authors' code, `antonioalvarezl/2026-MLP-Attention-Energy`. Formulas were lost
-from the text that we have: the betas of Figures 1 and 3 to 8 are guesses, marked as such, and
-where printed constants are unknown the rows use those that the proofs give. Figure 2 is not cited
-in that text, and no row is about it.
-
-Each script computes its expected values when it runs, from formulas or by an independent method.
-A tolerance is the witness's own error and the scheme's. Tolerances, expected values and inputs
-have been changed after a first measurement; each change since this rule was made stands in a
-commit of its own that says why (`git log --grep '^Tolerance:\\|^Oracle:\\|^Input:'`). Particles
-share kernel and perceptron with the densities beside them; `validation/independent.py` is the
-equation a second time, in numpy alone, and the exact facts are independent of both.
-[The table of saboteurs]({saboteurs}) says of the figures which row notices which fault.
-
-Named in the paper, and measured. Propagation of chaos: n^(-1/2) on S^1 and, in a mollified
-distance, on S^2, with intervals over the seeds (`particle_limit`). How counts and masses depend
-on the perceptron's seed, for one law of weights on S^1 (`next_checks`). The limit of low
-temperature and its rate, on S^1 while the measure has full support
-(`exact_facts/low_temperature`), and kernels exp(beta x.By), for two matrices B on S^1 and a
-singular one on S^2 (`theorems/form_b`).
-
-Named and not answered. Figure 2; what happens as beta grows without bound once the measure has
-lost its full support; laws of weights other than the one above.
-
-Each claim has a page: what it says, the verdict, the check that comes nearest to its tolerance,
-pictures, and behind them all numbers, each to the digits that its tolerance has.
-
-- **proved by certificate**: all quantities are within their tolerances, and a duality gap proves
-  that each measure is the least or the largest one.
-- **no counterexample in n tries**: they are, and the claim is about all measures or all weights,
-  of which n were tried.
-- **reproduced at guessed beta**: they are, at betas chosen here: density and particles agree,
-  under the condition that is named, and no panel of the paper is compared.
-- **measured**: they are, each beside what a formula or an independent method gives.
-- **with a condition**: the claim needs the condition that is named.
-- **contradicted**: they are, and show that the claim as printed does not hold; **in part**: they
-  show where it holds and where it does not.
-- **failed**: a quantity is outside its tolerance, or the script raised.
-"""
-README_HEAD: Final = """\
-# Validation: what of the paper this package confirms
-
-    python -m mfpde verify            # all scripts, on two processes, into a temporary folder
-    python -m mfpde verify --quick    # the same at reduced size, in under three minutes
-    python -m mfpde verify --only theorems exact_facts/growth_rates   # some
-    python -m mfpde verify --out DIR  # into DIR; goes on there when it was interrupted
-    python -m mfpde verify --update   # into report/, and this table; goes on as well
-    python -m validation.saboteurs    # which rows of the figures notice a wrong solver
-
-This table is written by the last but one, and with it `report/`: every number and figure.
-The exit code is 0 only if every quantity holds, else 3. Each script has a `CLAIM` and a
-`main(quick=False)`. The modules beside the sections are the cases, references and studies that
-scripts and tests share.
-
-"""
+READ, WRITTEN = (
+    "## How to read it\n\n",
+    "<!-- From here on written by --update. -->\n\n",
+)
+"""In validation/README.md: what the report repeats begins and ends here."""
 MARKS: Final = re.compile(r"([\\`*_\[\]|])")
 STYLE: Final = """\
 body { font: 15px/1.45 sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; }
@@ -133,19 +81,19 @@ def write_report(
 
 
 def readme_text(results: Sequence[Result], root: Path, *, out: Path) -> str:
-    """Return how to run and to read, and one row per claim."""
-    table = _relative(out / "saboteurs.md", root)
-    reading = READING.format(saboteurs=table)
+    """Return how to run and to read, which stays, and one row per claim."""
+    head, _, _ = README.read_text(encoding="utf-8").partition(WRITTEN)
     origin = provenance_line(quick=any(result.quick for result in results))
     tables = claim_tables(results, root, out=out)
-    return f"{README_HEAD}{reading}\n{summary(results)} {origin}\n\n{tables}"
+    return f"{head}{WRITTEN}{summary(results)} {origin}\n\n{tables}"
 
 
 def report_text(results: Sequence[Result], out: Path) -> str:
     """Return the first page of the report in ``out``, as Markdown."""
-    reading = READING.format(saboteurs="saboteurs.md")
+    text = README.read_text(encoding="utf-8").partition(WRITTEN)[0]
+    reading = text.partition(READ)[2].replace("](report/", "](")
     origin = provenance_line(quick=any(result.quick for result in results))
-    head = f"# Validation of mfpde\n\n{reading}\n{summary(results)}\n\n{origin}\n\n"
+    head = f"# Validation of mfpde\n\n{reading}{summary(results)}\n\n{origin}\n\n"
     return head + claim_tables(results, out, out=out)
 
 
@@ -307,9 +255,8 @@ def _to_digits(value: float, allowed: float) -> str:
 
 def _script_link(result: Result, root: Path) -> str:
     """Return the script's name, as a link if the report stands in the same checkout."""
-    here = Path(__file__).parent
-    source = here / result.script.section / f"{result.script.name}.py"
-    if not root.resolve().is_relative_to(here.parent):
+    source = HERE / result.script.section / f"{result.script.name}.py"
+    if not root.resolve().is_relative_to(HERE.parent):
         return _cell(result.script.key)
     return f"[{_cell(result.script.key)}]({_relative(source, root)})"
 

@@ -19,11 +19,12 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 from matplotlib import rc_context
 
 from mfpde.plotting.style import STYLE
-from validation.claim import SECTIONS, Claim, Quantity
+from validation.claim import SECTIONS, Claim
 from validation.results import (
     Result,
     Script,
@@ -31,7 +32,7 @@ from validation.results import (
     write_figures,
     write_result,
 )
-from validation.source_digest import source_digest
+from validation.sources import source_digest
 
 # One thread for each process: the processes are the parallelism.
 THREAD_SETTINGS = (
@@ -86,39 +87,33 @@ def run_script(script: Script, out: Path, *, quick: bool) -> Result:
 
     What it raises is in the result: ``error`` in a line, the traceback in ``printed``.
     """
-    begin = time.process_time()
-    printed = io.StringIO()
+    begin, printed = time.process_time(), io.StringIO()
+    result = Result(
+        script, Claim(title=script.key, source="", statement=""), quick=quick
+    )
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        result = _attempted(script, out, quick=quick)
+        try:
+            module = importlib.import_module(script.module)
+            result = replace(result, claim=module.CLAIM)
+            with rc_context(STYLE):
+                found = module.main(quick=quick)
+            result = replace(result, quantities=tuple(found["quantities"]))
+            claim = module.CLAIM.told(result.quantities, quick=quick)
+            prefix = f"{script.section}.{script.name}"
+            names = write_figures(found["figures"], out, prefix=prefix)
+            result = replace(result, claim=claim, figures=tuple(names))
+        # Whatever a script raises is a result of its own, and must not stop the others.
+        except Exception as error:
+            traceback.print_exc()
+            result = replace(result, error=f"{type(error).__name__}: {error}")
     result = replace(
         result,
-        quick=quick,
         seconds=time.process_time() - begin,
         digest=source_digest(script.module),
         printed=printed.getvalue(),
     )
     write_result(result, out)
     return result
-
-
-def _attempted(script: Script, out: Path, *, quick: bool) -> Result:
-    claim = Claim(title=script.key, source="", statement="")
-    quantities: tuple[Quantity, ...] = ()
-    try:
-        module = importlib.import_module(script.module)
-        claim = module.CLAIM
-        with rc_context(STYLE):
-            found = module.main(quick=quick)
-        quantities = tuple(found["quantities"])
-        claim = claim.told(quantities, quick=quick)
-        prefix = f"{script.section}.{script.name}"
-        names = write_figures(found["figures"], out, prefix=prefix)
-    # Whatever a script raises is a result of its own, and must not stop the others.
-    except Exception as error:
-        traceback.print_exc()
-        line = f"{type(error).__name__}: {error}"
-        return Result(script, claim, quantities, error=line)
-    return Result(script, claim, quantities, tuple(names))
 
 
 def run_scripts(
@@ -199,7 +194,7 @@ def worker_pool(processes: int) -> Iterator[ProcessPoolExecutor]:
     """Processes of one thread each; they are ended where the block raises."""
     context = multiprocessing.get_context("spawn")
     with (
-        _environment(dict.fromkeys(THREAD_SETTINGS, "1")),
+        patch.dict(os.environ, dict.fromkeys(THREAD_SETTINGS, "1")),
         ProcessPoolExecutor(
             processes, mp_context=context, initializer=_ignore_interruptions
         ) as pool,
@@ -217,18 +212,3 @@ def worker_pool(processes: int) -> Iterator[ProcessPoolExecutor]:
 def _ignore_interruptions() -> None:
     """Leave an interruption to the parent: ``solve`` would take it for its own end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextlib.contextmanager
-def _environment(settings: dict[str, str]) -> Iterator[None]:
-    """Set environment variables for the processes that start within."""
-    before = {name: os.environ.get(name) for name in settings}
-    os.environ.update(settings)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name)
-            else:
-                os.environ[name] = value

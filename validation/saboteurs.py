@@ -34,9 +34,9 @@ from mfpde.runs.run import Run
 from validation.claim import Quantity
 from validation.independent import cells_of
 from validation.kept import kept
-from validation.provenance import provenance_line
 from validation.results import Script
 from validation.runner import selected_scripts, worker_pool
+from validation.sources import provenance_line
 
 REPORT = Path(__file__).parent / "report"
 ROUNDING = 1e-12

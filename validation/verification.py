@@ -6,9 +6,11 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from validation.progress_bar import progress_bar
+from rich import progress
+from rich.console import Console
+
 from validation.report import summary, write_report
-from validation.results import remove_stale_files
+from validation.results import Result, remove_stale_files
 from validation.runner import run_scripts, selected_scripts
 
 FOLDER = Path(__file__).parent
@@ -60,9 +62,23 @@ def verify_claims(
     place = FOLDER / "report" if update else place
     say(f"the scripts of {FOLDER}")
     say(f"results go to {place}")
-    with progress_bar(len(scripts)) as report:
+    console = Console(stderr=True)
+    # Where stderr is no terminal there are only the lines.
+    with progress.Progress(
+        progress.BarColumn(bar_width=20),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task("validation", total=len(scripts))
+
+        def show(result: Result) -> None:
+            console.print(one_line(result), markup=False, highlight=False)
+            bar.advance(task)
+
         results = run_scripts(
-            scripts, place, quick=quick, fresh=fresh, jobs=jobs, on_done=report
+            scripts, place, quick=quick, fresh=fresh, jobs=jobs, on_done=show
         )
     is_whole = update and not only
     if is_whole:
@@ -76,3 +92,11 @@ def verify_claims(
     say(summary(results))
     say(f"written: {', '.join(str(path) for path in written)}")
     return all(result.holds for result in results)
+
+
+def one_line(result: Result) -> str:
+    """Return verdict, script, number of quantities and seconds in one line."""
+    kept = sum(quantity.holds for quantity in result.quantities)
+    what = result.error or f"{kept} of {len(result.quantities)} quantities hold"
+    mark = "ok  " if result.holds else "FAIL"
+    return f"{mark} {result.script.key}: {what} ({result.seconds:.1f} s)"
