@@ -82,7 +82,7 @@ class DrainingTransport(FluxTransport):
     ) -> FloatArray:
         """Masses, a new array, after an Euler stage; no cell sends more than it has."""
 
-    def advance(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
+    def advance(self, state: State, flow: Flow, step: float) -> State:
         """Return the state after the stages of a step, each of which conserves mass and sign.
 
         Points are mixed in the ambient space.  There the equation x' = v(x/|x|) keeps |x|,
@@ -98,7 +98,7 @@ class DrainingTransport(FluxTransport):
                 mix_in(new.masses.ravel(), state.masses.ravel(), share)
                 points = (1.0 - share) * state.points + share * new.points
                 new = new.moved(new.masses, points)
-        return new, flow
+        return new
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""

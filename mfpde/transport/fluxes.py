@@ -18,7 +18,6 @@ not resolve the measure.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -37,27 +36,6 @@ _LARGEST_SHARE = 1e-2
 NEGLIGIBLE_RATE = 1e-8
 # A cloud shrinks or grows in a step by this share of an e-fold at most.
 _CLOUD_SHARE = 0.5
-
-
-class Passage(NamedTuple):
-    """The states of a step, and the flow of the last stage.
-
-    Transport alone leads from ``start`` to ``end``, diffusion from ``before`` to ``start`` and
-    from ``end`` to ``after``.
-    """
-
-    before: State
-    start: State
-    end: State
-    after: State
-    last_stage: Flow
-
-
-class Change(NamedTuple):
-    """Changes of the masses of cells, and of the points (n, d)."""
-
-    masses: FloatArray
-    points: FloatArray
 
 
 class StepFarTooLongError(Exception):
@@ -91,8 +69,8 @@ class FluxTransport(Transport):
         """Rate of change of the cell masses, shape ``shape``; linear in ``outflows``."""
 
     @abstractmethod
-    def advance(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
-        """Return the state after a step of transport alone, and the flow of the last stage.
+    def advance(self, state: State, flow: Flow, step: float) -> State:
+        """Return the state after a step of transport alone.
 
         The points of the state are not yet normalised.
 
@@ -112,17 +90,19 @@ class FluxTransport(Transport):
         outflows, unresolved = self.outflows(state.masses, flow.moments, flow.velocity)
         return Flow(*flow[:4], outflows, unresolved)
 
-    def find_defect(self, passage: Passage, dt: float) -> Change:
-        """Return what a step misses: the defect of the trapezoidal rule."""
-        before, start, end, after, _ = passage
+    def find_defect(
+        self, before: State, after: State, carried: FloatArray, dt: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return what a step misses, of masses and points: the defect of the trapezoidal rule.
+
+        ``carried`` is the change of the masses by transport alone.
+        """
         first, last = self.flow(before), self.flow(after)
         rates = self.rate(before.masses, first.outflows)
         rates += self.rate(after.masses, last.outflows)
         speeds = first.atom_velocities + last.atom_velocities
-        return Change(
-            end.masses - start.masses - dt / 2 * rates,
-            after.points - before.points - dt / 2 * speeds,
-        )
+        ways = after.points - before.points
+        return carried - dt / 2 * rates, ways - dt / 2 * speeds
 
     def grid_error_rate(self, state: State, flow: Flow) -> float:
         """Return the error that the grid makes in the rates of the moments; 0 if not known.
@@ -149,16 +129,17 @@ class FluxTransport(Transport):
             start = self._diffuse(state, dt / 2)
         flow = self.flow(start)
         try:
-            end, last_stage = self.advance(start, flow, dt)
+            end = self.advance(start, flow, dt)
         except StepFarTooLongError:
             return Step(state, np.inf)
         new = self._diffuse(end, dt / 2) if has_diffusion else end.on_sphere()
         after = self.flow(new)
-        missed = self.find_defect(Passage(state, start, end, new, last_stage), dt)
-        error = self.size_of(self.density_moments(missed.masses))
+        carried = end.masses - start.masses
+        masses, points = self.find_defect(state, new, carried, dt)
+        error = self.size_of(self.density_moments(masses))
         if len(state.atom_masses):
             # Of a cloud it is the mean that counts.
-            error += summed_motion(*state[2:4], missed.points)
+            error += summed_motion(*state[2:4], points)
         moved = after.density_moments - before.density_moments
         by_heat = 2 * (flow.density_moments - before.density_moments)
         gross = (self.size_of(moved - by_heat) + self.size_of(by_heat)) / dt

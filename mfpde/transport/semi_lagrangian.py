@@ -28,7 +28,7 @@ from mfpde.grid_equation import GridEquation
 from mfpde.runge_kutta import COMMUTATOR_FREE, weigh_stages_until
 from mfpde.transport.base import Flow, State
 from mfpde.transport.departure_points import find_departure_points
-from mfpde.transport.fluxes import Change, FluxTransport, Passage, StepFarTooLongError
+from mfpde.transport.fluxes import FluxTransport, StepFarTooLongError
 from mfpde.transport.kinks import velocity_of_half_stable_kinks
 
 # The flows keep their order below about 1.
@@ -106,8 +106,8 @@ class SemiLagrangian(FluxTransport):
         """The face velocity, and the unresolved mass."""
         return velocity, self.unresolved_mass(masses)
 
-    def advance(self, state: State, flow: Flow, step: float) -> tuple[State, Flow]:
-        """Return the state after a step of the method, and the flow of its last stage.
+    def advance(self, state: State, flow: Flow, step: float) -> State:
+        """Return the state after a step of the method.
 
         Raises
         ------
@@ -122,20 +122,20 @@ class SemiLagrangian(FluxTransport):
             flows.append(self.find_flow(self._carry(state, edges, flows, step)))
             if step * _steepest(flows[-1].velocity) > _HOPELESS_COMPRESSION:
                 raise StepFarTooLongError
-        return self._carry(state, edges, flows, step), flows[-1]
+        return self._carry(state, edges, flows, step)
 
-    def find_defect(self, passage: Passage, dt: float) -> Change:
+    def find_defect(
+        self, before: State, after: State, carried: FloatArray, dt: float
+    ) -> tuple[FloatArray, FloatArray]:
         """Return what a step misses: by the velocities in the last stage and at its end.
 
         Without diffusion both stand at one time and place but for the error, of order 4.
         """
         if self.grid.diffusion > 0:
-            return super().find_defect(passage, dt)
-        after, last, end = passage.after, passage.last_stage, self.flow(passage.after)
-        return Change(
-            self.rate(after.masses, dt / 6 * (last.outflows - end.outflows)),
-            dt / 6 * (last.atom_velocities - end.atom_velocities),
-        )
+            return super().find_defect(before, after, carried, dt)
+        last, end = self._stages[1][-1], self.flow(after)
+        missed = self.rate(after.masses, dt / 6 * (last.outflows - end.outflows))
+        return missed, dt / 6 * (last.atom_velocities - end.atom_velocities)
 
     def _carry(
         self, state: State, edges: FloatArray, flows: Sequence[Flow], step: float

@@ -12,7 +12,6 @@ from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL, Flow, State
 from mfpde.transport.euler_stages import FULL_DRAIN, SSPRK42, DrainingTransport
-from mfpde.transport.fluxes import Change, Passage
 from mfpde.transport.sphere_faces import faces_of
 from mfpde.transport.sphere_fluxes import (
     DRAINING_TIME,
@@ -71,14 +70,16 @@ class DonorBlendedSphere(DrainingTransport):
         )
         return self.size_of(missed)
 
-    def find_defect(self, passage: Passage, dt: float) -> Change:
+    def find_defect(
+        self, before: State, after: State, carried: FloatArray, dt: float
+    ) -> tuple[FloatArray, FloatArray]:
         """Return what a step misses in the masses of groups.
 
         The limited profile of a group is not a smooth function of the masses, and says
         nothing about the error in time.
         """
-        masses, points = super().find_defect(passage, dt)
-        return Change(group_means(masses, self._faces.sizes), points)
+        masses, points = super().find_defect(before, after, carried, dt)
+        return group_means(masses, self._faces.sizes), points
 
     def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Draining times of whole groups."""
