@@ -55,9 +55,9 @@ class Phases(Transport):
         Labels go on: they know the density better than the grid.
         """
         if labels is None and len(state.atom_masses) == 0:
-            smooth = self._smooth.begin(state)
+            smooth = self._smooth.begin(state)._replace(phase=SMOOTH)
             if self._smooth.carries(smooth):
-                return smooth._replace(phase=SMOOTH)
+                return smooth
         return self._rough.begin(state, labels)._replace(phase=ROUGH)
 
     def step(self, state: State, dt: float) -> Step:

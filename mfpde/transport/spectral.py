@@ -36,7 +36,7 @@ _FILTER_ORDER = 8
 class Spectral(SmoothTransport):
     """Spectral transport of a density without atoms.
 
-    The ``outflows`` of its flows are the rates of change of the moments of all degrees.
+    Its flows hold the moments of all degrees, ``density_moments``, and their rates, ``outflows``.
     """
 
     name = "spectral"
@@ -53,16 +53,10 @@ class Spectral(SmoothTransport):
         shares = degrees / (self._highest + 1.0)
         self._filter_rates = -_FILTER_RATE * shares**_FILTER_ORDER
         self._probabilities = geometry.areas / geometry.areas.sum()
-        # The masses analysed last, which a step asks for three times, and their moments.
-        self._known: tuple[FloatArray, ComplexArray] | None = None
 
     def find_flow(self, state: State) -> Flow:
         """Find moments, velocity and rates of ``state``."""
-        return self._flow(state, self._all_moments(state.masses))
-
-    def density_moments(self, masses: FloatArray) -> ComplexArray:
-        """Return the moments of masses of cells up to the degree of the interaction."""
-        return self._all_moments(masses)[self._watched]
+        return self._flow(state, self.sphere.moments(state.masses, self._highest))
 
     def step(self, state: State, dt: float) -> Step:
         """Return the state after a filtered step of the Runge-Kutta method.
@@ -70,7 +64,7 @@ class Spectral(SmoothTransport):
         Its error is measured by the last stage, which stands at the end of the step.
         """
         flow = self.flow(state)
-        start = self._all_moments(state.masses)
+        start = flow.density_moments
 
         def rates_at(mean: FloatArray) -> FloatArray:
             moments = start + dt * mean.view(np.complex128)
@@ -83,8 +77,8 @@ class Spectral(SmoothTransport):
         new = state.moved(self._masses(moments), state.points)
         after = self.flow(new)
         lag = (rates[-1] - after.outflows).view(np.complex128)[self._watched]
-        moved = after.density_moments - flow.density_moments
-        allowed = self.rtol * self.tolerance_share * self.size_of(moved) / dt
+        moved = self.size_of(after.moments - flow.moments)
+        allowed = self.rtol * self.tolerance_share * moved / dt
         allowed += NEGLIGIBLE_RATE if state.cloud_size > 1 else 0.0
         error = self.relative_error(dt / 6 * self.size_of(lag), allowed, dt)
         return Step(new, error)
@@ -98,10 +92,10 @@ class Spectral(SmoothTransport):
         self, before: State, after: State, dt: float, share: float
     ) -> State:
         """Return the density whose moments are on cubics, a ``share`` of a step on."""
-        ends = self._all_moments(before.masses), self._all_moments(after.masses)
-        rates = self.flow(before).outflows, self.flow(after).outflows
-        numbers = ends[0].view(np.float64), ends[1].view(np.float64)
-        found = interpolate(numbers, rates, dt, share)
+        first, last = self.flow(before), self.flow(after)
+        ends = [f.density_moments.view(np.float64) for f in (first, last)]
+        rates = first.outflows, last.outflows
+        found = interpolate((ends[0], ends[1]), rates, dt, share)
         return before.moved(self._masses(found.view(np.complex128)), before.points)
 
     def _flow(self, state: State, all_moments: ComplexArray) -> Flow:
@@ -109,13 +103,7 @@ class Spectral(SmoothTransport):
         velocity = self.velocity(moments)
         rates = self.sphere.drift_moments(state.masses, velocity, self._highest)
         numbers = np.ascontiguousarray(rates).view(np.float64)
-        return Flow(moments, moments, velocity, np.empty(state.points.shape), numbers)
-
-    def _all_moments(self, masses: FloatArray) -> ComplexArray:
-        if self._known is None or self._known[0] is not masses:
-            moments = self.sphere.moments(masses, self._highest)
-            self._known = masses, moments
-        return self._known[1]
+        return Flow(all_moments, moments, velocity, state.points, numbers)
 
     def _masses(self, moments: ComplexArray) -> FloatArray:
         return np.asarray(self.sphere.synthesis(moments) * self._probabilities)
@@ -129,10 +117,10 @@ class Spectral(SmoothTransport):
 
     def carries(self, state: State) -> bool:
         """Whether the density is positive in the grid's degrees, and noise rules nothing."""
-        moments = self._all_moments(state.masses)
-        if not is_positive(self._masses(moments)):
+        flow = self.flow(state)
+        if not is_positive(self._masses(flow.density_moments)):
             return False
-        return not self.grid.has_lost_mass(moments[self._watched], state.masses)
+        return not self.grid.has_lost_mass(flow.moments, state.masses)
 
     def restored(self, masses: FloatArray) -> FloatArray:
         """Masses without the negative part, of the same total."""
