@@ -20,8 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.compiled import compiled
+from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import normalize
 from mfpde.geometry.base import as_kind
 from mfpde.geometry.sphere import Sphere
@@ -30,7 +29,7 @@ from mfpde.measures.clouds import summed_motion
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
 from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.kernels import PointMasses
-from mfpde.transport.base import DEFAULT_RTOL, Flow, State, Step, Transport
+from mfpde.transport.base import DEFAULT_RTOL, NOTHING, Flow, State, Step, Transport
 from mfpde.transport.moment_fit import KEPT_DEGREE, fit_moments
 from mfpde.transport.push_forward import deposit_masses
 
@@ -87,31 +86,27 @@ class LagrangianSphere(Transport):
 
     def find_flow(self, state: State) -> Flow:
         """Find moments and velocities of the labels, which stand on the sphere."""
-        return self._flow(state.points, self._moments(state.points, state))
-
-    def _moments(self, points: FloatArray, state: State) -> ComplexArray:
-        """Moments of the labels of ``state`` if they stand at ``points``."""
-        atoms = PointMasses(points, state.atom_masses)
-        moments = self.sphere.atom_moments(*atoms, self.grid.degree)
-        return self.grid.with_masses(moments, state.masses, atoms)
-
-    def _flow(self, points: FloatArray, moments: ComplexArray) -> Flow:
+        labels = PointMasses(state.points, state.atom_masses)
+        moments = self.sphere.atom_moments(*labels, self.grid.degree)
+        moments = self.grid.with_masses(moments, state.masses, labels)
         nothing = np.zeros(moments.shape, dtype=np.complex128)
-        velocities = self.grid.velocity_at(moments, points)
-        return Flow(nothing, moments, np.zeros(1), velocities)
+        velocities = self.grid.velocity_at(moments, state.points)
+        return Flow(nothing, moments, NOTHING, velocities)
 
     def step(self, state: State, dt: float) -> Step:
         """State after a step, whose error is measured by the last stage, at its end."""
-        start, masses = state.points, state.atom_masses
+        masses = state.atom_masses
+
+        def move(velocities: FloatArray) -> State:
+            points = state.points + dt * velocities
+            return state.moved(state.masses, normalize(points))
 
         def velocities_at(mean: FloatArray) -> FloatArray:
-            points = move_points(start, mean, dt)
-            return self._flow(points, self._moments(points, state)).atom_velocities
+            return self.find_flow(move(mean)).atom_velocities
 
         first = self.flow(state).atom_velocities
         velocities = find_slopes(CLASSICAL, velocities_at, first)
-        points = move_points(start, combine(CLASSICAL.weights, velocities), dt)
-        new = state.moved(state.masses, points).on_sphere()
+        new = move(combine(CLASSICAL.weights, velocities))
         lag = velocities[-1] - self.flow(new).atom_velocities
         motion = summed_motion(masses, state.cloud_size, first)
         allowed = self.rtol * self.tolerance_share * motion
@@ -140,19 +135,6 @@ class LagrangianSphere(Transport):
         velocities = self.flow(state).atom_velocities
         fastest = float(np.sqrt(np.einsum("ij,ij->i", velocities, velocities).max()))
         return _LONGEST_MOVE / fastest if fastest > 0.0 else np.inf
-
-
-@compiled
-def move_points(points: FloatArray, velocities: FloatArray, time: float) -> FloatArray:
-    """Points (n, 3) that went straight on for a ``time``, scaled back to the sphere."""
-    result = np.empty(points.shape)
-    for p in range(len(points)):
-        x = points[p, 0] + time * velocities[p, 0]
-        y = points[p, 1] + time * velocities[p, 1]
-        z = points[p, 2] + time * velocities[p, 2]
-        scale = 1.0 / np.sqrt(x * x + y * y + z * z)
-        result[p, 0], result[p, 1], result[p, 2] = scale * x, scale * y, scale * z
-    return result
 
 
 def _negligible(grid: GridEquation) -> float:
