@@ -25,7 +25,7 @@ from mfpde import Attention, MeanFieldEquation, Sphere
 from mfpde.geometry.arcs import normalize
 from mfpde.transport import scheme_for
 from mfpde.transport.base import State
-from mfpde.transport.euler_stages import IGNORED_SHARE, shortest_draining_time
+from mfpde.transport.euler_stages import IGNORED_SHARE
 
 PART = "Transport suite on the sphere (Lauritzen et al. 2012)"
 PERIOD = 5.0
@@ -161,9 +161,8 @@ def by_fluxes(case: Case, rings: int) -> Errors:
 
     while now < PERIOD - 1e-12:
         first = outflows(masses, now)
-        times = transport.draining_times(masses, first)
         least = IGNORED_SHARE * total / masses.size
-        third = 1.2 * shortest_draining_time(masses.ravel(), times, least)
+        third = 1.2 * transport.draining_time(masses, first, least)
         third = min(third, (PERIOD - now) / 3)
         stage = transport.drained(masses, first, third)
         for number in (1, 2, 3):

@@ -110,15 +110,15 @@ class DrainingTransport(FluxTransport):
 
         Cells that hold next to nothing do not count.
         """
-        times = self.draining_times(state.masses, flow.outflows)
-        total = state.masses.sum() + state.atom_masses.sum()
+        least = IGNORED_SHARE * state.total_mass / state.masses.size
         share = self.draining_share / self.method_in_time.length
-        least = IGNORED_SHARE * total / state.masses.size
-        return share * shortest_draining_time(state.masses.ravel(), times, least)
+        return share * self.draining_time(state.masses, flow.outflows, least)
 
-    def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
-        """Mass over the sum of the outflows of each cell, flat; inf where nothing flows."""
-        return draining_times(masses.ravel(), outflows.sum(axis=0).ravel())
+    def draining_time(
+        self, masses: FloatArray, outflows: FloatArray, least: float
+    ) -> float:
+        """Shortest draining time of the cells that hold more than ``least``; inf for none."""
+        return find_draining_time(masses.ravel(), outflows.sum(axis=0).ravel(), least)
 
 
 @compiled
@@ -130,21 +130,10 @@ def mix_in(values: FloatArray, others: FloatArray, share: float) -> None:
 
 
 @compiled
-def draining_times(masses: FloatArray, outflow: FloatArray) -> FloatArray:
-    """Draining times of cells with these masses and summed outflows, all flat."""
-    times = np.empty(len(masses))
-    for i in range(len(masses)):
-        times[i] = masses[i] / outflow[i] if outflow[i] > 0.0 else np.inf
-    return times
-
-
-@compiled
-def shortest_draining_time(
-    masses: FloatArray, times: FloatArray, least_mass: float
-) -> float:
-    """Least of the ``times`` of cells that hold more than ``least_mass``; inf for none."""
+def find_draining_time(masses: FloatArray, leaving: FloatArray, least: float) -> float:
+    """Shortest draining time of cells (n,) of more than ``least`` mass; inf for none."""
     shortest = np.inf
     for i in range(len(masses)):
-        if masses[i] > least_mass:
-            shortest = min(shortest, times[i])
+        if masses[i] > least and leaving[i] > 0.0:
+            shortest = min(shortest, masses[i] / leaving[i])
     return float(shortest)

@@ -81,9 +81,12 @@ class DonorBlendedSphere(DrainingTransport):
         masses, points = super().find_defect(before, after, carried, dt)
         return group_means(masses, self._faces.sizes), points
 
-    def draining_times(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
-        """Draining times of whole groups."""
-        return np.ravel(outflows[DRAINING_TIME])
+    def draining_time(
+        self, masses: FloatArray, outflows: FloatArray, least: float
+    ) -> float:
+        """Shortest draining time of a group, beside cells of more than ``least`` mass."""
+        times = outflows[DRAINING_TIME][masses > least]
+        return float(times.min(initial=np.inf))
 
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
