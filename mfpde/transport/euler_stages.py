@@ -17,7 +17,7 @@ from mfpde.compiled import compiled
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL, Flow, State
 from mfpde.transport.fluxes import FluxTransport
-from mfpde.transport.kinks import ROUNDING, velocity_of_half_stable_kinks
+from mfpde.transport.kinks import ROUNDING, external_velocity_beside_kinks
 
 # The step may outlast the draining time of cells that hold less than this share of the mass in
 # the mean over the cells: they are drained completely, which keeps them positive.  It saves most
@@ -65,10 +65,9 @@ class DrainingTransport(FluxTransport):
         super().__init__(grid, rtol)
         geometry = grid.geometry
         half = (1 + ROUNDING) / 2 * geometry.spacing
-        held = velocity_of_half_stable_kinks(
+        self._external_velocity = external_velocity_beside_kinks(
             grid, geometry.points, geometry.tangents, behind=half, ahead=half
         )
-        self._external_velocity = grid.external_velocity - held
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """Velocity at the centres, without what half-stable kinks push, (directions, *shape)."""

@@ -38,10 +38,6 @@ NEGLIGIBLE_RATE = 1e-8
 _CLOUD_SHARE = 0.5
 
 
-class StepFarTooLongError(Exception):
-    """A stage moves so fast that the step has to be repeated with a much shorter one."""
-
-
 class FluxTransport(Transport):
     """Base of the schemes that send mass through the sides of cells.
 
@@ -69,15 +65,10 @@ class FluxTransport(Transport):
         """Rate of change of the cell masses, shape ``shape``; linear in ``outflows``."""
 
     @abstractmethod
-    def advance(self, state: State, flow: Flow, step: float) -> State:
-        """Return the state after a step of transport alone.
+    def advance(self, state: State, flow: Flow, step: float) -> State | None:
+        """Return the state after a step of transport alone, its points not yet normalised.
 
-        The points of the state are not yet normalised.
-
-        Raises
-        ------
-        StepFarTooLongError
-            If no step of this length can be accurate.
+        None says that no step of this length can be accurate: it has to be much shorter.
         """
 
     @abstractmethod
@@ -128,9 +119,8 @@ class FluxTransport(Transport):
         if has_diffusion:
             start = self._diffuse(state, dt / 2)
         flow = self.flow(start)
-        try:
-            end = self.advance(start, flow, dt)
-        except StepFarTooLongError:
+        end = self.advance(start, flow, dt)
+        if end is None:
             return Step(state, np.inf)
         new = self._diffuse(end, dt / 2) if has_diffusion else end.on_sphere()
         after = self.flow(new)

@@ -23,7 +23,7 @@ ROUNDING = 1e-9
 """Share of a cell by which a kink may miss a face and still lie on it."""
 
 
-def velocity_of_half_stable_kinks(
+def external_velocity_beside_kinks(
     grid: GridEquation,
     points: FloatArray,
     tangents: FloatArray,
@@ -31,7 +31,7 @@ def velocity_of_half_stable_kinks(
     behind: float,
     ahead: float = 0.0,
 ) -> FloatArray:
-    """Part of the external velocity by the neurons of half-stable kinks close to them.
+    """External velocity without what the neurons of half-stable kinks push close to them.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def velocity_of_half_stable_kinks(
     -------
     Components (...) along the tangents.
     """
-    result = np.zeros(np.broadcast_shapes(points.shape, tangents.shape)[:-1])
+    result = grid.external_velocity_along(points, tangents)
     for term in grid.externals:
         layer = term.layer
         if layer is None or layer.activation.silent_below is None:
@@ -64,7 +64,7 @@ def velocity_of_half_stable_kinks(
             is_close = (angles > 0) & (angles < reach)
             outputs = layer.activation.sigma(layer.preactivations(points)[..., which])
             drift = np.where(is_close, outputs, 0.0) @ layer.vectors[which]
-            result += grid.sign * np.einsum("...i,...i->...", tangents, drift)
+            result -= grid.sign * np.einsum("...i,...i->...", tangents, drift)
     return result
 
 

@@ -28,8 +28,7 @@ from mfpde.grid_equation import GridEquation
 from mfpde.runge_kutta import COMMUTATOR_FREE, weigh_stages_until
 from mfpde.transport.base import Flow, State
 from mfpde.transport.departure_points import find_departure_points
-from mfpde.transport.fluxes import FluxTransport, StepFarTooLongError
-from mfpde.transport.kinks import velocity_of_half_stable_kinks
+from mfpde.transport.fluxes import FluxTransport
 
 # The flows keep their order below about 1.
 _LARGEST_COMPRESSION = 1.0
@@ -52,12 +51,9 @@ class SemiLagrangian(FluxTransport):
     ----------
     grid, rtol
         As for any transport.
-    line
-        The fields at the faces: on a periodic line at the upper ones of the cells, else at all.
-    points, tangents
-        The points (faces, d), and the directions (faces, d) of the line there.
-    kinks
-        Cells behind and ahead of a half-stable kink within which its neurons do not act.
+    line, external
+        The fields and the external velocity (faces,) at the faces: on a periodic line at the
+        upper ones of the cells, else at all.
     """
 
     periodic: bool
@@ -66,26 +62,15 @@ class SemiLagrangian(FluxTransport):
     widest_birth = 2.0
 
     def __init__(
-        self,
-        grid: GridEquation,
-        rtol: float,
-        line: Fields,
-        points: FloatArray,
-        tangents: FloatArray,
-        kinks: tuple[float, float],
+        self, grid: GridEquation, rtol: float, line: Fields, external: FloatArray
     ) -> None:
         super().__init__(grid, rtol)
-        self._faces, self._spacing = line, grid.geometry.spacing
-        behind, ahead = (self._spacing * cells for cells in kinks)
-        self._external_at_faces = grid.external_velocity_along(points, tangents)
-        self._external_at_faces -= velocity_of_half_stable_kinks(
-            grid, points, tangents, behind=behind, ahead=ahead
-        )
+        self._faces, self._external = line, external
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """Velocity at the faces 0..n in cells per unit time, (1, n + 1)."""
         velocity = self.grid.attention_velocity(moments, self._faces)[0]
-        velocity = (velocity + self._external_at_faces) / self._spacing
+        velocity = (velocity + self._external) / self.grid.geometry.spacing
         if self.periodic:
             return np.append(velocity[-1], velocity)[np.newaxis]
         # By symmetry; rounding would leave 1e-16.
@@ -106,22 +91,15 @@ class SemiLagrangian(FluxTransport):
         """The face velocity, and the unresolved mass."""
         return velocity, self.unresolved_mass(masses)
 
-    def advance(self, state: State, flow: Flow, step: float) -> State:
-        """Return the state after a step of the method.
-
-        Raises
-        ------
-        StepFarTooLongError
-            If a stage is so fast that no step of this length can be accurate; the stage is
-            not traced.
-        """
+    def advance(self, state: State, flow: Flow, step: float) -> State | None:
+        """Return the state after a step of the method; None if a stage is far too fast."""
         flows = [flow]
         edges = edge_densities(self.extended(state.masses))
         self._stages = edges, flows
         for _ in range(3):
             flows.append(self.find_flow(self._carry(state, edges, flows, step)))
             if step * _steepest(flows[-1].velocity) > _HOPELESS_COMPRESSION:
-                raise StepFarTooLongError
+                return None
         return self._carry(state, edges, flows, step)
 
     def find_defect(
