@@ -13,7 +13,6 @@ from documents import ROOT
 import mfpde
 
 TEXT = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
-CHECKERS = r"(real_number|whole_number|choice|unit_vectors|real_array|checked_\w+)\("
 
 
 def listed() -> dict[str, object]:
@@ -64,30 +63,6 @@ def test_every_argument_is_described(name) -> None:
     if sibling:
         missing -= described(REFERENCE[sibling[1]])
     assert sorted(missing) == []
-
-
-def source_of(thing: object) -> str:
-    """What a function does, or what making an object of a class does."""
-    if not inspect.isclass(thing):
-        return inspect.getsource(thing)
-    makers = [vars(thing).get(name) for name in ("__init__", "__post_init__")]
-    # What a dataclass makes has no source.
-    written = [m for m in makers if m and m.__code__.co_filename != "<string>"]
-    return "".join(map(inspect.getsource, written))
-
-
-@pytest.mark.parametrize("name", REFERENCE)
-def test_what_raises_says_so(name) -> None:
-    thing = REFERENCE[name]
-    parts = {name: thing}
-    for key, value in vars(thing).items() if inspect.isclass(thing) else ():
-        method = getattr(value, "__func__", value)
-        if inspect.isfunction(method) and not key.startswith("_"):
-            parts[f"{name}.{key}"] = method
-    for key, part in parts.items():
-        raises = re.search(rf"^\s+raise (?!NotImpl)|{CHECKERS}", source_of(part), re.M)
-        told = re.search("Error\\b|errors are those of", inspect.getdoc(part) or "")
-        assert told or not raises, key
 
 
 def begins(thing: object) -> list[str]:

@@ -6,13 +6,8 @@ import re
 import pytest
 from rich.console import Console
 
-from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle
-from mfpde.measures.starts import perturbed_uniform
+import mfpde
 from mfpde.runs.progress import Progress, progress_line
-from mfpde.solver.recorder import Observer
-from mfpde.solver.solve import solve
-from mfpde.terms import Attention
 
 
 def record(energy=0.125, **numbers):
@@ -26,9 +21,6 @@ def test_the_line_says_where_the_run_is_and_whether_it_is_sound():
     line = str(record())
     for part in ("t 2.5/10", "dt 0.01", "mass -2e-16", "E 0.125", "max 3.5"):
         assert part in line
-
-
-def test_without_energy_the_line_has_none():
     assert "E " not in str(record(energy=float("nan")))
 
 
@@ -54,24 +46,17 @@ def test_elsewhere_a_long_run_writes_a_line_now_and_then(monkeypatch):
     assert file.getvalue().count("t 2.5/10  step 250") == 2
 
 
-def test_elsewhere_a_short_run_is_silent(capsys):
-    circle = Circle(32)
-    equation = MeanFieldEquation(Attention(1.0), direction="ascent")
-    solve(equation, perturbed_uniform(circle), t_end=0.1, progress=True)
-    assert capsys.readouterr() == ("", "")
-
-
-def test_solve_reports_every_step():
+def test_solve_reports_every_step_and_a_short_run_elsewhere_is_silent(capsys):
     records = []
 
-    class Seen(Observer):
+    class Seen(mfpde.Observer):
         def step(self, progress):
             records.append(progress)
 
-    circle = Circle(32)
-    equation = MeanFieldEquation(Attention(1.0), direction="ascent")
-    start = perturbed_uniform(circle, 0.5)
-    run = solve(equation, start, t_end=0.5, observer=Seen())
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent")
+    start = mfpde.perturbed_uniform(mfpde.Circle(32), 0.5)
+    run = mfpde.solve(equation, start, t_end=0.5, observer=Seen(), progress=True)
+    assert capsys.readouterr() == ("", "")
     assert [record.steps for record in records] == list(
         range(1, run.statistics["steps"] + 1)
     )

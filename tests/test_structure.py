@@ -43,28 +43,6 @@ def test_one_contract_orders_every_folder_in_few_layers() -> None:
     assert sorted(named) == sorted(there)
 
 
-def test_no_module_is_hidden_by_a_function_of_its_name() -> None:
-    """``import mfpde.a.b`` finds the module where ``mfpde.a`` has no function b."""
-    hidden = []
-    for init in PACKAGE.rglob("__init__.py"):
-        names = {path.stem for path in init.parent.glob("*.py")} | {
-            path.parent.name for path in init.parent.glob("*/__init__.py")
-        }
-        for node in ast.parse(init.read_text("utf-8")).body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                bound = {node.name}
-            elif isinstance(node, ast.ImportFrom):
-                # ``from mfpde import theory`` is the package itself.
-                is_own = node.module == ".".join(
-                    ("mfpde", *init.parent.relative_to(PACKAGE).parts)
-                )
-                bound = set() if is_own else {a.asname or a.name for a in node.names}
-            else:
-                continue
-            hidden += [f"{init.parent.name}.{name}" for name in bound & names]
-    assert hidden == []
-
-
 def nodes_of(*kinds: type[ast.AST]) -> Iterator[tuple[str, Any]]:
     """Go through the parts of the sources that are of these kinds, with their files."""
     for path in modules():
@@ -88,11 +66,6 @@ def test_objects_are_asked_questions_not_their_class(classes) -> None:
         and re.search(rf"\b({classes})\b", ast.unparse(node.args[1]))
     ]
     assert len(asked) <= MOST_CLASS_QUESTIONS, asked
-
-
-def test_no_class_is_defined_twice() -> None:
-    names = [node.name for _, node in nodes_of(ast.ClassDef)]
-    assert sorted(names) == sorted(set(names))
 
 
 def test_the_exponential_kernel_is_written_in_one_module() -> None:
