@@ -144,7 +144,7 @@ def test_a_ring_is_a_curve_of_its_length(angle: float) -> None:
     sphere = mfpde.Sphere(96)
     axis = shapes.unit([0.4, 0.5, 0.9])
     ring = mfpde.Density(
-        sphere, shapes.ring(sphere, axis, angle, width=0.6 * sphere.spacing)
+        sphere, shapes.bump(sphere, axis, 0.6 * sphere.spacing, angle)
     ).normalized()
     report = mfpde.concentration(ring, attention(10.0, "descent"))
     assert report.verdict == "curve"
@@ -192,7 +192,7 @@ def test_an_exact_atom_at_rest_is_an_atom() -> None:
 
 def test_two_peaks_in_one_basin_are_still_forming() -> None:
     circle = mfpde.Circle(512)
-    values = shapes.gaussian(circle, 1.0, 0.6 * circle.spacing) + shapes.gaussian(
+    values = shapes.bump(circle, 1.0, 0.6 * circle.spacing) + shapes.bump(
         circle, 1.4, 0.6 * circle.spacing
     )
     report = mfpde.concentration(density_of(circle, values), attention(3.0))
@@ -203,7 +203,7 @@ def test_two_peaks_in_one_basin_are_still_forming() -> None:
 def test_a_report_turns_with_the_measure() -> None:
     circle = mfpde.Circle(240)
     shift = 77
-    values = shapes.gaussian(circle, 2.0, 0.7 * circle.spacing) + 0.1
+    values = shapes.bump(circle, 2.0, 0.7 * circle.spacing) + 0.1
     values = values + (np.abs(shapes.offset(circle, 4.5)) < 0.5)
     reports = [
         mfpde.concentration(density_of(circle, np.roll(values, n)), attention(8.0))
@@ -223,7 +223,7 @@ def test_a_report_turns_with_the_measure() -> None:
 
 def test_the_printed_report_says_how_it_knows() -> None:
     circle = mfpde.Circle(256)
-    density = density_of(circle, shapes.gaussian(circle, 1.0, 0.5 * circle.spacing))
+    density = density_of(circle, shapes.bump(circle, 1.0, 0.5 * circle.spacing))
     text = str(mfpde.concentration(density, attention(9.0)))
     for words in (
         "verdict: atoms",

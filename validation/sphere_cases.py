@@ -76,3 +76,10 @@ def equiangular_points(count: int, angle: float) -> Array:
     gram = np.full((count, count), np.cos(angle))
     np.fill_diagonal(gram, 1.0)
     return np.linalg.cholesky(gram)
+
+
+def density_of_neuron(z: Array, dimension: int, time: float) -> Array:
+    """Density over the uniform one at z = a.x, which one ReLU neuron a moved in ascent."""
+    growth = np.exp(time)
+    flat = z**2 + growth**2 * (1 - z**2)
+    return np.where(z > 0, growth ** (dimension - 1) / flat ** (dimension / 2), 1.0)

@@ -6,6 +6,5 @@ SCRIPTS: tuple[str, ...] = (
     "cost",
     "conservation",
     "energy",
-    "rotation",
     "pinning",
 )

@@ -25,6 +25,7 @@ from validation.references.moebius import kuramoto_parameter, moved, stretch
 from validation.schemes.places import Grid
 from validation.sphere_cases import (
     AXES,
+    density_of_neuron,
     linear_potential,
     moebius,
     poisson_family,
@@ -82,18 +83,14 @@ def uniform(grid: Grid) -> Array:
     return mfpde.uniform(grid).values
 
 
-def active_or_still(axis: Array, grid: Grid) -> Array:
-    """Density over the uniform one of a neuron a after t = 1, any dimension."""
-    z, growth, d = grid.points @ axis, np.e, len(axis)
-    flat = z**2 + growth**2 * (1 - z**2)
-    return np.where(z > 0, growth ** (d - 1) / flat ** (d / 2), 1.0)
-
-
 def one_neuron(place: str, axis: Array, grid: Callable[[int], Grid]) -> ExactCase:
     """One ReLU neuron from the uniform density."""
-    end = partial(active_or_still, axis)
-    neuron = mfpde.Perceptron([axis], [1.0])
-    return ExactCase(f"{place}, ReLU", neuron, 1.0, grid, uniform, end, False)
+
+    def end(points: Array) -> Array:
+        return density_of_neuron(points @ axis, len(axis), 1.0)
+
+    neuron, end_on = mfpde.Perceptron([axis], [1.0]), at_points(end)
+    return ExactCase(f"{place}, ReLU", neuron, 1.0, grid, uniform, end_on, False)
 
 
 def on_circle() -> tuple[ExactCase, ...]:
