@@ -10,9 +10,10 @@ from scipy.optimize import brentq
 import mfpde
 from validation import independent
 from validation.circle_cases import angles_of, points_at, wrapped
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, Findings, at_most, equal, vanishes
 from validation.drawing import panels
 from validation.exact_facts.drawn import FORMULA_LINE, OTHERS, SOLVER, legend_below
+from validation.exact_facts.runs import descent
 
 CLAIM = Claim(
     title="One ReLU neuron in descent: one atom, two, three",
@@ -29,8 +30,14 @@ AXIS = np.pi / 4
 
 def equation_of(weight: float, beta: float) -> mfpde.MeanFieldEquation:
     """One neuron of weight -|w| in descent."""
-    neuron = mfpde.Perceptron([points_at(np.array(AXIS))], [-weight])
-    return mfpde.MeanFieldEquation(mfpde.Attention(beta), neuron, direction="descent")
+    neuron = mfpde.Perceptron([points_at(AXIS)], [-weight])
+    return descent(mfpde.Attention(beta), neuron)
+
+
+def minimiser(weight: float, beta: float) -> mfpde.Atoms:
+    """The certified minimiser."""
+    found = mfpde.minimize(equation_of(weight, beta), mfpde.Circle(256))
+    return found.measure  # type: ignore[return-value]
 
 
 def half_angle(weight: float, beta: float) -> float:
@@ -77,94 +84,52 @@ def measured_third(beta: float, near: float) -> float:
     low, high = near - 0.01, near + 0.01
     while high - low > 1e-7:
         middle = (low + high) / 2
-        has_two = len(minimiser(middle, beta).measure.masses) < 3
+        has_two = len(minimiser(middle, beta).masses) < 3
         low, high = (low, middle) if has_two else (middle, high)
     return (low + high) / 2
 
 
-def minimiser(weight: float, beta: float) -> mfpde.Minimum:
-    """The certified minimiser."""
-    return mfpde.minimize(equation_of(weight, beta), mfpde.Circle(256))
-
-
-def pair_of(weight: float, beta: float) -> mfpde.Atoms:
-    """Two equal atoms at +-t from a, or one at a."""
-    half = half_angle(weight, beta)
-    halves = np.array([0.0] if half == 0 else [-half, half])
-    masses = np.full(len(halves), 1 / len(halves))
-    return mfpde.Atoms(points_at(AXIS + halves), masses)
-
-
-def independent_gap(weight: float, beta: float, found: mfpde.Minimum) -> float:
+def independent_gap(weight: float, beta: float, atoms: mfpde.Atoms) -> float:
     """int F dmu - min F over 20000 angles, by ``validation.independent``."""
     problem = independent.problem_of(equation_of(weight, beta))
-    atoms = found.measure
-    fine = points_at(2 * np.pi * np.arange(20000) / 20000)
-    here, there = (
-        independent.first_variation(problem, atoms.points, atoms.masses, at=at)
-        for at in (atoms.points, fine)
-    )
-    return float(atoms.masses @ here - min(there.min(), here.min()))
+    at = np.concatenate([atoms.points, points_at(2 * np.pi * np.arange(20000) / 20000)])
+    field = independent.first_variation(problem, atoms.points, atoms.masses, at=at)
+    return float(atoms.masses @ field[: len(atoms.masses)] - field.min())
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    quantities = []
+@CLAIM
+def main(quick: bool = False) -> Findings:
     for beta in (10.0,) if quick else (10.0, 30.0):
         third, split = third_atom_weight(beta), split_weight(beta)
         for weight in (1.3, 0.8, 0.5 * (third + 0.8), 0.5 * third):
-            quantities += on_minimiser(weight, beta, is_pair=weight > third)
+            found = minimiser(weight, beta)
+            name = f"beta = {beta:g}, |w| = {weight:.3g}: "
+            if weight > third:
+                half = half_angle(weight, beta)
+                pair = mfpde.Atoms(points_at(AXIS + half * np.array([-1.0, 1.0])))
+                away = mfpde.wasserstein(found, pair)
+                yield vanishes(f"{name}W1 of the minimiser to the formula", away, 1e-9)
+            gap = independent_gap(weight, beta, found)
+            text = f"{name}duality gap of the minimiser by independent formulas"
+            yield vanishes(text, gap, 1e-11, certificate=True)
         name = f"beta = {beta:g}: "
-        quantities += [
-            Quantity(
-                f"{name}|w| at which the minimiser gains its third atom",
-                measured_third(beta, third),
-                third,
-                1e-7,
-            ),
-            Quantity(
-                f"{name}|w| at which a pair dissolves, by polish",
-                measured_split(beta, split),
-                split,
-                1e-8,
-            ),
-            Quantity(
-                f"{name}a pair that dissolves is no minimiser",
-                split,
-                third,
-                0.0,
-                "at most",
-                subject="formula",
-            ),
-        ]
+        text = f"{name}|w| at which the minimiser gains its third atom"
+        yield equal(text, measured_third(beta, third), third, 1e-7)
+        text = f"{name}|w| at which a pair dissolves, by polish"
+        yield equal(text, measured_split(beta, split), split, 1e-8)
+        text = f"{name}a pair that dissolves is no minimiser"
+        yield at_most(text, split, third, subject="formula")
     figure, (ax,) = panels(1, width=5)
     draw(ax, 10.0, 8 if quick else 40)
-    return {"quantities": quantities, "figures": {"ladder": figure}}
-
-
-def on_minimiser(weight: float, beta: float, *, is_pair: bool) -> list[Quantity]:
-    """Its distance from the pair, and its gap by independent formulas."""
-    found = minimiser(weight, beta)
-    name = f"beta = {beta:g}, |w| = {weight:.3g}: "
-    gap = Quantity(
-        f"{name}duality gap of the minimiser by independent formulas",
-        independent_gap(weight, beta, found),
-        0.0,
-        1e-11,
-        certificate=True,
-    )
-    if not is_pair:
-        return [gap]
-    away = mfpde.wasserstein(found.measure, pair_of(weight, beta))
-    return [Quantity(f"{name}W1 of the minimiser to the formula", away, 0.0, 1e-9), gap]
+    yield "ladder", figure
 
 
 def draw(ax: Any, beta: float, count: int) -> None:
     """Angles of the minimiser's atoms over |w|, and the formula of two."""
     for weight in np.linspace(0.1, 1.2, count):
-        atoms = minimiser(weight, beta).measure
-        angles = wrapped(angles_of(atoms.points) - AXIS)
+        angles = wrapped(angles_of(minimiser(weight, beta).points) - AXIS)
         ax.plot(np.full(len(angles), weight), angles, ".", color=SOLVER)
-    ax.plot([], [], ".", color=SOLVER, label="atoms of the minimiser")
+    ax.lines[0].set_label("atoms of the minimiser")
     weights = np.linspace(split_weight(beta), 1.2, 200)
     halves = np.array([half_angle(w, beta) for w in weights])
     ax.plot(weights, halves, **FORMULA_LINE, label="±t of the formula")
@@ -172,5 +137,4 @@ def draw(ax: Any, beta: float, count: int) -> None:
     third = third_atom_weight(beta)
     ax.axvline(third, color=OTHERS[0], ls=":", label="F(a) = F(±t)")
     ax.set(title=f"Minimisers, β = {beta:g}", xlabel="|w|", ylabel="angle from a")
-    ax.set_yticks(np.pi * np.arange(-2, 3) / 2, ["−π", "−π/2", "0", "π/2", "π"])
     legend_below(ax)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import iv, ive, spherical_in
 
 import mfpde
 from mfpde import theory
-from mfpde.runs.run import Run
 from validation.circle_cases import wrapped
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, Findings, equal, vanishes
 from validation.drawing import panels
-from validation.exact_facts.drawn import FORMULA_LINE, SOLVER, legend_below
-from validation.figures.drawing import angle_axis
-
-Array = NDArray[np.float64]
+from validation.exact_facts.drawn import FORMULA_LINE, SOLVER, density_axes
+from validation.exact_facts.growth_rates import bessel_rate
+from validation.exact_facts.runs import Array, ascent, bessel_spectrum
 
 CLAIM = Claim(
     title="The fastest mode and the first clusters",
@@ -36,7 +31,9 @@ CLAIM = Claim(
     ),
 )
 CLOSE = 7.0
-CASES = ((5.0, 10.0), (CLOSE, 10.0), (CLOSE, 0.05))
+CASES = {(5.0, 10.0): "", (CLOSE, 10.0): "favoured", (CLOSE, 0.05): "unfavoured"}
+"""Keys of the numbers of clusters, by beta and the head start of the fastest degree."""
+DEGREES = np.arange(1, 9)
 GROWN = 1.2  # the least density of a cluster, relative to uniform
 BRACKETS = (0.2, 40.0)
 
@@ -45,14 +42,8 @@ def switch_by_bessel(degree: int, dimension: int) -> float:
     """Beta at which degrees l and l+1 grow equally fast."""
 
     def excess(beta: float) -> float:
-        if dimension == 2:
-            low, high = iv(degree, beta), iv(degree + 1, beta)
-        else:
-            low, high = spherical_in(degree, beta), spherical_in(degree + 1, beta)
-        shift = dimension - 2
-        return (degree + 1) * (degree + 1 + shift) * high - degree * (
-            degree + shift
-        ) * low
+        low, high = (bessel_rate(beta, dimension, l) for l in (degree, degree + 1))
+        return high - low
 
     return float(brentq(excess, *BRACKETS, xtol=1e-14))
 
@@ -67,85 +58,18 @@ def switch_of_theory(degree: int, dimension: int) -> float:
     return (low + high) / 2
 
 
-@dataclass(frozen=True)
-class Linear:
-    """The linear theory of one start: degrees 1 to 8 until the first amplitude is 1.
-
-    Parameters
-    ----------
-    amplitudes, phases, rates
-        Of degrees 1 to 8: 2 |mu_k| and -arg mu_k at the start, and the growth rates.
-    time
-        When the first amplitude e^(rate t) 2 |mu_k| is 1.
-    """
-
-    amplitudes: Array
-    phases: Array
-    rates: Array
-    time: float
-
-    @property
-    def leader(self) -> int:
-        """The degree that is first."""
-        return int(np.argmax(self.at(self.time))) + 1
-
-    def at(self, time: float) -> Array:
-        """Amplitudes (8,) at ``time``."""
-        return np.asarray(self.amplitudes * np.exp(self.rates * time))
-
-    @property
-    def angles(self) -> Array:
-        """Peaks of the leader: (2 pi j - arg mu_k)/k."""
-        k = self.leader
-        places = (2 * np.pi * np.arange(k) + self.phases[k - 1]) / k
-        return np.sort(np.mod(places, 2 * np.pi))
-
-    @property
-    def shift(self) -> float:
-        """How far the other degrees move a peak: sum_(j != k) j a_j / (k^2 a_k)."""
-        degrees, sizes = np.arange(1, 9), self.at(self.time)
-        others = degrees != self.leader
-        return float((degrees * sizes)[others].sum() / self.leader**2)
+def rates_by_bessel(beta: float) -> Array:
+    """Growth rates of degrees 1 to 8 on S^1 in ascent."""
+    return np.asarray(DEGREES**2 * bessel_spectrum(beta, 2, DEGREES) / beta)
 
 
 def noisy_start(circle: mfpde.Circle, beta: float, head_start: float) -> mfpde.Density:
     """Degrees 1 to 8 of size 1e-5; the fastest is ``head_start`` times as large."""
-    generator = np.random.default_rng(4)
-    noise = np.zeros(circle.shape)
-    for k in range(1, 9):
-        size = 1e-5 * (head_start if k == fastest_by_bessel(beta) else 1.0)
-        noise += size * np.cos(k * circle.angles - generator.uniform(0, 2 * np.pi))
+    phases = np.random.default_rng(4).uniform(0, 2 * np.pi, len(DEGREES))
+    sizes = np.full(len(DEGREES), 1e-5)
+    sizes[np.argmax(rates_by_bessel(beta))] *= head_start
+    noise = sizes @ np.cos(np.outer(DEGREES, circle.angles) - phases[:, np.newaxis])
     return mfpde.Density(circle, (1 + noise) / (2 * np.pi)).normalized()
-
-
-def linear_theory(start: mfpde.Density, beta: float) -> Linear:
-    """What the moments of the start become."""
-    degrees = np.arange(1, 9)
-    moments = np.exp(-1j * np.outer(degrees, start.geometry.angles)) @ start.masses
-    sizes, rates = 2 * np.abs(moments), rates_by_bessel(beta)
-    time = float(np.min(-np.log(sizes) / rates))
-    return Linear(sizes, -np.angle(moments), rates, time)
-
-
-def rates_by_bessel(beta: float) -> Array:
-    """Growth rates of degrees 1 to 8 on S^1 in ascent."""
-    degrees = np.arange(1, 9)
-    return np.asarray(degrees**2 * ive(degrees, beta) / beta)
-
-
-def fastest_by_bessel(beta: float) -> int:
-    """The fastest degree on S^1."""
-    return int(np.argmax(rates_by_bessel(beta))) + 1
-
-
-def first_clusters(beta: float, head_start: float) -> tuple[Run, Linear]:
-    """Run from small noise until the linear theory ends; saves at 0 and half of that time."""
-    start = noisy_start(mfpde.Circle(512), beta, head_start)
-    theory_of_start = linear_theory(start, beta)
-    time = theory_of_start.time
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
-    run = mfpde.solve(equation, start, t_end=time, save_at=[0.0, time / 2, time])
-    return run, theory_of_start
 
 
 def peaks_of(density: mfpde.Density) -> Array:
@@ -153,94 +77,64 @@ def peaks_of(density: mfpde.Density) -> Array:
     values, circle = np.log(density.values), density.geometry
     before, after = np.roll(values, 1), np.roll(values, -1)
     is_peak = (values > before) & (values >= after)
-    least = max(0.5 * density.values.max(), GROWN / (2 * np.pi))
-    is_peak &= density.values > least
+    is_peak &= density.values > max(0.5 * density.values.max(), GROWN / (2 * np.pi))
     offset = (before - after) / (2 * (before - 2 * values + after))
     return np.asarray((circle.angles + offset * circle.spacing)[is_peak])
 
 
-def log_growth(run: Run, degree: int) -> float:
-    """Logarithm of the amplitude of a degree at half of the time."""
-    density = run.states[1].density
-    waves = np.exp(-1j * degree * density.geometry.angles)
-    return float(np.log(2 * np.abs(waves @ density.masses)))
+def compare_clusters(ax: Any, beta: float, head_start: float, key: str) -> Findings:
+    """Number and places of the clusters, and the growth of the leader half-way.
+
+    The linear theory of the start ends when the first amplitude e^(rate t) 2 |mu_k| is 1.
+    """
+    start = noisy_start(mfpde.Circle(512), beta, head_start)
+    waves = np.exp(-1j * np.outer(DEGREES, start.geometry.angles))
+    moments, rates = waves @ start.masses, rates_by_bessel(beta)
+    time = float(np.min(-np.log(2 * np.abs(moments)) / rates))
+    halfway, ends = (2 * np.abs(moments) * np.exp(rates * t) for t in (time / 2, time))
+    lead = int(np.argmax(ends))
+    k = lead + 1
+    exact = (2 * np.pi * np.arange(k) - np.angle(moments[lead])) / k
+    # How far the other degrees move a peak: sum_(j != k) j a_j / (k^2 a_k).
+    shift = np.delete(DEGREES * ends, lead).sum() / k**2
+    run = mfpde.solve(
+        ascent(mfpde.Attention(beta)), start, t_end=time, save_at=[0, time / 2, time]
+    )
+    peaks = peaks_of(run.final.density)
+    away = np.abs(wrapped(peaks[:, np.newaxis] - exact)).min(axis=0, initial=np.pi)
+    found = 2 * np.abs(waves[lead] @ run.states[1].density.masses)
+    shown: dict[str, Any] = {"key": key, "shows": "condition"} if key else {}
+    name = f"beta = {beta:g}, head start {head_start:g}: "
+    yield equal(f"{name}number of clusters", len(peaks), k, 0, **shown)
+    # Products of degrees move a peak as far again.
+    text = f"{name}largest distance of a predicted angle from a cluster"
+    yield vanishes(text, away, 2 * shift)
+    # The next term is the product of two amplitudes.
+    text = f"{name}log of the leader's amplitude at half of the time"
+    allowed = (halfway**2).sum() / halfway[lead]
+    yield equal(text, np.log(found), np.log(halfway[lead]), allowed)
+    ax.plot(start.geometry.angles, run.final.density.values, color=SOLVER)
+    for angle in np.mod(exact, 2 * np.pi):
+        ax.axvline(angle, **FORMULA_LINE)
+    ax.lines[0].set_label("density")
+    ax.lines[1].set_label("predicted")
+    density_axes(ax, title=f"β = {beta:g}, head start {head_start:g}")
 
 
-def farthest(peaks: Array, exact: Array) -> float:
-    """Largest distance of an exact angle from the nearest peak; pi without any."""
-    away = np.abs(wrapped(peaks[:, np.newaxis] - exact))
-    return float(away.min(axis=0, initial=np.pi).max())
-
-
-def main(quick: bool = False) -> dict[str, Any]:
-    quantities = []
+@CLAIM
+def main(quick: bool = False) -> Findings:
     for dimension in (2, 3):
         for degree in range(1, 4 if quick else 6):
             exact = switch_by_bessel(degree, dimension)
             found = switch_of_theory(degree, dimension)
             name = f"S^{dimension - 1}: beta at which {degree} -> {degree + 1}"
-            quantities.append(
-                Quantity(name, found, exact, 1e-9, relative=True, subject="formula")
-            )
+            yield equal(name, found, exact, 1e-9, relative=True, subject="formula")
     figure, axes = panels(3, width=3.2)
-    for ax, (beta, head_start) in zip(axes, CASES, strict=True):
-        run, linear = first_clusters(beta, head_start)
-        quantities += on_case(beta, head_start, (run, linear))
-        title = f"β = {beta:g}, head start {head_start:g}"
-        draw(ax, run.final.density, linear.angles, title=title)
-    legend_below(axes[1])
-    ratios = rates_by_bessel(CLOSE)
-    growth = theory.growth_rates(CLOSE, 2, np.arange(1, 9), direction="ascent")
-    quantities.append(
-        Quantity(
-            f"beta = {CLOSE:g}: rate of degree 3 over that of degree 4",
-            float(growth[2] / growth[3]),
-            float(ratios[2] / ratios[3]),
-            1e-9,
-            key="ratio",
-            subject="formula",
-            shows="condition",
-        )
-    )
-    return {"quantities": quantities, "figures": {"clusters": figure}}
-
-
-def on_case(
-    beta: float, head_start: float, found: tuple[Run, Linear]
-) -> list[Quantity]:
-    """Number and places of the clusters, and the growth of the leader half-way."""
-    run, linear = found
-    peaks = peaks_of(run.final.density)
-    name = f"beta = {beta:g}, head start {head_start:g}: "
-    sizes = linear.at(linear.time / 2)
-    shown: dict[str, Any] = {}
-    if beta == CLOSE:
-        key = "favoured" if head_start > 1 else "unfavoured"
-        shown = {"key": key, "shows": "condition"}
-    return [
-        Quantity(f"{name}number of clusters", len(peaks), linear.leader, 0, **shown),
-        # Products of degrees move a peak as far again.
-        Quantity(
-            f"{name}largest distance of a predicted angle from a cluster",
-            farthest(peaks, linear.angles),
-            0.0,
-            2 * linear.shift,
-        ),
-        # The next term is the product of two amplitudes.
-        Quantity(
-            f"{name}log of the leader's amplitude at half of the time",
-            log_growth(run, linear.leader),
-            float(np.log(sizes[linear.leader - 1])),
-            float((sizes**2).sum() / sizes[linear.leader - 1]),
-        ),
-    ]
-
-
-def draw(ax: Any, final: mfpde.Density, exact: Array, *, title: str) -> None:
-    """The density and the predicted angles."""
-    ax.plot(final.geometry.angles, final.values, color=SOLVER, label="density")
-    for k, angle in enumerate(exact):
-        label = "predicted" if k == 0 else None
-        ax.axvline(angle, **FORMULA_LINE, label=label)
-    ax.set(title=title, xlabel="angle", ylabel="density")
-    angle_axis(ax)
+    for ax, ((beta, head_start), key) in zip(axes, CASES.items(), strict=True):
+        yield from compare_clusters(ax, beta, head_start, key)
+    yield "clusters", figure
+    rates = theory.growth_rates(CLOSE, 2, DEGREES, direction="ascent")
+    (of_theory, exact) = (r[2] / r[3] for r in (rates, rates_by_bessel(CLOSE)))
+    shown = {"key": "ratio", "shows": "condition", "subject": "formula"}
+    name = f"beta = {CLOSE:g}: rate of degree 3 over that of degree 4"
+    yield equal(name, of_theory, exact, 1e-9, **shown)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import gamma, ive, spherical_in
 
 import mfpde
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, Findings, equal
 from validation.drawing import panels
 from validation.exact_facts.drawn import FORMULA, SOLVER
+from validation.exact_facts.runs import bessel_spectrum
 from validation.growth import measured_growth
 
 CLAIM = Claim(
@@ -25,38 +24,31 @@ CLAIM = Claim(
     ),
 )
 TIME_ERROR = 1e-6  # of steps and of the amplitude's square, as a share of the rate
+ASCENT: dict[str, Any] = {"direction": "ascent"}
+CASES = (
+    *((d, 2.0, degree, ASCENT) for d in (2, 3) for degree in range(1, 6)),
+    (2, 5.0, 3, {"direction": "descent"}),
+    (2, 5.0, 2, ASCENT | {"normalized": True}),
+    (2, 2.0, 2, ASCENT | {"kernel": "unshifted"}),
+    (2, 5.0, 3, ASCENT | {"diffusion": 0.02}),
+    (3, 4.0, 2, ASCENT | {"normalized": True}),
+    (3, 2.0, 3, {"direction": "descent", "diffusion": 0.02}),
+    (6, 4.0, 2, ASCENT),
+    (64, 20.0, 1, ASCENT | {"normalized": True}),
+)
+"""Dimension, beta, degree, and what else the equation is."""
 
 
 def bessel_rate(beta: float, dimension: int, degree: int, **kind: Any) -> float:
     """The rate from Bessel functions; with softmax, diffusion, kernel and direction."""
-    if dimension == 2:
-        spectrum = ive(np.array([0, degree]), beta)
-    elif dimension == 3:
-        spectrum = spherical_in(np.array([0, degree]), beta) * np.exp(-beta)
-    else:
-        order = dimension / 2 - 1
-        spectrum = gamma(dimension / 2) * (2 / beta) ** order
-        spectrum = spectrum * ive(np.array([0, degree]) + order, beta)
+    spectrum = bessel_spectrum(beta, dimension, [0, degree])
     if kind.get("normalized"):
         spectrum = spectrum / spectrum[0]
     elif kind.get("kernel") == "unshifted":
         spectrum = spectrum * np.exp(beta)
     sign = 1 if kind.get("direction", "ascent") == "ascent" else -1
     symbol = degree * (degree + dimension - 2)
-    return symbol * (sign * spectrum[1] / beta - kind.get("diffusion", 0.0))
-
-
-GRIDS = {2: partial(mfpde.Circle, 256), 3: partial(mfpde.Sphere, 64)}
-KINDS: tuple[tuple[int, float, int, dict[str, Any]], ...] = (
-    (2, 5.0, 3, {"direction": "descent"}),
-    (2, 5.0, 2, {"direction": "ascent", "normalized": True}),
-    (2, 2.0, 2, {"direction": "ascent", "kernel": "unshifted"}),
-    (2, 5.0, 3, {"direction": "ascent", "diffusion": 0.02}),
-    (3, 4.0, 2, {"direction": "ascent", "normalized": True}),
-    (3, 2.0, 3, {"direction": "descent", "diffusion": 0.02}),
-    (6, 4.0, 2, {"direction": "ascent"}),
-    (64, 20.0, 1, {"direction": "ascent", "normalized": True}),
-)
+    return float(symbol * (sign * spectrum[1] / beta - kind.get("diffusion", 0.0)))
 
 
 def tolerance_of(geometry: Any, beta: float, degree: int, **kind: Any) -> float:
@@ -71,60 +63,29 @@ def tolerance_of(geometry: Any, beta: float, degree: int, **kind: Any) -> float:
     kappa = kind.pop("diffusion", 0.0)
     attention = abs(bessel_rate(beta, geometry.dimension, degree, **kind))
     transport = attention * (TIME_ERROR + q**2 / 8)
-    if isinstance(geometry, mfpde.Sphere):
-        return transport
-    return transport + kappa * symbol * q / 12
+    is_sphere = isinstance(geometry, mfpde.Sphere)
+    return transport + (0.0 if is_sphere else kappa * symbol * q / 12)
 
 
-def described(kind: dict[str, Any]) -> str:
-    """Return direction and what else is not the default, in words."""
-    words = [kind["direction"], kind.get("kernel", "")]
-    words += ["softmax"] if kind.get("normalized") else []
-    words += [f"kappa = {kind['diffusion']:g}"] if "diffusion" in kind else []
-    return ", ".join(word for word in words if word)
-
-
-def geometry_of(dimension: int) -> Any:
-    """The grid of a dimension: circle, sphere or zonal."""
-    if dimension in GRIDS:
-        return GRIDS[dimension]()
-    return mfpde.Zonal(dimension, 256)
-
-
-def main(quick: bool = False) -> dict[str, Any]:
-    degrees = (1, 2, 3) if quick else (1, 2, 3, 4, 5)
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    grids = {2: mfpde.Circle(256), 3: mfpde.Sphere(64)}
     figure, axes = panels(2)
-    quantities = []
-    for ax, dimension in zip(axes, (2, 3), strict=True):
-        beta = 2.0
-        found = []
-        for degree in degrees if dimension == 2 or not quick else degrees[:2]:
-            grid = geometry_of(dimension)
-            rate = measured_growth(grid, beta, degree, direction="ascent")
-            exact = bessel_rate(beta, dimension, degree)
-            found.append((degree, rate, exact))
-            name = f"S^{dimension - 1}, beta = {beta:g}, ascent, l = {degree}"
-            allowed = tolerance_of(grid, beta, degree)
-            quantities.append(Quantity(name, rate, exact, allowed))
-        draw(ax, np.array(found), dimension)
-    for dimension, beta, degree, kind in KINDS[:4] if quick else KINDS:
-        grid = geometry_of(dimension)
+    for dimension, beta, degree, kind in CASES[:7] + CASES[10:14] if quick else CASES:
+        grid = grids.get(dimension) or mfpde.Zonal(dimension, 256)
         rate = measured_growth(grid, beta, degree, **kind)
         exact = bessel_rate(beta, dimension, degree, **kind)
-        name = f"S^{dimension - 1}, beta = {beta:g}, {described(kind)}, l = {degree}"
-        allowed = tolerance_of(grid, beta, degree, **kind)
-        quantities.append(Quantity(name, rate, exact, allowed))
-    return {"quantities": quantities, "figures": {"rates": figure}}
-
-
-def draw(ax: Any, found: np.ndarray, dimension: int) -> None:
-    """Formula as bars, solver as dots."""
-    ax.bar(found[:, 0], found[:, 2], color=FORMULA, alpha=0.25, label="formula")
-    ax.plot(found[:, 0], found[:, 1], "o", color=SOLVER, label="solver")
-    ax.set(
-        title=f"S$^{dimension - 1}$, β = 2, ascent",
-        xlabel="degree l",
-        ylabel="growth rate",
-    )
-    ax.set_xticks(found[:, 0])
-    ax.legend()
+        words = [kind["direction"], kind.get("kernel", "")]
+        words += ["softmax"] if "normalized" in kind else []
+        words += [f"kappa = {kind['diffusion']:g}"] if "diffusion" in kind else []
+        said = ", ".join(filter(None, words))
+        name = f"S^{dimension - 1}, beta = {beta:g}, {said}, l = {degree}"
+        yield equal(name, rate, exact, tolerance_of(grid, beta, degree, **kind))
+        if kind == ASCENT and dimension in grids:
+            axes[dimension - 2].plot(degree, rate, "o", color=SOLVER)
+            axes[dimension - 2].plot(degree, exact, "_", color=FORMULA, ms=14)
+    for ax, dimension in zip(axes, grids, strict=True):
+        title = f"S$^{dimension - 1}$, β = 2, ascent"
+        ax.set(title=title, xlabel="degree l", ylabel="growth rate")
+        ax.legend(ax.lines[:2], ["solver", "formula"])
+    yield "rates", figure

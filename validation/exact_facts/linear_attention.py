@@ -8,7 +8,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import mfpde
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, Findings, at_least, vanishes
+from validation.exact_facts.runs import Array, ascent, order_of, solve_to
+from validation.references.layered import central_gaussian
 
 CLAIM = Claim(
     title="Linear attention moves an angular central Gaussian by a matrix",
@@ -19,96 +21,66 @@ CLAIM = Claim(
         "follows from Y by quadrature: an exact nonlinear solution."
     ),
 )
-Array = np.ndarray
-
-
-def gaussian(matrix: Array, points: Array) -> Array:
-    """|det Y|^-1 |Y^-1 x|^-d against the uniform probability."""
-    inner = points @ np.linalg.inv(matrix).T
-    lengths = np.linalg.norm(inner, axis=-1)
-    return np.asarray(lengths ** -points.shape[-1] / np.linalg.det(matrix))
+TIME = 0.8
 
 
 def nodes(dimension: int) -> tuple[Array, Array]:
     """Points and weights of a quadrature over S^1 or S^2, to rounding for smooth data."""
     angles = (np.arange(256) + 0.5) * 2 * np.pi / 256
+    ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     if dimension == 2:
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1), np.full(256, 1 / 256)
+        return ring, np.full(256, 1 / 256)
     heights, weights = np.polynomial.legendre.leggauss(96)
-    sines = np.sqrt(1 - heights**2)
-    x = np.multiply.outer(sines, np.cos(angles))
-    y = np.multiply.outer(sines, np.sin(angles))
-    z = np.multiply.outer(heights, np.ones(256))
-    shares = np.repeat(weights / 2 / 256, 256)
-    return np.stack([x, y, z], axis=-1).reshape(-1, 3), shares
+    across = np.multiply.outer(np.sqrt(1 - heights**2), ring)
+    along = np.repeat(heights, 256).reshape(96, 256, 1)
+    points = np.concatenate([across, along], axis=-1).reshape(-1, 3)
+    return points, np.repeat(weights / 2 / 256, 256)
 
 
-def moved(start: Array, potential: Array, time: float) -> Array:
+def moved(start: Array, potential: Array) -> Array:
     """Y at the end."""
-    dimension = len(start)
-    points, shares = nodes(dimension)
+    points, shares = nodes(len(start))
 
     def rate(_: float, flat: Array) -> Array:
-        matrix = flat.reshape(dimension, dimension)
-        masses = shares * gaussian(matrix, points)
+        matrix = flat.reshape(start.shape)
+        masses = shares * central_gaussian(matrix, points)
         moment = points.T @ (masses[:, np.newaxis] * points) / masses.sum()
         return np.asarray(((moment + potential) @ matrix).ravel())
 
-    found = solve_ivp(rate, (0, time), start.ravel(), rtol=1e-11, atol=1e-13)
-    return np.asarray(found.y[:, -1].reshape(dimension, dimension))
+    found = solve_ivp(rate, (0, TIME), start.ravel(), rtol=1e-11, atol=1e-13)
+    return np.asarray(found.y[:, -1].reshape(start.shape))
 
 
 def error(geometry: Any, start: Array, potential: Array, scheme: str) -> float:
     """L1 error at t = 0.8."""
-    end = moved(start, potential, 0.8)
     quadratic = mfpde.Potential(
         lambda x: np.einsum("...i,ij,...j->...", x, potential, x) / 2,
         lambda x: x @ potential,
     )
-    attention = mfpde.Interaction(mfpde.Polynomial((0, 0, 0.5)))
-    equation = mfpde.MeanFieldEquation(attention, quadratic, direction="ascent")
+    equation = ascent(mfpde.Interaction(mfpde.Polynomial((0, 0, 0.5))), quadratic)
     first, last = (
-        mfpde.Density.from_function(geometry, lambda x, y=matrix: gaussian(y, x))
-        for matrix in (start, end)
+        mfpde.Density.from_function(geometry, lambda x, y=y: central_gaussian(y, x))
+        for y in (start, moved(start, potential))
     )
-    run = mfpde.solve(
-        equation, first, t_end=0.8, save_at=[0.8], transport=scheme, rtol=1e-6
-    )
-    return float(np.abs(run.final.density.masses - last.masses).sum())
+    end = solve_to(TIME, equation, first, transport=scheme, rtol=1e-6)
+    return float(np.abs(end.masses - last.masses).sum())
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    quantities = []
+@CLAIM
+def main(quick: bool = False) -> Findings:
     start = np.array([[1.2, 0.3], [0.0, 0.9]])
     potential = np.array([[0.2, 0.1], [0.1, -0.3]])
     for scheme in ("donor_blended", "semi_lagrangian"):
         # On finer grids the error in time of the semi-Lagrangian scheme is the larger one.
-        found = [
-            error(mfpde.Circle(n), start, potential, scheme) for n in (64, 128, 512)
-        ]
-        quantities += [
-            Quantity(f"S^1, {scheme}: L1 error at 512 cells", found[2], 0.0, 1e-6),
-            Quantity(
-                f"S^1, {scheme}: observed order, 64 to 128 cells",
-                float(np.log2(found[0] / found[1])),
-                1.9,
-                0.0,
-                "at least",
-            ),
-        ]
+        grids = map(mfpde.Circle, (64, 128, 512))
+        *coarse, fine = (error(grid, start, potential, scheme) for grid in grids)
+        yield vanishes(f"S^1, {scheme}: L1 error at 512 cells", fine, 1e-6)
+        name = f"S^1, {scheme}: observed order, 64 to 128 cells"
+        yield at_least(name, order_of(coarse), 1.9)
     rings = (32, 64) if quick else (64, 128)
     start, potential = np.diag([1.2, 1.0, 0.8]), np.diag([0.2, 0.0, -0.3])
     found = [error(mfpde.Sphere(n), start, potential, "donor_blended") for n in rings]
-    quantities += [
-        Quantity(
-            f"S^2: L1 error at {rings[1]} rings", found[1], 0.0, 4e-4 if quick else 1e-4
-        ),
-        Quantity(
-            f"S^2: observed order, {rings[0]} to {rings[1]} rings",
-            float(np.log2(found[0] / found[1])),
-            1.9,
-            0.0,
-            "at least",
-        ),
-    ]
-    return {"quantities": quantities, "figures": {}}
+    allowed = 4e-4 if quick else 1e-4
+    yield vanishes(f"S^2: L1 error at {rings[1]} rings", found[1], allowed)
+    name = f"S^2: observed order, {rings[0]} to {rings[1]} rings"
+    yield at_least(name, order_of(found), 1.9)

@@ -1,0 +1,48 @@
+"""Runs to one time, distances of their ends from formulas, and Bessel spectra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gamma, ive
+
+import mfpde
+
+Array = NDArray[np.float64]
+
+ascent = partial(mfpde.MeanFieldEquation, direction="ascent")
+descent = partial(mfpde.MeanFieldEquation, direction="descent")
+
+
+def solve_to(time: float, equation: Any, start: Any, **options: Any) -> mfpde.Density:
+    """The density at ``time``, in steps that nothing else but the solver chooses."""
+    run = mfpde.solve(equation, start, t_end=time, save_at=[time], **options)
+    return run.final.density
+
+
+def l1_error(density: mfpde.Density, exact: Array | Callable[[Array], Array]) -> float:
+    """Integral of |density - exact|, ``exact`` values or a function of points."""
+    values = exact(density.geometry.points) if callable(exact) else exact
+    return float((np.abs(density.values - values) * density.geometry.areas).sum())
+
+
+def order_of(errors: Sequence[float]) -> float:
+    """Mean order of convergence over grids, each twice as fine as the one before."""
+    return float(np.log2(errors[0] / errors[-1]) / (len(errors) - 1))
+
+
+def atoms_alone(grid: Any, points: ArrayLike, masses: Any = None) -> mfpde.Measure:
+    """Atoms, equal ones without ``masses``, and no density beside them."""
+    empty = mfpde.Density(grid, np.zeros(grid.shape))
+    return mfpde.Measure(empty, mfpde.Atoms(points, masses))
+
+
+def bessel_spectrum(beta: float, dimension: int, degrees: ArrayLike) -> Array:
+    """e^-beta Gamma(d/2) (2/beta)^(d/2-1) I_(l+d/2-1)(beta): lambda_l of the shifted kernel."""
+    order = dimension / 2 - 1
+    scale = gamma(dimension / 2) * (2 / beta) ** order
+    return np.asarray(scale * ive(np.asarray(degrees) + order, beta))
