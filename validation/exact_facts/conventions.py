@@ -9,8 +9,7 @@ import mfpde
 from validation import independent
 from validation.circle_cases import points_at
 from validation.claim import Claim, Findings, vanishes
-from validation.drawing import panels
-from validation.exact_facts.drawn import FORMULA, OTHERS, SOLVER, density_axes
+from validation.exact_facts.drawn import compare_densities
 from validation.exact_facts.runs import Array, descent, l1_error, solve_to
 
 CLAIM = Claim(
@@ -36,13 +35,6 @@ CASES: dict[str, tuple[str, float, bool]] = {
     "softmax, unshifted": ("unshifted", 1.0, True),
 }
 """Kernel, scale of weights and diffusion, and whether attention is softmax."""
-LINES = (
-    (SOLVER, "-"),
-    (FORMULA, "--"),
-    (OTHERS[0], "-"),
-    (OTHERS[1], "-"),
-    (FORMULA, ":"),
-)
 
 
 def equation_of(
@@ -82,8 +74,8 @@ def moments_by_labels(equation: mfpde.MeanFieldEquation, time: float) -> Array:
 def main(quick: bool = False) -> Findings:
     circle = mfpde.Circle(256 if quick else 1024)
     uniform = mfpde.uniform(circle)
-    figure, (ax,) = panels(1, width=5)
-    for (name, case), (colour, style) in zip(CASES.items(), LINES, strict=True):
+    ends = {}
+    for name, case in CASES.items():
         equation, time = equation_of(*case), 2.0 / case[1]
         end = solve_to(time, equation, uniform, rtol=1e-6)
         found = moments_of(circle.points, end.masses)
@@ -91,9 +83,11 @@ def main(quick: bool = False) -> Findings:
         # Fourth order where the density is smooth: 0.2 h^4 on both grids.
         allowed = 2 * circle.spacing**4
         yield vanishes(text, found - moments_by_labels(equation, time), allowed)
-        ax.plot(circle.angles, end.values, color=colour, ls=style, label=name)
-    density_axes(ax, title="GeLU, descent, β = 3, t = 2 (rescaled: t = 2 e$^{−β}$)")
-    yield "densities", figure
+        ends[name] = end
+    exact = ends["shifted"].values
+    names = ("unshifted, rescaled", "unshifted at equal weights")
+    shown = {f"{name} (dashed: shifted)": (ends[name], exact) for name in names}
+    yield "densities", compare_densities(shown)
     shifted, rescaled = (
         solve_to(2.0 / case[1], equation_of(*case, diffusion=0.01), uniform, rtol=1e-6)
         for case in (CASES["shifted"], CASES["unshifted, rescaled"])

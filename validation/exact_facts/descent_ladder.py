@@ -12,7 +12,7 @@ from validation import independent
 from validation.circle_cases import angles_of, points_at, wrapped
 from validation.claim import Claim, Findings, at_most, equal, vanishes
 from validation.drawing import panels
-from validation.exact_facts.drawn import FORMULA_LINE, OTHERS, SOLVER, legend_below
+from validation.exact_facts.drawn import ASIDE, FORMULA_LINE, SOLVER
 from validation.exact_facts.runs import descent
 
 CLAIM = Claim(
@@ -135,6 +135,6 @@ def draw(ax: Any, beta: float, count: int) -> None:
     ax.plot(weights, halves, **FORMULA_LINE, label="±t of the formula")
     ax.plot(weights, -halves, **FORMULA_LINE)
     third = third_atom_weight(beta)
-    ax.axvline(third, color=OTHERS[0], ls=":", label="F(a) = F(±t)")
+    ax.axvline(third, **ASIDE, label="F(a) = F(±t)")
     ax.set(title=f"Minimisers, β = {beta:g}", xlabel="|w|", ylabel="angle from a")
-    legend_below(ax)
+    ax.legend()

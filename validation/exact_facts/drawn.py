@@ -1,46 +1,44 @@
-"""Pictures of this section: the solver is blue, a formula black, particles vermilion."""
+"""Pictures of this section: the solver is blue, a formula black and dashed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import mfpde
-from mfpde.plotting.palette import ATOM, DENSITY, OKABE_ITO
+from mfpde.plotting.palette import DENSITY, OKABE_ITO
 from validation.drawing import panels
 from validation.figures.drawing import angle_axis
 
 SOLVER = DENSITY
-PARTICLES = ATOM
-FORMULA = OKABE_ITO["black"]
-OTHERS = tuple(OKABE_ITO[name] for name in ("green", "orange", "purple", "sky"))
-"""Colours of cases that are neither: schemes, settings, second formulas."""
-
-FORMULA_LINE: dict[str, Any] = {"color": FORMULA, "ls": "--", "lw": 1.0}
-FORMULA_DOTS: dict[str, Any] = {"color": FORMULA, "ls": "none", "marker": "o", "ms": 3}
+FORMULA_LINE: dict[str, Any] = {"color": OKABE_ITO["black"], "ls": "--", "lw": 1.0}
+ASIDE: dict[str, Any] = {"color": OKABE_ITO["green"], "ls": ":", "lw": 1.0}
+"""A value that the text names, as a vertical line."""
 
 
-def legend_below(ax: Axes, *, columns: int = 2) -> None:
-    """The legend under the axis names, where it hides no data."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=columns)
+def compare_curves(cases: Mapping[str, tuple[Any, ...]], **axes: Any) -> Figure:
+    """A panel for each title: x and y of the solver, then x and y of a formula.
 
-
-def density_axes(ax: Axes, *, title: str) -> None:
-    """A density over the angle in units of pi; the legend stands below the axes."""
-    ax.set(title=title, xlabel="angle", ylabel="density")
-    angle_axis(ax)
-    legend_below(ax)
+    ``axes`` are those of ``Axes.set``: names, scales, limits.
+    """
+    figure, panes = panels(len(cases))
+    for ax, (title, (x, y, x_exact, exact)) in zip(panes, cases.items(), strict=True):
+        ax.plot(x, y, color=SOLVER, label="solver")
+        ax.plot(x_exact, exact, **FORMULA_LINE, label="formula")
+        ax.set(title=title, **axes)
+    figure.legend(*panes[0].get_legend_handles_labels(), loc="outside right center")
+    return figure
 
 
 def compare_densities(cases: Mapping[str, tuple[mfpde.Density, Any]]) -> Figure:
     """A panel for each title: a density on the circle, and the formula's values."""
-    figure, axes = panels(len(cases))
-    for ax, (title, (density, exact)) in zip(axes, cases.items(), strict=True):
+    curves = {}
+    for title, (density, exact) in cases.items():
         angles = density.geometry.angles
-        ax.plot(angles, density.values, color=SOLVER, label="solver")
-        ax.plot(angles, exact, **FORMULA_LINE, label="formula")
-        density_axes(ax, title=title)
+        curves[title] = angles, density.values, angles, exact
+    figure = compare_curves(curves, xlabel="angle", ylabel="density")
+    for ax in figure.axes:
+        angle_axis(ax)
     return figure

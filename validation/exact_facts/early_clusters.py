@@ -12,9 +12,10 @@ from mfpde import theory
 from validation.circle_cases import wrapped
 from validation.claim import Claim, Findings, equal, vanishes
 from validation.drawing import panels
-from validation.exact_facts.drawn import FORMULA_LINE, SOLVER, density_axes
+from validation.exact_facts.drawn import FORMULA_LINE, SOLVER
 from validation.exact_facts.growth_rates import bessel_rate
 from validation.exact_facts.runs import Array, ascent, bessel_spectrum
+from validation.figures.drawing import angle_axis
 
 CLAIM = Claim(
     title="The fastest mode and the first clusters",
@@ -116,9 +117,9 @@ def compare_clusters(ax: Any, beta: float, head_start: float, key: str) -> Findi
     ax.plot(start.geometry.angles, run.final.density.values, color=SOLVER)
     for angle in np.mod(exact, 2 * np.pi):
         ax.axvline(angle, **FORMULA_LINE)
-    ax.lines[0].set_label("density")
-    ax.lines[1].set_label("predicted")
-    density_axes(ax, title=f"β = {beta:g}, head start {head_start:g}")
+    title = f"β = {beta:g}, head start {head_start:g}"
+    ax.set(title=title, xlabel="angle", ylabel="density, and predicted angles")
+    angle_axis(ax)
 
 
 @CLAIM

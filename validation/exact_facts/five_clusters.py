@@ -6,8 +6,7 @@ import numpy as np
 
 import mfpde
 from validation.claim import Claim, Findings, equal
-from validation.drawing import panels
-from validation.exact_facts.drawn import FORMULA_DOTS, SOLVER
+from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.runs import ascent
 from validation.references import five_clusters as reference
 from validation.references.circle_atoms import merges
@@ -53,11 +52,7 @@ def main(quick: bool = False) -> Findings:
         name = f"time of merge {number}"
         yield equal(name, one.time, truth.time, allowed, relative=True)
         yield equal(f"mass of merge {number}", sum(one.masses), truth.mass, EXCHANGED)
-    figure, (ax,) = panels(1, width=5)
-    counts = [len(state.atoms) for state in run.states]
-    ax.step(run.times[1:], counts[1:], where="post", color=SOLVER, label="solver")
-    times, between = [one.time for one in expected], 4.5 - np.arange(len(expected))
-    ax.plot(times, between, **FORMULA_DOTS, label="merges of labels")
-    ax.set(title="S$^1$, β = 25", xlabel="t", ylabel="atoms", xscale="log")
-    ax.legend()
-    yield "merges", figure
+    counts = [len(state.atoms) for state in run.states[1:]]
+    left = 5 - np.searchsorted([one.time for one in expected], run.times[1:])
+    curves = {"S$^1$, β = 25": (run.times[1:], counts, run.times[1:], left)}
+    yield "merges", compare_curves(curves, xlabel="t", ylabel="atoms", xscale="log")

@@ -8,8 +8,7 @@ import numpy as np
 
 import mfpde
 from validation.claim import Claim, Findings, equal
-from validation.drawing import panels
-from validation.exact_facts.drawn import FORMULA, SOLVER
+from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.runs import bessel_spectrum
 from validation.growth import measured_growth
 
@@ -70,7 +69,7 @@ def tolerance_of(geometry: Any, beta: float, degree: int, **kind: Any) -> float:
 @CLAIM
 def main(quick: bool = False) -> Findings:
     grids = {2: mfpde.Circle(256), 3: mfpde.Sphere(64)}
-    figure, axes = panels(2)
+    shown: dict[str, list[tuple[float, ...]]] = {}
     for dimension, beta, degree, kind in CASES[:7] + CASES[10:14] if quick else CASES:
         grid = grids.get(dimension) or mfpde.Zonal(dimension, 256)
         rate = measured_growth(grid, beta, degree, **kind)
@@ -82,10 +81,7 @@ def main(quick: bool = False) -> Findings:
         name = f"S^{dimension - 1}, beta = {beta:g}, {said}, l = {degree}"
         yield equal(name, rate, exact, tolerance_of(grid, beta, degree, **kind))
         if kind == ASCENT and dimension in grids:
-            axes[dimension - 2].plot(degree, rate, "o", color=SOLVER)
-            axes[dimension - 2].plot(degree, exact, "_", color=FORMULA, ms=14)
-    for ax, dimension in zip(axes, grids, strict=True):
-        title = f"S$^{dimension - 1}$, β = 2, ascent"
-        ax.set(title=title, xlabel="degree l", ylabel="growth rate")
-        ax.legend(ax.lines[:2], ["solver", "formula"])
-    yield "rates", figure
+            title = f"S$^{dimension - 1}$, β = 2, ascent"
+            shown.setdefault(title, []).append((degree, rate, degree, exact))
+    curves = {title: tuple(np.array(found).T) for title, found in shown.items()}
+    yield "rates", compare_curves(curves, xlabel="degree l", ylabel="growth rate")

@@ -7,8 +7,7 @@ from scipy.integrate import solve_ivp
 
 import mfpde
 from validation.claim import Claim, Findings, at_least, equal, vanishes
-from validation.drawing import panels
-from validation.exact_facts.drawn import FORMULA_LINE
+from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.runs import Array, ascent, solve_to
 
 CLAIM = Claim(
@@ -81,11 +80,9 @@ def main(quick: bool = False) -> Findings:
         text = f"S^1, {name}, t = log beta: error at beta = 100 over that at 1000"
         # The next term is 1/beta of the first.
         yield row(text, late[0] / late[1], exact_ratio, 0.1)
-    figure, (ax,) = panels(1, width=5)
-    for name, found in errors.items():
-        ax.loglog(BETAS, found, "o-", label=name)
-    line = found[0] * BETAS[0] / np.array(BETAS)
-    ax.loglog(BETAS, line, **FORMULA_LINE, label="1/β")
-    ax.set(title="Distance to the low-temperature limit", xlabel="β", ylabel="error")
-    ax.legend()
-    yield "errors", figure
+    curves = {
+        name: (BETAS, e, BETAS, e[0] * BETAS[0] / np.array(BETAS))
+        for name, e in errors.items()
+    }
+    axes = {"xlabel": "β", "ylabel": "error, and 1/β", "xscale": "log", "yscale": "log"}
+    yield "errors", compare_curves(curves, **axes)

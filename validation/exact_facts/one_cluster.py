@@ -9,8 +9,7 @@ import numpy as np
 import mfpde
 from validation.circle_cases import wrapped
 from validation.claim import Claim, Findings, equal
-from validation.drawing import panels
-from validation.exact_facts.drawn import FORMULA_LINE, SOLVER
+from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.runs import ascent
 
 CLAIM = Claim(
@@ -61,7 +60,7 @@ def main(quick: bool = False) -> Findings:
         mfpde.Circle(2048 if quick else 4096),
         mfpde.Sphere(96 if quick else 256),
     )
-    figure, (ax,) = panels(1, width=5)
+    curves = {}
     for d, geometry, width in ((2, circle, WIDTH), (3, sphere, (1 + quick) * WIDTH)):
         run = contracting_run(geometry, width)
         # The mean of w(t)^2 until t = 1 for w = width e^(-t).
@@ -84,8 +83,7 @@ def main(quick: bool = False) -> Findings:
         name = f"S^{d - 1}, beta = {BETA:g}: growth of the peak"
         allowed = (d - 1) * (relative + resolved)
         yield equal(name, np.log(peaks[-1] / peaks[0]), d - 1 - below, allowed)
-        ax.semilogy(run.times, peaks / peaks[0], "os"[d - 2], color=SOLVER)
-        ax.semilogy(run.times, np.exp((d - 1) * run.times), **FORMULA_LINE)
-    ax.set(title="One cluster, β = 2", xlabel="t", ylabel="largest density, relative")
-    ax.legend(ax.lines[:3], ["S$^1$, solver", "e$^{(d−1)t}$", "S$^2$, solver"])
-    yield "peaks", figure
+        growth = np.exp((d - 1) * run.times)
+        curves[f"S$^{d - 1}$"] = run.times, peaks / peaks[0], run.times, growth
+    axes = {"xlabel": "t", "ylabel": "largest density, relative", "yscale": "log"}
+    yield "peaks", compare_curves(curves, **axes)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import iv, ive, spherical_in
+from scipy.special import iv
 
 import mfpde
 from mfpde import theory
-from mfpde.runs.run import Run
-from validation import independent
-from validation.claim import Claim, Quantity
+from validation.claim import Claim, Findings, Quantity, at_least, equal, mark, vanishes
 from validation.drawing import panels
-from validation.exact_facts.drawn import FORMULA_LINE, OTHERS, SOLVER, legend_below
-from validation.exact_facts.growth_rates import tolerance_of
+from validation.exact_facts.drawn import ASIDE, FORMULA_LINE, SOLVER
+from validation.exact_facts.growth_rates import ASCENT, tolerance_of
+from validation.exact_facts.runs import ascent, bessel_spectrum, solve_to
 from validation.growth import harmonic_along_axis, measured_growth
 from validation.ordered_states import OrderedState, ordered_state
 
@@ -29,16 +29,12 @@ CLAIM = Claim(
         "noise decide (hysteresis)."
     ),
 )
-
-
 WEAK = 0.02  # the mean of z of a weakly ordered state
 
 
 def critical_by_bessel(beta: float, dimension: int) -> float:
     """kappa_#, shifted kernel."""
-    if dimension == 2:
-        return float(ive(1, beta) / beta)
-    return float(spherical_in(1, beta) * np.exp(-beta) / beta)
+    return float(bessel_spectrum(beta, dimension, 1) / beta)
 
 
 def limit_by_bessel(dimension: int) -> float:
@@ -61,181 +57,100 @@ def turning_beta(dimension: int, near: float) -> float:
 
 def coexistence(beta: float, dimension: int) -> OrderedState:
     """The ordered state as good as uniform (of larger order than the unstable branch)."""
+
+    def excess(order: float) -> float:
+        return ordered_state(beta, dimension, order).excess
+
     orders = np.linspace(0.4, 0.95, 6)
-    excesses = [ordered_state(beta, dimension, m).excess for m in orders]
-    first = int(np.flatnonzero(np.diff(np.sign(excesses)) < 0)[0])
-    order = brentq(
-        lambda m: ordered_state(beta, dimension, m).excess,
-        orders[first],
-        orders[first + 1],
-        xtol=1e-9,
-    )
+    first = int(np.flatnonzero(np.diff(np.sign([excess(m) for m in orders])) < 0)[0])
+    order = brentq(excess, orders[first], orders[first + 1], xtol=1e-9)
     return ordered_state(beta, dimension, float(order))
 
 
-def long_run(geometry: Any, state: OrderedState, begin: float) -> Any:
-    """Run from e^(begin z) at the diffusion of ``state`` for a time 40/kappa."""
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(state.beta), direction="ascent", diffusion=state.kappa
-    )
-    z = harmonic_along_axis(geometry, 1)
-    start = mfpde.Density(geometry, np.exp(begin * z)).normalized()
-    time = 40 / state.kappa
-    return mfpde.solve(equation, start, t_end=time, save_at=[0.0, time])
-
-
-def means_of_z(run: Any) -> np.ndarray:
-    """Means of z at the start and at the end."""
-    z = harmonic_along_axis(run.final.geometry, 1)
-    return np.array([float((s.density.masses * z).sum()) for s in run.states])
-
-
-def excess_of(run: Any, kappa: float) -> float:
+def excess_of(equation: mfpde.MeanFieldEquation, final: mfpde.Density) -> float:
     """Free energy of a run's end less that of uniform."""
-    final = run.final.density
     relative = np.maximum(final.values * final.geometry.areas.sum(), 1e-300)
     entropy = float((final.masses * np.log(relative)).sum())
-    flat = run.equation.energy(mfpde.uniform(final.geometry))
-    return kappa * entropy - run.equation.energy(final) + flat
+    flat = equation.energy(mfpde.uniform(final.geometry))
+    return equation.diffusion * entropy - equation.energy(final) + flat
 
 
-def steepness(state: OrderedState) -> float:
-    """Largest |F'|/kappa of an ordered state on S^1: F' = -2 sum_l kappa_l m_l l sin(l t)."""
-    degrees, angles = np.arange(1, len(state.moments)), np.linspace(0, np.pi, 400)
-    sizes = 2 * ive(degrees, state.beta) / state.beta * state.moments[1:] * degrees
-    return float(np.abs(np.sin(np.outer(angles, degrees)) @ sizes).max() / state.kappa)
+def zero_of_growth(grid: Any, beta: float) -> float:
+    """kappa_#: growth of degree 1 is affine in kappa, two measured rates give its zero."""
+    ends = np.array([0.9, 1.1]) * critical_by_bessel(beta, grid.dimension)
+    rates = [
+        measured_growth(grid, beta, 1, direction="ascent", diffusion=float(kappa))
+        for kappa in ends
+    ]
+    return float(ends[0] - rates[0] * np.diff(ends)[0] / np.diff(rates)[0])
 
 
-def imbalance(run: Run, kappa: float) -> float:
-    """Largest less smallest value of log rho - F/kappa at the end of a run on the circle.
-
-    It is constant at rest; F by ``validation.independent``.
-    """
-    attention = mfpde.MeanFieldEquation(*run.equation.terms, direction="ascent")
-    points, masses = independent.cells_of(run.final)
-    problem = independent.problem_of(attention)
-    field = independent.first_variation(problem, points, masses, at=points)
-    return float(np.ptp(np.log(masses) - field / kappa))
-
-
-def main(quick: bool = False) -> dict[str, Any]:
-    quantities = []
-    for dimension, grid, beta in (
-        (2, mfpde.Circle(256), 3.0),
-        (3, mfpde.Sphere(32), 1.5),
-    ):
-        if quick and dimension == 3:
-            continue
-        exact = critical_by_bessel(beta, dimension)
-        # Growth is affine in kappa: two measured rates give its zero.
-        ends = np.array([0.9, 1.1]) * exact
-        rates = [
-            measured_growth(grid, beta, 1, direction="ascent", diffusion=float(k))
-            for k in ends
-        ]
-        zero = float(ends[0] - rates[0] * np.diff(ends)[0] / np.diff(rates)[0])
-        name = f"kappa_# on S^{dimension - 1}, beta = {beta:g}, from growth rates"
-        kind: dict[str, Any] = {"direction": "ascent", "diffusion": exact}
-        symbol = dimension - 1  # rates of degree 1 are those of kappa times this
-        allowed = tolerance_of(grid, beta, 1, **kind) / symbol
-        quantities.append(Quantity(name, zero, exact, allowed))
-    for dimension in (2, 3) if quick else (2, 3, 5):
-        exact = limit_by_bessel(dimension)
-        found = theory.largest_continuous_beta(dimension)
-        turn = turning_beta(dimension, exact)
-        quantities += [
-            Quantity(
-                f"beta_* on S^{dimension - 1}, theory",
-                found,
-                exact,
-                1e-10,
-                relative=True,
-                subject="formula",
-            ),
-            Quantity(
-                f"beta_* on S^{dimension - 1}, where weakly ordered states pass kappa_#",
-                turn,
-                exact,
-                10 * WEAK**2,
-                subject="formula",
-            ),
-        ]
-    figure, axes = panels(1 if quick else 3, width=5 if quick else 3.6)
-    cases = ((2, 5.0, mfpde.Circle(128)),)
-    if not quick:
-        cases = (
-            (2, 4.0, mfpde.Circle(256)),
-            (2, 5.0, mfpde.Circle(256)),
-            (3, 4.0, mfpde.Zonal(3, 128)),
-        )
-    for ax, (dimension, beta, grid) in zip(axes, cases, strict=True):
-        branch = draw_branch(ax, beta, dimension, count=12 if quick else 40)
-        quantities += hysteresis(ax, grid, branch)
-    legend_below(axes[len(axes) // 2])
-    return {"quantities": quantities, "figures": {"branch": figure}}
+def hysteresis(ax: Any, beta: float, grid: Any) -> Iterator[Quantity]:
+    """Two runs at kappa_c: two ends from two starts, with equal free energies."""
+    dimension, square = grid.dimension, grid.spacing**2
+    state, critical = coexistence(beta, dimension), critical_by_bessel(beta, dimension)
+    at, z, time = state.kappa / critical, harmonic_along_axis(grid, 1), 40 / state.kappa
+    equation = ascent(mfpde.Attention(beta), diffusion=state.kappa)
+    starts = [mfpde.Density(grid, np.exp(b * z)).normalized() for b in (4.0, 0.02)]
+    down, up = (solve_to(time, equation, start) for start in starts)
+    first, order, back = (float((s.masses * z).sum()) for s in (starts[1], down, up))
+    # Nearly uniform, the mean decays at the linear rate of degree 1.
+    left = first * np.exp(-(dimension - 1) * (state.kappa - critical) * time)
+    # Both grids are second order; a free energy at rest is quadratic in the state's error,
+    # and the circle's own is spectral, where that of zonal grids is second order too.
+    quadratic = 3 * square**2 if dimension == 2 else square
+    yield at_least("kappa_c/kappa_#", at, 1.0, subject="formula")
+    text = "kappa_c: mean of z of the run from "
+    yield equal(f"{text}an ordered start", order, state.moments[1], 2 * square)
+    # The symbol of differences over the time 40/kappa: 40 h^2/12 of it, and first^2.
+    allowed = 5 * (dimension - 1) * square * left
+    yield equal(f"{text}nearly uniform", back, left, allowed)
+    text = "kappa_c: the two ends have the same free energy"
+    yield vanishes(text, excess_of(equation, down), quadratic * state.kappa)
+    ax.axvline(at, **ASIDE)
+    ax.plot([at, at], [order, back], "o", color=SOLVER, label="ends of two runs")
 
 
-def draw_branch(ax: Any, beta: float, dimension: int, *, count: int) -> OrderedState:
-    """Draw the ordered states, and return the one that is as good as uniform."""
+def draw_branch(ax: Any, beta: float, dimension: int, *, count: int) -> None:
+    """The order of ordered states over their kappa."""
     critical = critical_by_bessel(beta, dimension)
     states = [ordered_state(beta, dimension, m) for m in np.linspace(0.05, 0.95, count)]
     kappas = np.array([state.kappa for state in states]) / critical
     means = [state.moments[1] for state in states]
     ax.plot(kappas, means, **FORMULA_LINE, label="ordered states (formula)")
-    ax.axvline(1, color=OTHERS[1], ls=":", lw=0.8, label="κ#")
+    ax.axvline(1, **ASIDE)
     title = f"S$^{dimension - 1}$, β = {beta:g}"
-    ax.set(title=title, xlabel="κ/κ#", ylabel="mean of z")
-    return coexistence(beta, dimension)
+    ax.set(title=title, xlabel="κ/κ# (dotted: 1, and κc)", ylabel="mean of z")
 
 
-def hysteresis(ax: Any, grid: Any, state: OrderedState) -> list[Quantity]:
-    """Two runs at kappa_c: two ends from two starts, with equal free energies."""
-    dimension, beta = grid.dimension, state.beta
-    at = state.kappa / critical_by_bessel(beta, dimension)
-    down, up = (long_run(grid, state, begin) for begin in (4.0, 0.02))
-    order = means_of_z(down)[1]
-    first, back = means_of_z(up)
-    # Nearly uniform, the mean decays at the linear rate of degree 1.
-    gap = (dimension - 1) * (state.kappa - critical_by_bessel(beta, dimension))
-    left = first * np.exp(-gap * up.times[-1])
-    ax.axvline(at, color=OTHERS[0], ls=":", lw=0.8, label="κc")
-    ax.plot(
-        [at, at], [order, back], "o", color=SOLVER, label="ends of two runs (solver)"
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    grids = ((mfpde.Circle(256), 3.0), (mfpde.Sphere(32), 1.5))
+    for grid, beta in grids[:1] if quick else grids:
+        d = grid.dimension
+        exact = critical_by_bessel(beta, d)
+        # Rates of degree 1 are those of kappa times d - 1.
+        allowed = tolerance_of(grid, beta, 1, **ASCENT, diffusion=exact) / (d - 1)
+        name = f"kappa_# on S^{d - 1}, beta = {beta:g}, from growth rates"
+        yield equal(name, zero_of_growth(grid, beta), exact, allowed)
+    for d in (2, 3) if quick else (2, 3, 5):
+        exact, found = limit_by_bessel(d), theory.largest_continuous_beta(d)
+        name, formula = f"beta_* on S^{d - 1}, ", {"subject": "formula"}
+        yield equal(f"{name}theory", found, exact, 1e-10, relative=True, **formula)
+        text = f"{name}where weakly ordered states pass kappa_#"
+        yield equal(text, turning_beta(d, exact), exact, 10 * WEAK**2, **formula)
+    cases = (
+        (4.0, mfpde.Circle(256)),
+        (5.0, mfpde.Circle(256)),
+        (4.0, mfpde.Zonal(3, 128)),
     )
-    # Both grids are second order; a free energy at rest is quadratic in the state's error,
-    # and the circle's own is spectral, where that of zonal grids is second order too.
-    square = grid.spacing**2
-    quadratic = 3 * square**2 if dimension == 2 else square
-    name = f"S^{dimension - 1}, beta = {beta:g}, "
-    balance = [
-        Quantity(
-            f"{name}kappa_c: range of log rho - F/kappa of the ordered end",
-            imbalance(down, state.kappa),
-            0.0,
-            # |F'/kappa|^3 h^2/24 on a way of length pi at most, and F's own midpoint rule.
-            steepness(state) ** 3 * np.pi * square / 20,
-        )
-    ]
-    return [
-        *(balance if dimension == 2 else []),
-        Quantity(f"{name}kappa_c/kappa_#", at, 1.0, 0.0, "at least", subject="formula"),
-        Quantity(
-            f"{name}kappa_c: mean of z of the run from an ordered start",
-            order,
-            state.moments[1],
-            2 * square,
-        ),
-        Quantity(
-            f"{name}kappa_c: mean of z of the run from nearly uniform",
-            back,
-            left,
-            # The symbol of differences over the time 40/kappa: 40 h^2/12 of it, and first^2.
-            5 * (dimension - 1) * square * left,
-        ),
-        Quantity(
-            f"{name}kappa_c: the two ends have the same free energy",
-            excess_of(down, state.kappa),
-            0.0,
-            quadratic * state.kappa,
-        ),
-    ]
+    if quick:
+        cases = ((5.0, mfpde.Circle(128)),)
+    figure, axes = panels(len(cases), width=3.6)
+    for ax, (beta, grid) in zip(axes, cases, strict=True):
+        d = grid.dimension
+        draw_branch(ax, beta, d, count=12 if quick else 40)
+        under = f"S^{d - 1}, beta = {beta:g}, "
+        yield from mark(hysteresis(ax, beta, grid), under=under)
+        ax.legend()
+    yield "branch", figure

@@ -10,8 +10,7 @@ import numpy as np
 import mfpde
 from validation.circle_cases import points_at
 from validation.claim import Claim, Findings, equal
-from validation.drawing import panels
-from validation.exact_facts.drawn import FORMULA_LINE, PARTICLES
+from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.runs import ascent
 from validation.references import two_tokens
 
@@ -62,7 +61,7 @@ def layer(noise: np.ndarray, linear: float) -> mfpde.MeanFieldEquation:
 def main(quick: bool = False) -> Findings:
     row = partial(equal, subject="formula")
     runs, times = 24 if quick else 400, np.array([0.5, 1.0, 2.0])
-    figure, (ax,) = panels(1, width=5)
+    curves, steps = {}, INTERVAL * np.arange(21)
     for linear, angle in ((0.5, ANGLE), (0.5, np.pi), (0.0, ANGLE)):
         found = run_pairs(
             linear, angle, 2.0, runs=runs, seed=5, save_at=times, lyapunov=False
@@ -76,10 +75,9 @@ def main(quick: bool = False) -> Findings:
             )
             expected, error = exact[round(time / INTERVAL)], average.error[k]
             yield row(name, average.mean[k], expected, ERRORS * error)
-        ax.plot(INTERVAL * np.arange(len(exact)), exact, **FORMULA_LINE)
-        ax.errorbar(times, average.mean, average.error, color=PARTICLES, ls="none")
-    ax.set(title="Two tokens, shared noise", xlabel="t", ylabel="mean of (1 − x·x′)/4")
-    yield "tokens", figure
+        curves[f"γ = {linear:g}, from {angle:.3g}"] = times, average.mean, steps, exact
+    axes = {"xlabel": "t", "ylabel": "mean of (1 − x·x′)/4"}
+    yield "tokens", compare_curves(curves, **axes)
     share = ANGLE / np.pi
     antipodal = (found.two_token[:, -1] > 0.25).mean()
     name = f"gamma = 0: share of {runs} pairs that end antipodal"

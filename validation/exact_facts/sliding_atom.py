@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.integrate import solve_ivp
 
 import mfpde
 from validation.circle_cases import angles_of, cosine_potential, points_at, wrapped
-from validation.claim import Claim, Quantity
-from validation.drawing import panels
-from validation.exact_facts.drawn import FORMULA_DOTS, OTHERS, SOLVER
+from validation.claim import Claim, Findings, vanishes
+from validation.exact_facts.drawn import compare_curves
+from validation.exact_facts.runs import Array, ascent, atoms_alone
 
 CLAIM = Claim(
     title="An atom feels no force of its own",
@@ -23,123 +21,84 @@ CLAIM = Claim(
     ),
 )
 OFF = 0.2  # cells: the atom's mean over its two or three cells
+STRENGTH = 0.1
+SLOW = (128, 0.02)
+"""Cells and eps at which face velocities pin an atom."""
 
 
-def exact_path(begin: float, strength: float, times: np.ndarray) -> np.ndarray:
+def exact_path(begin: float, strength: float, times: Array) -> Array:
     """Angles at ``times``."""
     return 2 * np.arctan(np.tan(begin / 2) * np.exp(-strength * times))
 
 
-def exact_atom_error(beta: float, strength: float) -> float:
+def exact_atom_error(beta: float) -> float:
     """Largest distance of an exact atom from its path, down to t = 6/eps."""
-    circle, begin = mfpde.Circle(512), 2.5
-    start = mfpde.Measure(
-        mfpde.Density(circle, np.zeros(512)), mfpde.Atoms([points_at(begin)])
-    )
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta), cosine_potential(strength), direction="ascent"
-    )
-    run = mfpde.solve(equation, start, t_end=6 / strength, atoms="exact")
+    begin, end = 2.5, 6 / STRENGTH
+    start = atoms_alone(mfpde.Circle(512), [points_at(begin)])
+    equation = ascent(mfpde.Attention(beta), cosine_potential(STRENGTH))
+    run = mfpde.solve(equation, start, t_end=end, atoms="exact")
     found = np.array([angles_of(state.atoms.points)[0] for state in run.states])
-    return float(np.abs(found - exact_path(begin, strength, run.times)).max())
+    return float(np.abs(found - exact_path(begin, STRENGTH, run.times)).max())
 
 
-def pair_errors(beta: float, strength: float, *, softmax: bool) -> tuple[float, float]:
-    """Largest errors of two exact atoms' angles and of their mean point until t = 8."""
+def pair_error(beta: float, *, softmax: bool) -> float:
+    """Largest error of the angles of two exact atoms until t = 8."""
     begin, masses = np.array([2.5, 2.0]), np.array([0.3, 0.7])
     times = np.linspace(0.0, 8.0, 9)
 
-    def velocity(_: float, t: np.ndarray) -> np.ndarray:
+    def velocity(_: float, t: Array) -> Array:
         away = t[np.newaxis, :] - t[:, np.newaxis]
         pulls = np.exp(beta * (np.cos(away) - 1)) * masses
         scale = pulls.sum(axis=1) if softmax else 1.0
-        return (pulls * np.sin(away)).sum(axis=1) / scale - strength * np.sin(t)
+        return (pulls * np.sin(away)).sum(axis=1) / scale - STRENGTH * np.sin(t)
 
     exact = solve_ivp(
         velocity, (0, 8), begin, t_eval=times, method="DOP853", rtol=1e-12, atol=1e-13
     ).y.T
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta, softmax), cosine_potential(strength), direction="ascent"
-    )
-    empty = mfpde.Density(mfpde.Circle(256), np.zeros(256))
-    start = mfpde.Measure(empty, mfpde.Atoms(points_at(begin), masses))
+    equation = ascent(mfpde.Attention(beta, softmax), cosine_potential(STRENGTH))
+    start = atoms_alone(mfpde.Circle(256), points_at(begin), masses)
     run = mfpde.solve(
         equation, start, t_end=8.0, save_at=times, atoms="exact", rtol=1e-6
     )
     if any(len(state.atoms) != 2 for state in run.states):
-        return np.inf, np.inf
+        return np.inf
     found = np.array([angles_of(state.atoms.points) for state in run.states])
-    means = np.array([s.atoms.masses @ s.atoms.points for s in run.states])
-    away = np.linalg.norm(means - masses @ points_at(exact), axis=1)
-    return float(np.abs(wrapped(found - exact)).max()), float(away.max())
+    return float(np.abs(wrapped(found - exact)).max())
 
 
-def grid_atom(cells: int, strength: float, transport: str) -> tuple[float, Any]:
-    """Largest distance in cells of a one-cell atom's mean from its path; the path."""
+def grid_paths(cells: int, strength: float, transport: str) -> tuple[Array, ...]:
+    """Times and means of an atom of one cell at beta = 25, and those of the formula."""
     circle = mfpde.Circle(cells)
     cell = int(1.0 / circle.spacing)
-    values = np.zeros(cells)
-    values[cell] = 1 / circle.spacing
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(25.0), cosine_potential(strength), direction="ascent"
-    )
-    run = mfpde.solve(
-        equation, mfpde.Density(circle, values), t_end=3 / strength, transport=transport
-    )
-    exact = exact_path(circle.angles[cell], strength, run.times)
+    start = mfpde.Density(circle, np.eye(1, cells, cell)[0] / circle.spacing)
+    equation = ascent(mfpde.Attention(25.0), cosine_potential(strength))
+    run = mfpde.solve(equation, start, t_end=3 / strength, transport=transport)
     means = np.array([wrapped(circle.angles) @ s.density.masses for s in run.states])
-    return float(np.abs(means - exact).max() / circle.spacing), (
-        run.times,
-        means,
-        exact,
-    )
+    exact = exact_path(circle.angles[cell], strength, run.times)
+    return run.times, means, run.times, exact
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    quantities = []
+@CLAIM
+def main(quick: bool = False) -> Findings:
     for beta in (0.0, 25.0) if quick else (0.0, 1.0, 25.0, 1000.0):
         # The circle resolves beta = 1000 with 512 cells only just; atoms do not care.
-        error = exact_atom_error(beta, 0.1)
         name = f"exact atom, beta = {beta:g}, eps = 0.1: largest error"
-        quantities.append(Quantity(name, error, 0.0, 1e-8))
-    for softmax in (False, True):
-        kind = "softmax" if softmax else "unnormalised"
-        errors = pair_errors(25.0, 0.1, softmax=softmax)
-        name = f"two exact atoms, beta = 25, eps = 0.1, {kind}: largest error of "
-        quantities += [
-            Quantity(f"{name}{what}", error, 0.0, 1e-8)
-            for what, error in zip(
-                ("an angle", "their mean point"), errors, strict=True
-            )
-        ]
-    for cells in (128,) if quick else (128, 512, 1024):
-        for strength in (0.2,) if quick else (0.05, 0.2):
-            away, _ = grid_atom(cells, strength, "donor_blended")
-            name = f"one cell of {cells}, beta = 25, eps = {strength:g}: error in cells"
-            quantities.append(Quantity(name, away, 0.0, OFF))
-    figure, (ax,) = panels(1, width=5)
-    cells, strength = 128, 0.02
-    away, (times, means, exact) = grid_atom(cells, strength, "donor_blended")
-    _, (pinned_times, pinned, _) = grid_atom(cells, strength, "semi_lagrangian")
-    spacing = 2 * np.pi / cells
+        yield vanishes(name, exact_atom_error(beta), 1e-8)
+    for softmax, kind in ((False, "unnormalised"), (True, "softmax")):
+        name = (
+            f"two exact atoms, beta = 25, eps = 0.1, {kind}: largest error of an angle"
+        )
+        yield vanishes(name, pair_error(25.0, softmax=softmax), 1e-8)
+    fast = ((128, 0.2),)
+    if not quick:
+        fast = tuple((cells, eps) for cells in (128, 512, 1024) for eps in (0.05, 0.2))
+    for cells, strength in (*fast, SLOW):
+        times, means, _, exact = grid_paths(cells, strength, "donor_blended")
+        name = f"one cell of {cells}, beta = 25, eps = {strength:g}: error in cells"
+        yield vanishes(name, (means - exact) / (2 * np.pi / cells), OFF)
     # The pull eps sin(1) is below h/2: a face velocity cannot let the atom go.
-    assert strength * np.sin(1.0) < spacing / 2
-    quantities += [
-        Quantity(
-            f"one cell of {cells}, eps = {strength:g}: error in cells", away, 0, OFF
-        ),
-        Quantity(
-            "the same by face velocities (semi-Lagrangian): distance moved",
-            float(abs(pinned[-1] - pinned[0])),
-            0.0,
-            spacing,
-        ),
-    ]
-    ax.plot(times, means, color=SOLVER, label="donor blending")
-    label = "face velocities (semi-Lagrangian)"
-    ax.plot(pinned_times, pinned, color=OTHERS[1], label=label)
-    ax.plot(times[::8], exact[::8], **FORMULA_DOTS, label="formula")
-    ax.set(title=f"β = 25, ε = {strength:g}, {cells} cells", xlabel="t", ylabel="angle")
-    ax.set_yticks(np.pi * np.arange(4) / 8, ["0", "π/8", "π/4", "3π/8"])
-    ax.legend()
-    return {"quantities": quantities, "figures": {"paths": figure}}
+    pinned = grid_paths(*SLOW, "semi_lagrangian")
+    name = "the same by face velocities (semi-Lagrangian): distance moved"
+    yield vanishes(name, abs(pinned[1][-1] - pinned[1][0]), 2 * np.pi / cells)
+    curves = {"donor blending": (times, means, times, exact), "face velocities": pinned}
+    yield "paths", compare_curves(curves, xlabel="t", ylabel="angle")

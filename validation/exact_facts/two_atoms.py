@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +11,7 @@ import mfpde
 from mfpde import theory
 from validation.circle_cases import points_at
 from validation.claim import Claim, Findings, equal, vanishes
-from validation.drawing import panels
-from validation.exact_facts.drawn import FORMULA_DOTS, SOLVER
+from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.runs import ascent, atoms_alone
 from validation.references.two_atoms import merge_time, merge_time_by_quadrature
 
@@ -60,20 +58,6 @@ def time_error(run: mfpde.Run, time_to: Callable[..., float]) -> float:
     return float(event.time / time_to(end_angle=2 * np.arcsin(chord / 2)) - 1)
 
 
-def draw(ax: Any) -> None:
-    """The angle over time of one run, and the formula's time for each angle."""
-    beta, begin = CASES[0]
-    run = run_to_merge(2, beta, begin, *KINDS["unnormalised"])
-    states = [state for state in run.states if len(state.atoms) == 2]
-    cosines = [state.atoms.points[0] @ state.atoms.points[1] for state in states]
-    ax.plot(run.times[: len(states)], np.arccos(cosines), color=SOLVER, label="solver")
-    angles = np.linspace(0.02, begin, 25)
-    times = [merge_time(beta, start_angle=begin, end_angle=a) for a in angles]
-    ax.plot(times, angles, **FORMULA_DOTS, label="formula")
-    ax.set(title="S$^1$, β = 8, M = 1", xlabel="t", ylabel="angle between the atoms")
-    ax.legend()
-
-
 @CLAIM
 def main(quick: bool = False) -> Findings:
     for beta, begin in CASES[:2] if quick else CASES:
@@ -99,6 +83,13 @@ def main(quick: bool = False) -> Findings:
     )
     name = "run on S^1, beta = 4, from 0.9, softmax, shares 0.2 and 0.8: "
     yield vanishes(f"{name}relative error of the merge time", error, 1e-5)
-    figure, (ax,) = panels(1, width=5)
-    draw(ax)
-    yield "approach", figure
+    beta, begin = CASES[0]
+    run = run_to_merge(2, beta, begin, *KINDS["unnormalised"])
+    pairs = [state.atoms.points for state in run.states[1:] if len(state.atoms) == 2]
+    angles = np.array([np.arccos(one @ other) for one, other in pairs])
+    times = [merge_time(beta, start_angle=begin, end_angle=a) for a in angles]
+    curves = {
+        "S$^1$, β = 8, M = 1": (run.times[1 : len(angles) + 1], angles, times, angles)
+    }
+    axes = {"xlabel": "t", "ylabel": "angle between the atoms"}
+    yield "approach", compare_curves(curves, **axes)

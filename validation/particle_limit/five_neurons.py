@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
-from validation.claim import Claim
+from validation.claim import Claim, Findings, mark
 from validation.figures.on_sphere import solve_on_sphere, sphere_figure, sphere_rows
 from validation.figures.settings import Setting
 
@@ -27,14 +24,13 @@ SLIDING, BIRTHPLACE = SETTINGS[0], 0.25
 rings: its place errs by the first power of a cell's width."""
 
 
-def main(quick: bool = False) -> dict[str, Any]:
+@CLAIM
+def main(quick: bool = False) -> Findings:
     settings = SETTINGS[2:] if quick else SETTINGS
     found = [solve_on_sphere(setting, quick=quick) for setting in settings]
-    quantities = []
     for one in found:
         share = BIRTHPLACE if one.setting == SLIDING else 0.0
-        rows = sphere_rows(one, birthplace=share)
         # The three settings have neurons and beta, by which rows are cited, in common.
-        quantities += [replace(row, key="") for row in rows]
+        yield from mark(sphere_rows(one, birthplace=share), key="")
     figure = sphere_figure(found, "S², five ReLU neurons, shifted kernel")
-    return {"quantities": quantities, "figures": {"five_neurons": figure}}
+    yield "five_neurons", figure

@@ -16,21 +16,20 @@ spectral rate until what is left is the density's own error.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from validation.charts import level_line, log_log, panels, show_legend
-from validation.claim import Claim, Quantity
+from validation.charts import log_log, panels, show_legend
+from validation.circle_cases import points_at
+from validation.claim import Claim, Findings, at_least, at_most, equal, vanishes
 from validation.particle_limit.problems import Problem, problems
-from validation.references.moebius import (
-    kuramoto_parameter,
-    moved,
-    poisson,
-    stretch,
-)
+from validation.references.moebius import kuramoto_parameter, moved, poisson, stretch
 
 Array = NDArray[np.float64]
+Curves = dict[str, tuple[Any, Any]]
 
 CLAIM = Claim(
     "Labels with trapezoidal weights converge spectrally (S¹)",
@@ -43,186 +42,102 @@ CLAIM = Claim(
     "where it is smooth at {smooth:.0f} and more before rounding.",
 )
 START = 0.3
-LATE = 6.0
 ROUNDING = 1e-12
-SHARE, KINKED_SHARE = 0.2, 0.5
+SHARES = {True: 0.2, False: 0.5}
 """By how much labels may differ from the density's own error; with kinks they too have one."""
-SPECTRAL = 8.0
-SMOOTH_ERROR, KINKED_ERROR = 0.1, 0.5
+OWN_ERRORS = {True: 0.1, False: 0.5}
 """The density's own W1 error in squares of a cell's width: second order."""
+SPECTRAL = 8.0
 KINKED, SCATTER = 2.0, 1.0
 """Order of the trapezoidal rule with kinks, whose errors change with their places in cells."""
 
 
-def flow_angle(t_end: float) -> float:
-    """Alpha, atanh of the flow's parameter."""
-    return float(np.arctanh(kuramoto_parameter(START, t_end)) - np.arctanh(START))
-
-
-def grading(t_end: float) -> float:
-    """Parameter g = tanh gamma of the best grading."""
-    return float(np.tanh((flow_angle(t_end) - np.arctanh(START)) / 2))
-
-
-def convergence_factor(t_end: float, g: float) -> float:
-    """Largest Moebius parameter q from the start to ``t_end``."""
-    gamma = np.arctanh(g)
-    angles = (gamma, flow_angle(t_end) - gamma, np.arctanh(START) + gamma)
-    return float(np.tanh(max(angles)))
-
-
-def graded_labels(count: int, g: float) -> mfpde.Atoms:
-    """Labels of the Poisson kernel of parameter 0.3, dense around pi for g > 0."""
+def kuramoto_error(count: int, g: float, t_end: float) -> float:
+    """Error of the first moment at ``t_end`` of labels dense around pi for g > 0."""
     s = (np.arange(count) + 0.5) * (2 * np.pi / count) - np.pi
     angles = moved(s, -g)
     masses = poisson(angles, START) * stretch(s, -g) * (2 * np.pi / count)
-    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    return mfpde.Atoms(points, masses)
-
-
-def kuramoto_error(count: int, g: float, t_end: float) -> float:
-    """Error of the first moment at ``t_end``."""
     equation = mfpde.MeanFieldEquation(mfpde.Attention(0.0), direction="ascent")
-    run = mfpde.solve_particles(
-        equation, graded_labels(count, g), t_end=t_end, rtol=1e-13, atol=1e-14
-    )
+    labels = mfpde.Atoms(points_at(angles), masses)
+    run = mfpde.solve_particles(equation, labels, t_end=t_end, rtol=1e-13, atol=1e-14)
     moment = float(run.final.masses @ run.final.points[:, 0])
     return abs(moment - kuramoto_parameter(START, t_end))
 
 
-def factor_of(sizes: Array, errors: Array) -> float:
-    """q of errors ~ q^n, from those above rounding."""
-    used = errors > 100 * ROUNDING
-    return float(np.exp(np.polyfit(sizes[used], np.log(errors[used]), 1)[0]))
-
-
-def kuramoto(quick: bool) -> tuple[list[Quantity], dict[str, tuple[Array, Array]]]:
+def compare_factors(curves: Curves, t_end: float) -> Findings:
     """Measured against known convergence factors, plain and graded labels."""
-    quantities, curves = [], {}
-    for t_end in (3.0,) if quick else (3.0, LATE):
-        for name, g in (("uniform in angle", 0.0), ("graded", grading(t_end))):
-            q = convergence_factor(t_end, g)
-            last = int(np.log(ROUNDING) / np.log(q))
-            sizes = np.unique(np.linspace(max(last / 4, 8), last, 8).astype(int))
-            errors = np.array([kuramoto_error(n, g, t_end) for n in sizes])
-            label = f"β = 0, t = {t_end:g}, labels {name}"
-            quantities += [
-                Quantity(
-                    f"{label}: log of the convergence factor",
-                    float(np.log(factor_of(sizes, errors))),
-                    float(np.log(q)),
-                    0.02,
-                    relative=True,
-                ),
-                Quantity(
-                    f"{label}: error of the moment at n = {sizes[-1]}",
-                    float(errors[-1]),
-                    0.0,
-                    100 * ROUNDING,
-                    "at most",
-                ),
-            ]
-            curves[f"t = {t_end:g}, {name}"] = (sizes, errors)
-    return quantities, curves
+    rho = np.arctanh(START)
+    alpha = np.arctanh(kuramoto_parameter(START, t_end)) - rho
+    for name, gamma in (("uniform in angle", 0.0), ("graded", (alpha - rho) / 2)):
+        q = float(np.tanh(max(gamma, alpha - gamma, rho + gamma)))
+        last = int(np.log(ROUNDING) / np.log(q))
+        sizes = np.unique(np.linspace(max(last / 4, 8), last, 8).astype(int))
+        errors = [kuramoto_error(n, float(np.tanh(gamma)), t_end) for n in sizes]
+        used = np.array(errors) > 100 * ROUNDING
+        factor = np.polyfit(sizes[used], np.log(np.array(errors)[used]), 1)[0]
+        label = f"β = 0, t = {t_end:g}, labels {name}: "
+        text = f"{label}log of the convergence factor"
+        yield equal(text, factor, np.log(q), 0.02, relative=True)
+        text = f"{label}error of the moment at n = {sizes[-1]}"
+        yield at_most(text, errors[-1], 0.0, 100 * ROUNDING)
+        curves[f"t = {t_end:g}, {name}"] = (sizes, errors)
 
 
-def against_density(
-    problem: Problem, sizes: tuple[int, ...], cells: int
-) -> tuple[Array, float]:
-    """W1 of n labels to the density solver, and the density's own error."""
-    density = problem.density(cells)
-    finest = problem.labels(4 * sizes[-1], cells=cells)
-    errors = [mfpde.wasserstein(problem.labels(n, cells=cells), density) for n in sizes]
-    return np.array(errors), mfpde.wasserstein(finest, density)
-
-
-def moment_errors(problem: Problem, sizes: tuple[int, ...]) -> Array:
-    """Largest error of the moments 1..4 of n labels, against 4 times the last n."""
-    powers = np.arange(1, 5)[:, np.newaxis]
+def orders_of_moments(problem: Problem, sizes: tuple[int, ...]) -> Array:
+    """Orders of the moments 1..4 of n labels above rounding, against 4 times the last n."""
 
     def moments(count: int) -> Array:
-        labels = problem.label_atoms(count)
+        labels = problem.labels(count)
+        powers = np.arange(1, 5)[:, np.newaxis]
         return np.asarray((labels.points @ [1, 1j]) ** powers @ labels.masses)
 
     best = moments(4 * sizes[-1])
-    return np.array([np.abs(moments(n) - best).max() for n in sizes])
+    errors = np.array([np.abs(moments(n) - best).max() for n in sizes])
+    orders = -np.diff(np.log(errors)) / np.diff(np.log(sizes))
+    return np.asarray(orders[errors[1:] > 100 * ROUNDING])
 
 
-def on_problem(
-    problem: Problem,
-    errors: tuple[Array, Array],
-    *,
-    sizes: tuple[int, ...],
-    floor: float,
-    cells: int,
-) -> list[Quantity]:
+def compare_with_density(
+    falls: Curves, problem: Problem, sizes: tuple[int, ...], cells: int
+) -> Findings:
     """The fall to the density's error, and the order of the moments' errors."""
-    distances, moments = errors
-    resolved = moments > 100 * ROUNDING
-    orders = -np.diff(np.log(moments)) / np.diff(np.log(sizes))
-    orders = orders[resolved[1:]]
-    name = f"{problem.name}: "
-    at_floor = Quantity(
-        f"{name}W1 of {sizes[-1]} labels over the density's error",
-        float(distances[-1] / floor),
-        1.0,
-        SHARE if problem.is_smooth else KINKED_SHARE,
+    density, smooth = problem.density(cells), problem.is_smooth
+    floor, *errors = (
+        mfpde.wasserstein(problem.label_density(n, cells), density)
+        for n in (4 * sizes[-1], *sizes)
     )
-    width = 2 * np.pi / cells
-    of_density = Quantity(
-        f"{name}the density's own W1 error on {cells} cells",
-        floor,
-        0.0,
-        (SMOOTH_ERROR if problem.is_smooth else KINKED_ERROR) * width**2,
+    name, key = f"{problem.name}: ", "smooth" if "linear" in problem.name else ""
+    text = f"{name}W1 of {sizes[-1]} labels over the density's error"
+    yield equal(text, errors[-1] / floor, 1.0, SHARES[smooth])
+    allowed = OWN_ERRORS[smooth] * (2 * np.pi / cells) ** 2
+    yield vanishes(f"{name}the density's own W1 error on {cells} cells", floor, allowed)
+    orders, text = (
+        orders_of_moments(problem, sizes),
+        "order of the moments above rounding",
     )
-    if not problem.is_smooth:
-        name = f"{name}mean order of the moments above rounding"
-        reached = float(orders.mean())
-        return [
-            at_floor,
-            of_density,
-            Quantity(name, reached, KINKED, SCATTER, key="kinked", shows="condition"),
-        ]
-    name = f"{name}largest order of the moments above rounding"
-    key = "smooth" if "softmax" not in name else ""
-    reached = float(orders.max())
-    return [
-        at_floor,
-        of_density,
-        Quantity(name, reached, SPECTRAL, 0.0, "at least", key=key),
-    ]
+    if smooth:
+        yield at_least(f"{name}largest {text}", orders.max(), SPECTRAL, key=key)
+    else:
+        shown = {"key": "kinked", "shows": "condition"}
+        yield equal(f"{name}mean {text}", orders.mean(), KINKED, SCATTER, **shown)
+    falls[problem.name] = (sizes, errors)
+    falls[f"{problem.name}: the density's error"] = (sizes[-4:], [floor] * 4)
 
 
-def main(quick: bool = False) -> dict[str, object]:
-    """Convergence factors, and the fall to the density's error."""
-    quantities, curves = kuramoto(quick)
-    sizes = tuple(
-        n for k in range(4, 8 if quick else 11) for n in (2**k, 3 * 2 ** (k - 1))
-    )
-    falls, floors, cells = {}, {}, 256 if quick else 2048
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    powers = range(4, 8 if quick else 11)
+    sizes = tuple(n for k in powers for n in (2**k, 3 * 2 ** (k - 1)))
+    curves: Curves = {}
+    falls: Curves = {}
+    for t_end in (3.0,) if quick else (3.0, 6.0):
+        yield from compare_factors(curves, t_end)
     for problem in problems():
-        errors, floor = against_density(problem, sizes, cells)
-        falls[problem.name], floors[problem.name] = (sizes, errors), floor
-        moments = moment_errors(problem, sizes)
-        quantities += on_problem(
-            problem, (errors, moments), sizes=sizes, floor=floor, cells=cells
-        )
-    return {
-        "quantities": quantities,
-        "figures": {"labels_circle": figure(curves, falls, floors)},
-    }
-
-
-def figure(curves: dict, falls: dict, floors: dict) -> object:
-    """Geometric convergence, and the fall to the density's error."""
-    drawn, (left, right) = panels(2)
-    title = "β = 0, against the exact solution"
-    log_log(left, curves, title=title, xlabel="labels n", ylabel="error of moment 1")
-    left.set_xscale("linear")
-    show_legend(left)
-    title = "against the density solver (dashed: its error)"
-    log_log(right, falls, title=title, xlabel="labels n", ylabel="W1 [rad]")
-    for line, floor in zip(right.lines, floors.values(), strict=False):
-        level_line(right, floor, label="its error", colour=line.get_color())
-    show_legend(right, right.lines[: len(floors)])
-    return drawn
+        yield from compare_with_density(falls, problem, sizes, 256 if quick else 2048)
+    figure, axes = panels(2, width=5)
+    log_log(axes[0], curves, xlabel="labels n", ylabel="error of moment 1, β = 0")
+    log_log(axes[1], falls, xlabel="labels n", ylabel="W1 to the density [rad]")
+    axes[0].set_xscale("linear")
+    for ax in axes:
+        show_legend(ax)
+    yield "labels_circle", figure

@@ -9,17 +9,14 @@ perceptron (ReLU, seed 777) in descent, whose density has kinks and jumps.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import mfpde
-
-Array = NDArray[np.float64]
+from validation.circle_cases import cosine_potential
 
 T_END = 3.0
-RTOL = 1e-6
-AXIS = 0.3 * np.array([np.cos(1.0), np.sin(1.0)])
 
 
 @dataclass(frozen=True)
@@ -31,80 +28,56 @@ class Problem:
     amplitude: float
     is_smooth: bool
 
-    def start(self, circle: mfpde.Circle) -> mfpde.Density:
+    def start(self, cells: int) -> mfpde.Density:
         """Density (1 + amplitude cos(theta - 2)) / 2 pi."""
+        circle = mfpde.Circle(cells)
         values = 1 + self.amplitude * np.cos(circle.angles - 2.0)
         return mfpde.Density(circle, values / (2 * np.pi))
 
     def density(self, cells: int) -> mfpde.Measure:
         """The density solver's state at t = 3 on ``cells`` cells."""
+        scheme = "semi_lagrangian" if self.is_smooth else "donor_blended"
         run = mfpde.solve(
             self.equation,
-            self.start(mfpde.Circle(cells)),
+            self.start(cells),
             t_end=T_END,
             save_at=[T_END],
-            transport="semi_lagrangian" if self.is_smooth else "donor_blended",
-            rtol=RTOL,
+            transport=scheme,
+            rtol=1e-6,
         )
         return run.final
 
-    def moved(self, atoms: mfpde.Atoms, time_step: float) -> mfpde.Atoms:
-        """Particles at t = 3, by Runge-Kutta steps of order 4."""
-        run = mfpde.solve_particles(
-            self.equation, atoms, t_end=T_END, time_step=time_step
-        )
+    def move(self, start: Any, **options: Any) -> mfpde.Atoms:
+        """Particles, or labels of a density, at t = 3."""
+        run = mfpde.solve_particles(self.equation, start, t_end=T_END, **options)
         return run.final
 
-    def label_atoms(self, count: int) -> mfpde.Atoms:
+    def labels(self, count: int) -> mfpde.Atoms:
         """``count`` weighted labels at t = 3."""
-        run = mfpde.solve_particles(
-            self.equation,
-            self.start(mfpde.Circle(count)),
-            t_end=T_END,
-            method="labels",
-            # At every kink of a ReLU an adaptive method would stop.
-            **(
-                {"rtol": 1e-12, "atol": 1e-14}
-                if self.is_smooth
-                else {"time_step": 0.02}
-            ),
+        # At every kink of a ReLU an adaptive method would stop.
+        steps = (
+            {"rtol": 1e-12, "atol": 1e-14} if self.is_smooth else {"time_step": 0.02}
         )
-        return run.final
+        return self.move(self.start(count), method="labels", **steps)
 
-    def labels(self, count: int, *, cells: int) -> mfpde.Density:
+    def label_density(self, count: int, cells: int) -> mfpde.Density:
         """Density at t = 3 on ``cells`` cells from ``count`` weighted labels."""
-        return mfpde.label_density(self.label_atoms(count), mfpde.Circle(cells))
-
-
-def potential() -> mfpde.Potential:
-    """V = 0.3 cos(theta - 1)."""
-    return mfpde.Potential(
-        lambda x: x @ AXIS, lambda x: np.broadcast_to(AXIS, x.shape), dimension=2
-    )
+        return mfpde.label_density(self.labels(count), mfpde.Circle(cells))
 
 
 def problems() -> tuple[Problem, ...]:
     """All three."""
-    attention = mfpde.Attention(4.0)
-    softmax = mfpde.Attention(8.0, normalized=True)
-    paper = mfpde.Perceptron.random(2, 2, seed=777)
+    ascent = mfpde.MeanFieldEquation(
+        mfpde.Attention(4.0), cosine_potential(0.3, 1.0), direction="ascent"
+    )
+    softmax = mfpde.MeanFieldEquation(mfpde.Attention(8.0, True), direction="descent")
+    paper = mfpde.MeanFieldEquation(
+        mfpde.Attention(5.0),
+        mfpde.Perceptron.random(2, 2, seed=777),
+        direction="descent",
+    )
     return (
-        Problem(
-            "ascent, β = 4, linear V",
-            mfpde.MeanFieldEquation(attention, potential(), direction="ascent"),
-            0.4,
-            True,
-        ),
-        Problem(
-            "softmax descent, β = 8",
-            mfpde.MeanFieldEquation(softmax, direction="descent"),
-            0.4,
-            True,
-        ),
-        Problem(
-            "descent, β = 5, ReLU of seed 777",
-            mfpde.MeanFieldEquation(mfpde.Attention(5.0), paper, direction="descent"),
-            0.0,
-            False,
-        ),
+        Problem("ascent, β = 4, linear V", ascent, 0.4, True),
+        Problem("softmax descent, β = 8", softmax, 0.4, True),
+        Problem("descent, β = 5, ReLU of seed 777", paper, 0.0, False),
     )
