@@ -30,7 +30,9 @@ EXCHANGED = 1e-5
 @CLAIM
 def main(quick: bool = False) -> Findings:
     labels = reference.collapse(6 if quick else 8)
-    expected = merges(*labels.clusters(), beta=reference.BETA, start=labels.end)
+    expected = merges(
+        *labels.clusters(), beta=reference.BETA, start=reference.COLLAPSED
+    )
     expected = [one for one in expected if one.time < LAST]
     circle = mfpde.Circle(512 if quick else 2048)
     start = mfpde.Density(circle, reference.start_density(circle.angles)).normalized()

@@ -5,8 +5,8 @@ Ascent, attention without softmax, shifted kernel, beta = 25, from
     rho_0 = (1 + 0.3 cos(5 x + 0.3) + 0.1 sin 2 x) / (2 pi).
 
 Five clusters form within t ~ 40 and meet one by one, at rates e^{-beta (1 - cos D)}.  A merge
-time is the time at which the distance of two clusters falls below ``MERGED``.  (From distance 0.1
-to 0.001 takes a time of 10 to 20, that is 1e-5 of the first merge time: quote the angle.)
+time is the time at which the distance of two clusters falls below ``circle_atoms.MERGED``.  (From
+distance 0.1 to 0.001 takes a time of 10 to 20, 1e-5 of the first merge time: quote the angle.)
 
 1. Labels: mu_t = sum_i m_i delta(phi_t(x_i)) where x_i, m_i / rho_0(x_i) are the nodes and
    weights of Gauss-Legendre rules on panels.  The flow map phi_t steepens at separatrices,
@@ -26,6 +26,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import OdeSolution, solve_ivp
+from scipy.optimize import brentq
 from scipy.special import ive
 
 from mfpde.geometry.circle import field_at_points, moments_of_atoms, points_at
@@ -37,6 +38,7 @@ BETA = 25.0
 COLLAPSED = 1200.0
 SMALLEST_PANEL = 1e-13
 LARGEST_PANEL = 0.1
+EVEN = 1000
 
 
 def start_density(angles: Array) -> Array:
@@ -45,36 +47,85 @@ def start_density(angles: Array) -> Array:
     return np.asarray(waves / (2 * np.pi))
 
 
-# --- labels -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class LabelField:
-    """Velocity of weighted points on S^1 from their moments."""
-
-    masses: Array
-    beta: float = BETA
-
-    @property
-    def slopes(self) -> Complex:
-        """Factors i k ive(k, beta) / beta of the moments, down to rounding."""
-        k = np.arange(int(12 + 9 * np.sqrt(self.beta)))
-        return np.asarray(1j * k * ive(k, self.beta) / self.beta)
-
-    def series(self, angles: Array) -> Complex:
-        """Fourier coefficients of the velocity that points at ``angles`` make."""
-        slopes = self.slopes
-        moments = moments_of_atoms(points_at(angles), self.masses, len(slopes) - 1)
-        return np.asarray(slopes * moments)
-
-    def velocity(self, angles: Array) -> Array:
-        """Velocity of the points themselves."""
-        return series_at(self.series(angles), angles)
+def velocity_series(angles: Array, masses: Array) -> Complex:
+    """Fourier coefficients of the velocity, i k ive(k, beta) / beta times the moments."""
+    k = np.arange(int(12 + 9 * np.sqrt(BETA)))
+    moments = moments_of_atoms(points_at(angles), masses, len(k) - 1)
+    return np.asarray(1j * k * ive(k, BETA) / BETA * moments)
 
 
 def series_at(series: Complex, angles: Array) -> Array:
     """Real Fourier series at ``angles``."""
     return field_at_points(series, points_at(angles))[0]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelRun:
+    """Labels of ``masses`` (n,) followed to the collapse; their angles (n,) by time."""
+
+    masses: Array
+    path: OdeSolution
+
+    def unstable_zeros(self, count: int = 4096) -> Array:
+        """Angles where the final velocity passes from - to +, (k,)."""
+        series = velocity_series(self.path(COLLAPSED), self.masses)
+        edges = 2 * np.pi * (np.arange(count + 1) + 0.5) / count
+        values = series_at(series, edges)
+
+        def velocity(angle: float) -> float:
+            return float(series_at(series, np.array([angle]))[0])
+
+        upward = np.nonzero((values[:-1] < 0) & (values[1:] >= 0))[0]
+        return np.array([brentq(velocity, *edges[k : k + 2]) for k in upward])
+
+    def separatrices(self) -> Array:
+        """Where the unstable zeros come from: followed backwards they attract."""
+        back = solve_ivp(
+            lambda t, x: series_at(velocity_series(self.path(t), self.masses), x),
+            (COLLAPSED, 0.0),
+            self.unstable_zeros(),
+            method="DOP853",
+            rtol=1e-12,
+            atol=1e-13,
+        )
+        return np.sort(np.mod(back.y[:, -1], 2 * np.pi))
+
+    def clusters(self) -> tuple[Array, Array]:
+        """Centres and masses of what lies between neighbouring unstable zeros."""
+        angles, zeros = self.path(COLLAPSED), np.sort(self.unstable_zeros())
+        owner = np.searchsorted(zeros, np.mod(angles, 2 * np.pi)) % len(zeros)
+        masses = np.bincount(owner, self.masses)
+        # Means of offsets from one member: angles may lie on either side of a turn.
+        first = np.array([angles[owner == k][0] for k in range(len(zeros))])
+        offsets = np.angle(np.exp(1j * (angles - first[owner])))
+        means = np.bincount(owner, self.masses * offsets) / masses
+        centres = np.mod(first + means, 2 * np.pi)
+        order = np.argsort(centres)
+        return centres[order], masses[order]
+
+
+def collapse(nodes: int) -> LabelRun:
+    """Follow labels graded by a coarser graded run, itself graded by even labels."""
+    angles = 2 * np.pi * (np.arange(EVEN) + 0.5) / EVEN
+    run = follow(angles, start_density(angles) * (2 * np.pi / EVEN))
+    for each in (min(nodes, 6), nodes):
+        run = follow(*graded_labels(run.separatrices(), each))
+    return run
+
+
+def follow(angles: Array, masses: Array) -> LabelRun:
+    """Move labels by Dormand-Prince of order 8 up to the collapse."""
+    masses = masses / masses.sum()
+    result = solve_ivp(
+        lambda _, x: series_at(velocity_series(x, masses), x),
+        (0.0, COLLAPSED),
+        angles,
+        method="DOP853",
+        rtol=1e-11,
+        atol=1e-12,
+        dense_output=True,
+    )
+    return LabelRun(masses, result.sol)
 
 
 def graded_labels(separatrices: Array, nodes: int) -> tuple[Array, Array]:
@@ -109,92 +160,3 @@ def _panels(begin: float, end: float) -> Array:
         parts.append(np.stack([begin + low, np.full(count, width)]))
         parts.append(np.stack([end - low - width, np.full(count, width)]))
     return np.concatenate(parts, axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class LabelRun:
-    """Labels followed to the collapse."""
-
-    field: LabelField
-    path: OdeSolution
-    end: float
-
-    @property
-    def final(self) -> Array:
-        """Angles at the end."""
-        return self.path(self.end)
-
-    def unstable_zeros(self, count: int = 4096) -> Array:
-        """Angles where the final velocity passes from - to +, (k,)."""
-        series = self.field.series(self.final)
-        grid = 2 * np.pi * (np.arange(count) + 0.5) / count
-        values = series_at(series, grid)
-        before = np.nonzero((values < 0) & (np.roll(values, -1) >= 0))[0]
-        low, high = grid[before], grid[before] + 2 * np.pi / count
-        for _ in range(60):
-            middle = (low + high) / 2
-            negative = series_at(series, middle) < 0
-            low, high = (
-                np.where(negative, middle, low),
-                np.where(negative, high, middle),
-            )
-        return np.asarray(low)
-
-    def separatrices(self) -> Array:
-        """Where the unstable zeros come from: followed backwards they attract."""
-        back = solve_ivp(
-            lambda t, x: series_at(self.field.series(self.path(t)), x),
-            (self.end, 0.0),
-            self.unstable_zeros(),
-            method="DOP853",
-            rtol=1e-12,
-            atol=1e-13,
-        )
-        return np.sort(np.mod(back.y[:, -1], 2 * np.pi))
-
-    def clusters(self, at: float | None = None) -> tuple[Array, Array]:
-        """Centres and masses of what lies between neighbouring unstable zeros."""
-        angles = self.final if at is None else self.path(at)
-        zeros = np.sort(self.unstable_zeros())
-        owner = np.searchsorted(zeros, np.mod(self.final, 2 * np.pi)) % len(zeros)
-        masses = np.bincount(owner, self.field.masses)
-        # Means of offsets from one member: angles may lie on either side of a turn.
-        first = np.array([angles[owner == k][0] for k in range(len(zeros))])
-        offsets = np.angle(np.exp(1j * (angles - first[owner])))
-        means = np.bincount(owner, self.field.masses * offsets) / masses
-        order = np.argsort(np.mod(first + means, 2 * np.pi))
-        return np.mod(first + means, 2 * np.pi)[order], masses[order]
-
-
-def follow(
-    labels: tuple[Array, Array], end: float = COLLAPSED, *, rtol: float = 1e-11
-) -> LabelRun:
-    """Move labels (angles, masses) by Dormand-Prince of order 8 up to ``end``."""
-    angles, masses = labels
-    field = LabelField(masses / masses.sum())
-    result = solve_ivp(
-        lambda _, x: field.velocity(x),
-        (0.0, end),
-        angles,
-        method="DOP853",
-        rtol=rtol,
-        atol=rtol / 10,
-        dense_output=True,
-    )
-    return LabelRun(field, result.sol, end)
-
-
-def even_labels(count: int) -> tuple[Array, Array]:
-    """Evenly spread labels and their masses."""
-    angles = 2 * np.pi * (np.arange(count) + 0.5) / count
-    return angles, start_density(angles) * (2 * np.pi / count)
-
-
-def collapse(
-    nodes: int = 12, *, end: float = COLLAPSED, rtol: float = 1e-11
-) -> LabelRun:
-    """Follow labels graded by a coarser graded run, itself graded by even labels."""
-    run = follow(even_labels(1000), end, rtol=rtol)
-    for each in (min(nodes, 6), nodes):
-        run = follow(graded_labels(run.separatrices(), each), end, rtol=rtol)
-    return run
