@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +27,7 @@ from mfpde.branches.parameters import PARAMETERS, check_values, equation_at
 from mfpde.branches.result import ATOMS, BranchEvent, BranchPoint, Continuation
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere
+from mfpde.measures.measure import Atoms
 from mfpde.stationary import Minimum, minimize
 
 RESOLUTION = 1e-6
@@ -84,15 +84,16 @@ def follow_minimizer(
         for number, (first, last) in enumerate(pairwise(places), start=1)
         for event in _find_events(at, first, last, least)
     ]
+    states = tuple(at(value) for value in places)
     path = [
-        BranchPoint(value, _points_of(at(value)), np.nan, 0, energy=at(value).energy)
-        for value in places
+        BranchPoint(value, _atoms_of(found).points, np.nan, 0, energy=found.energy)
+        for value, found in zip(places, states, strict=True)
     ]
     return Continuation(
         equation=equation,
         parameter=parameter,
         values=read_only(numbers),
-        states=tuple(at(value) for value in places),
+        states=states,
         events=tuple(events),
         reason=f"{parameter.replace('_', ' ')} reached {numbers[-1]:g}",
         is_complete=True,
@@ -100,73 +101,49 @@ def follow_minimizer(
     )
 
 
-def _points_of(minimum: Minimum) -> FloatArray:
-    """Return the points of the atoms; none, (0, d), where it is not of atoms."""
-    atoms = minimum.atoms
-    return np.empty((0, minimum.measure.dimension)) if atoms is None else atoms.points
-
-
-def _arrangement_of(minimum: Minimum) -> int | str:
-    """Return the number of atoms, or the kind of a minimiser that is none of atoms."""
-    return minimum.kind if minimum.atoms is None else len(minimum.atoms)
-
-
-class _NewAtom(NamedTuple):
-    """The lightest new atom of a minimum: its mass, its distance squared to the nearest other.
-
-    ``points`` (2, d) are it and that other one.
-    """
-
-    mass: float
-    distance: float
-    points: FloatArray
+def _atoms_of(minimum: Minimum) -> Atoms:
+    """The atoms of a minimum, none where it is not of atoms."""
+    return minimum.atoms or Atoms.none(minimum.measure.dimension)
 
 
 def _find_events(
     at: Callable[[float], Minimum], first: float, last: float, least: float
 ) -> Iterator[BranchEvent]:
-    """Yield the events between two values, in their order."""
-    before, after = (_arrangement_of(at(value)) for value in (first, last))
+    """Yield the events between two values, in their order: between minima of atoms."""
+    before, after = (len(_atoms_of(at(value))) for value in (first, last))
     if before == after:
         return
-    middle = (first + last) / 2
-    are_atoms = isinstance(before, int) and isinstance(after, int)
-    is_one = are_atoms and abs(int(before) - int(after)) == 1
+    middle, are_atoms = (first + last) / 2, before > 0 and after > 0
+    is_one = are_atoms and abs(before - after) == 1
     if not is_one and abs(last - first) > least:
         yield from _find_events(at, first, middle, least)
         yield from _find_events(at, middle, last, least)
     elif are_atoms:
         yield from _locate_events(at, first, last, least)
-    else:
-        nowhere = np.empty((0, at(first).measure.dimension))
-        yield BranchEvent("change", middle, nowhere, before, after, counted=ATOMS)
 
 
 def _locate_events(
     at: Callable[[float], Minimum], first: float, last: float, least: float
 ) -> Iterator[BranchEvent]:
     """Yield the event between two values with different numbers of atoms."""
-    before, after = (_arrangement_of(at(value)) for value in (first, last))
-    is_growth = int(after) > int(before)
+    before, after = (len(_atoms_of(at(value))) for value in (first, last))
+    is_growth = after > before
     few, many = (first, last) if is_growth else (last, first)
-    fewer, more = (_arrangement_of(at(value)) for value in (few, many))
-    known = [(many, _find_new_atom(at(few), at(many)))]
-    is_birth = known[0][1].mass < known[0][1].distance
+    known = [(many, *_find_new_atom(at(few), at(many)))]
+    vanishing = int(np.argmin(known[0][1]))
     zero = probe = (few + many) / 2
     while abs(many - few) > least:
-        count, last_zero = _arrangement_of(at(probe)), zero
-        if count == fewer:
+        count, last_zero = len(_atoms_of(at(probe))), zero
+        if count == min(before, after):
             few, zero = probe, np.nan
-        elif count == more:
+        elif count == max(before, after):
             many = probe
-            known.append((many, _find_new_atom(at(few), at(many))))
-            (end, old), (beside, new) = known[-2:]
-            is_birth = new.mass / old.mass < new.distance / old.distance
-            larger, size = (
-                part.mass if is_birth else part.distance for part in (old, new)
-            )
+            known.append((many, *_find_new_atom(at(few), at(many))))
+            (end, old, _), (beside, new, _) = known[-2:]
+            vanishing = int(np.argmin(new / old))
+            larger, size = old[vanishing], new[vanishing]
             zero = beside - size * (beside - end) / (size - larger)
-        elif isinstance(count, int):
+        elif count > 0:
             # Something else happens in between.
             yield from _find_events(at, first, probe, least)
             yield from _find_events(at, probe, last, least)
@@ -183,28 +160,23 @@ def _locate_events(
             probe = zero + (many - zero) / CLOSER
         else:
             zero = probe = (few + many) / 2
-    points = known[-1][1].points
+    pair, is_birth = known[-1][2], vanishing == 0
     kinds = ("birth", "death") if is_birth else ("split", "merge")
-    yield BranchEvent(
-        kinds[0] if is_growth else kinds[1],
-        float(zero),
-        points[:1] if is_birth else points,
-        before,
-        after,
-        counted=ATOMS,
-    )
+    kind, points = kinds[int(not is_growth)], pair[:1] if is_birth else pair
+    yield BranchEvent(kind, float(zero), points, before, after, counted=ATOMS)
 
 
-def _find_new_atom(few: Minimum, many: Minimum) -> _NewAtom:
-    """Return what is new in a minimum beside another one of fewer atoms."""
-    assert few.atoms is not None
-    assert many.atoms is not None
-    points, masses = many.atoms.points, many.atoms.masses
-    kept, _ = linear_sum_assignment(1 - points @ few.atoms.points.T)
+def _find_new_atom(few: Minimum, many: Minimum) -> tuple[FloatArray, FloatArray]:
+    """Return the lightest new atom of a minimum beside another one of fewer atoms.
+
+    What may vanish: its mass, and the square of its distance to the nearest other, (2,); and
+    the points (2, d) of both.
+    """
+    points, masses = _atoms_of(many).points, _atoms_of(many).masses
+    kept, _ = linear_sum_assignment(1 - points @ _atoms_of(few).points.T)
     others = np.setdiff1d(np.arange(len(points)), kept)
     atom = others[np.argmin(masses[others])]
     distances = ((points - points[atom]) ** 2).sum(axis=1)
     distances[atom] = np.inf
     nearest = int(np.argmin(distances))
-    pair = points[[atom, nearest]]
-    return _NewAtom(float(masses[atom]), float(distances[nearest]), pair)
+    return np.array([masses[atom], distances[nearest]]), points[[atom, nearest]]

@@ -23,7 +23,6 @@ WORDS = {
     "pitchfork": "the branch meets one of more symmetry, which is followed",
     "birth": "an atom is born",
     "death": "an atom dies",
-    "change": "the kind of the minimiser changes",
 }
 GAINS = {"split": "an atom holds together", "stability": "stability is gained"}
 """Words where the number of unstable directions falls."""
@@ -43,8 +42,7 @@ class BranchEvent:
         broken symmetry meets one of more symmetry, such as the uniform state, beyond which it
         would only repeat itself, reflected or rotated: the branch of more symmetry is followed
         from here on.  Of a minimiser, masses free: ``"birth"`` or ``"death"`` of an atom, whose
-        mass is 0 there; ``"split"`` of one into two, or ``"merge"`` of two; ``"change"`` between
-        atoms and a minimiser of another kind.
+        mass is 0 there; ``"split"`` of one into two, or ``"merge"`` of two.
     value
         The value of the parameter at the event.
     points
@@ -55,7 +53,7 @@ class BranchEvent:
         How many rates of this kind (of that atom, for a split) are unstable, in the order of the
         branch; for a merge the numbers of atoms that meet and of those that go on.  Rotations of
         the equation are not counted; for a density on a zonal grid directions that are zonal too
-        are.  Of a minimiser: its number of atoms, or its kind if it is not of atoms.
+        are.  Of a minimiser: its number of atoms.
     index
         How many states of the branch come before it.
     dimension
@@ -69,8 +67,8 @@ class BranchEvent:
     kind: str
     value: float
     points: FloatArray
-    before: int | str
-    after: int | str
+    before: int
+    after: int
     index: int = 0
     dimension: int = 1
     counted: str = UNSTABLE
@@ -78,7 +76,7 @@ class BranchEvent:
     @property
     def is_loss(self) -> bool:
         """Whether stability is lost, in the order of the branch."""
-        return self.counted == UNSTABLE and int(self.after) > int(self.before)
+        return self.counted == UNSTABLE and self.after > self.before
 
     def __str__(self) -> str:
         words = WORDS[self.kind]

@@ -26,7 +26,6 @@ EVENTS: dict[str, Look] = {
     "pitchfork": {"marker": "p", "color": palette.OKABE_ITO["black"]},
     "birth": {"marker": "o", "color": palette.OKABE_ITO["green"]},
     "death": {"marker": "x", "color": palette.OKABE_ITO["purple"]},
-    "change": {"marker": "*", "color": palette.OKABE_ITO["black"]},
 }
 STABLE: Look = {"linestyle": "-", "label": "stable", "gid": "branch"}
 UNSTABLE: Look = {"linestyle": "--", "label": "unstable", "gid": "unstable branch"}
