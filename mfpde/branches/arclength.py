@@ -82,7 +82,7 @@ class Place(ABC):
     @property
     @abstractmethod
     def residual(self) -> FloatArray:
-        """G (n,)."""
+        """G (n,), without its part along rotations of the equation."""
 
     @property
     @abstractmethod
@@ -120,10 +120,6 @@ class Place(ABC):
         del end
         return None
 
-    def project(self, residual: FloatArray) -> FloatArray:
-        """Return a residual (n,) without its part along rotations of the equation."""
-        return residual
-
     @cached_property
     def equation(self) -> MeanFieldEquation:
         """The equation at this value of the parameter."""
@@ -142,10 +138,6 @@ class Place(ABC):
         """Return the inner product of two directions."""
         return float((self.weights * one) @ other)
 
-    def unit(self, direction: FloatArray) -> FloatArray:
-        """Return the direction scaled to length 1."""
-        return np.asarray(direction / np.sqrt(self.inner(direction, direction)))
-
     def direction_to(self, end: Place) -> FloatArray:
         """Return the direction from here to another place."""
         return np.append(end.state - self.state, (end.value - self.value) / self.span)
@@ -156,7 +148,8 @@ class Place(ABC):
 
     def tangent(self, previous: FloatArray) -> FloatArray:
         """Return the unit tangent of the branch that makes an acute angle with ``previous``."""
-        return self.unit(self._solve(previous, np.zeros(len(self.residual)), 1.0))
+        found = self._solve(previous, np.zeros(len(self.residual)), 1.0)
+        return np.asarray(found / np.sqrt(self.inner(found, found)))
 
     def find_state(self, value: float) -> Self:
         """Return the zero of G at a value of the parameter, from here."""
@@ -178,7 +171,7 @@ class Place(ABC):
         place, before = self, np.inf
         for _ in range(MOST_ITERATIONS):
             try:
-                size = float(np.abs(place.project(place.residual)).max())
+                size = float(np.abs(place.residual).max())
             except ValueError as error:
                 # Out of the parameter's range.
                 raise LostBranchError from error
@@ -186,8 +179,8 @@ class Place(ABC):
                 return place
             if not size < 4 * max(before, np.sqrt(TOLERANCE)):
                 break
-            target = -place.project(place.residual)
-            place, before = place.moved(place._solve(direction, target, 0.0)), size
+            change = place._solve(direction, -place.residual, 0.0)
+            place, before = place.moved(change), size
         raise LostBranchError
 
     def find_branch_point(self, spectra: list[int], ahead: float) -> tuple[Self, Self]:

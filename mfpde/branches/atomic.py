@@ -19,14 +19,14 @@ from typing import Self
 
 import numpy as np
 from scipy.linalg import block_diag
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from mfpde.arrays import FloatArray
 from mfpde.branches.arclength import CLOSE, LostBranchError, Meeting, Place
 from mfpde.branches.result import BranchPoint
-from mfpde.geometry.arcs import tangent_frames
+from mfpde.detection.basins import connect
+from mfpde.geometry.arcs import normalize, tangent_frames
 from mfpde.measures.measure import Atoms
+from mfpde.measures.sampling import sum_by_label
 from mfpde.stationary import PolishedAtoms, polish
 from mfpde.stationary.derivatives import FieldDerivatives, field_derivatives
 from mfpde.stationary.gibbs.result import TOLERANCE
@@ -99,8 +99,7 @@ class AtomicPlace(Place):
     def moved(self, direction: FloatArray) -> Self:
         """Return the place after a small step, its points put back on the sphere."""
         there = super().moved(direction)
-        points = there.points / np.linalg.norm(there.points, axis=1, keepdims=True)
-        return replace(there, state=points.ravel())
+        return replace(there, state=normalize(there.points).ravel())
 
     def measure_move(self, direction: FloatArray) -> float:
         """Return how far the fastest atom moves, in widths of the kernel."""
@@ -135,13 +134,10 @@ class AtomicPlace(Place):
         passed = (np.einsum("pd,pd->p", before, after) < 0) & (widths < 1.0)
         if not passed.any():
             return None
-        count = len(self.masses)
-        links = coo_array((passed[passed], (i[passed], j[passed])), (count, count))
-        labels = connected_components(links, directed=False)[1]
-        masses = np.asarray(np.bincount(labels, self.masses), dtype=float)
-        sums = np.zeros((len(masses), self.points.shape[1]))
-        np.add.at(sums, labels, self.masses[:, np.newaxis] * self.points)
-        united = replace(self, state=sums.ravel(), masses=masses)
-        still = united.along_parameter(0.0)
+        labels = connect(len(self.masses), np.stack([i, j], axis=1)[passed])
+        masses = self.masses[:, np.newaxis]
+        centres = normalize(sum_by_label(labels, masses * self.points))
+        sums = sum_by_label(labels, masses).ravel()
+        united = replace(self, state=centres.ravel(), masses=sums)
         share = float((widths / (widths + widths_after))[passed].min())
-        return Meeting(share, united.moved(still), labels)
+        return Meeting(share, united, labels)

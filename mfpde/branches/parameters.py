@@ -22,13 +22,26 @@ def equation_at(
     """Return the equation with ``parameter`` at ``value``.
 
     The parameter is ``"beta"`` of the only attention, ``"diffusion"``, or ``"weight_scale"``, a
-    factor to the given weights of all perceptrons.
+    factor to the given weights of all perceptrons.  One that the equation does not have, and a
+    value out of its range, are a ``ValueError``.
     """
     diffusion = value if parameter == "diffusion" else equation.diffusion
     changed: dict[InteractionTerm | ExternalTerm, InteractionTerm | ExternalTerm] = {}
     if parameter == "beta":
-        changed |= {term: replace(term, beta=value) for term in _attentions(equation)}
+        # A head with its matrices too.
+        attentions = [t for t in equation.interactions if isinstance(t, Attention)]
+        if len(attentions) != 1:
+            raise ValueError(
+                f"parameter = 'beta': the equation has {len(attentions)} attention terms; "
+                "it must have one"
+            )
+        changed[attentions[0]] = replace(attentions[0], beta=value)
     if parameter == "weight_scale":
+        if not equation.perceptrons:
+            raise ValueError(
+                "parameter = 'weight_scale': the equation has no perceptron whose weights "
+                "could be scaled"
+            )
         changed |= {
             term: term.layer.scaled(value)
             for term in equation.externals
@@ -36,25 +49,6 @@ def equation_at(
         }
     terms = [changed.get(term, term) for term in equation.terms]
     return MeanFieldEquation(*terms, direction=equation.direction, diffusion=diffusion)
-
-
-def _attentions(equation: MeanFieldEquation) -> list[Attention]:
-    """The attention terms, a head with its matrices too."""
-    return [term for term in equation.interactions if isinstance(term, Attention)]
-
-
-def check_parameter(equation: MeanFieldEquation, parameter: str) -> None:
-    """Raise ``ValueError`` if the equation has no such parameter."""
-    if parameter == "beta" and len(_attentions(equation)) != 1:
-        raise ValueError(
-            f"parameter = 'beta': the equation has {len(_attentions(equation))} attention "
-            "terms; it must have one"
-        )
-    if parameter == "weight_scale" and not equation.perceptrons:
-        raise ValueError(
-            "parameter = 'weight_scale': the equation has no perceptron whose weights could "
-            "be scaled"
-        )
 
 
 def check_values(
@@ -67,7 +61,6 @@ def check_values(
     ValueError
         For a parameter that is not there, or values that are not monotone or out of its range.
     """
-    check_parameter(equation, parameter)
     numbers = real_array("values", values)
     steps = np.diff(numbers) if numbers.ndim == 1 else np.zeros(0)
     if not (len(steps) and ((steps > 0).all() or (steps < 0).all())):
@@ -80,9 +73,6 @@ def check_values(
             f"values: the diffusion {numbers.min():g} must be above 0; without diffusion the "
             "stationary states are atoms, to be followed in beta or weight_scale"
         )
-    for k in (0, -1):
-        try:
-            equation_at(equation, parameter, float(numbers[k]))
-        except ValueError as error:
-            raise ValueError(f"values[{k % len(numbers)}]: {error}") from error
+    for end in numbers[[0, -1]]:
+        equation_at(equation, parameter, float(end))
     return numbers

@@ -69,10 +69,10 @@ class SmoothPlace(Place):
 
     @property
     def residual(self) -> FloatArray:
-        """G, with its part along rotations, which the grid does not resolve."""
-        return self.gibbs.gradient
+        """G without its part along rotations, which the grid does not resolve."""
+        return self._project(self.gibbs.gradient)
 
-    def project(self, residual: FloatArray) -> FloatArray:
+    def _project(self, residual: FloatArray) -> FloatArray:
         """Return a residual without its part along rotations: Psi is invariant under them."""
         modes = self.gibbs.rotation_modes
         return np.asarray(residual - modes @ (modes.T @ residual))
@@ -85,8 +85,8 @@ class SmoothPlace(Place):
             return np.concatenate([self.gibbs.hessian, self.gibbs.rotation_modes.T])
 
         def multiply(vector: FloatArray) -> FloatArray:
-            across = self.project(vector)
-            return self.project(self.gibbs.product(across)) + vector - across
+            across = self._project(vector)
+            return self._project(self.gibbs.product(across)) + vector - across
 
         return LinearOperator((size, size), matvec=multiply, dtype=np.float64)
 

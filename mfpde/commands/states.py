@@ -81,9 +81,8 @@ def _start(
     given: mfpde.MeanFieldEquation, start: Any, parameter: str, value: float
 ) -> Any:
     """Return the state at the first ``value`` that a branch starts from."""
-    from mfpde.branches.parameters import check_parameter, equation_at
+    from mfpde.branches.parameters import equation_at
 
-    check_parameter(given, parameter)
     equation = equation_at(given, parameter, value)
     if equation.diffusion > 0:
         return start
