@@ -63,7 +63,7 @@ def test_the_ladder_of_one_neuron(beta):
     assert len(splits) == 2
     for event in splits:
         assert event.value == pytest.approx(second_split, abs=1e-8)
-        assert event.is_loss
+        assert event.after > event.before
     for weight, state in zip(weights, found.states, strict=True):
         angles = np.arctan2(*state.atoms.points.T[::-1]) - np.pi / 4
         half = half_angle(weight, beta)
@@ -78,7 +78,7 @@ def test_an_atom_stays_whole_where_it_may_split():
     assert [len(state.atoms) for state in found.states] == [1] * 5
     (split,) = found.events
     assert split.kind == "split"
-    assert split.is_loss
+    assert split.after > split.before
     assert split.value == pytest.approx(1.0, abs=1e-8)
     np.testing.assert_allclose(split.points, circle_points([np.pi / 4]), atol=1e-8)
     np.testing.assert_array_equal(found.values, weights)

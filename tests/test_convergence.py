@@ -149,7 +149,8 @@ def test_a_pair_on_the_sphere():
     assert len(study.of_kind("position")) == 2
     # No order shows: the hand-off places atoms to such a share of a cell on any grid.
     assert (
-        total_error([study], lambda q: q.differences) <= 0.02 * study.spacings[:-1]
+        total_error([study], lambda q: q.differences)
+        <= 0.02 * study.quantities[0].spacings[:-1]
     ).all()
     assert study.converged
 

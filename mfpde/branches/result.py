@@ -73,14 +73,9 @@ class BranchEvent:
     dimension: int = 1
     counted: str = UNSTABLE
 
-    @property
-    def is_loss(self) -> bool:
-        """Whether stability is lost, in the order of the branch."""
-        return self.counted == UNSTABLE and self.after > self.before
-
     def __str__(self) -> str:
         words = WORDS[self.kind]
-        if self.counted == UNSTABLE and not self.is_loss:
+        if self.after <= self.before:
             words = GAINS.get(self.kind, words)
         if self.dimension > 1:
             words += f", in one of {self.dimension} directions"

@@ -63,7 +63,8 @@ def plot_convergence(
             "draw; let the runs go on (t_end), lower smallest_mass, or use coarser grids"
         )
     figure = style.figure_or_new(figure, size=(3.1 * len(changing) + 0.4, 4.2))
-    panels, h = figure.subplots(1, len(changing), squeeze=False)[0], study.spacings
+    panels = figure.subplots(1, len(changing), squeeze=False)[0]
+    h = study.quantities[0].spacings
     for ax, (kind, quantities) in zip(panels, changing.items(), strict=True):
         for quantity, colour in zip(quantities, cycle(palette.NEURONS)):
             _draw_quantity(ax, quantity, h, colour)

@@ -165,11 +165,6 @@ class AtomConvergence(Printed):
     notes: tuple[str, ...]
 
     @property
-    def spacings(self) -> FloatArray:
-        """Cell widths (n,) of the grids, in radians."""
-        return np.array([grid.spacing for grid in self.grids])
-
-    @property
     def converged(self) -> bool:
         """Whether every quantity has converged to two digits at least."""
         return all(quantity.converged for quantity in self.quantities)

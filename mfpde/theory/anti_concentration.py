@@ -63,21 +63,15 @@ class AntiConcentrationBound(NamedTuple):
     ``published`` (paper, Theorem 3.5) and the sharper ``derived`` are of two or more atoms,
     pairwise closer than the ``diameter`` theta_beta / 2; ``derived_single_atom`` is of one that
     must not dissolve.  ``constant`` is C of the published bound in units of the kernel's peak;
-    ``convention`` that of the kernel, in words; ``obstacle`` says why there is no published one.
+    ``obstacle`` says why there is none.  Where there is one, mu is no single cluster.
     """
 
     diameter: float
-    convention: str
     constant: float
     published: float | None
     derived: float | None
     derived_single_atom: float | None
     obstacle: str
-
-    @property
-    def excludes_single_cluster(self) -> bool:
-        """Whether the published bound keeps mu from being one cluster (C < C_1)."""
-        return self.published is not None
 
 
 def anti_concentration_bound(equation: MeanFieldEquation) -> AntiConcentrationBound:
@@ -115,7 +109,6 @@ def anti_concentration_bound(equation: MeanFieldEquation) -> AntiConcentrationBo
     published = _bound_mass(wide, PUBLISHED_INWARD, PUBLISHED_OUTWARD)
     return AntiConcentrationBound(
         diameter=exact.angle / 2,
-        convention=equation.convention,
         constant=wide,
         published=None if obstacle else published,
         derived=_bound_mass(sharp, exact.inward, exact.outward),
