@@ -161,12 +161,7 @@ class Place(ABC):
         """Return the zero of G in the plane through here normal to ``direction``.
 
         By Newton's method, for as long as |G| halves; beside a branch point, where it is small,
-        it may grow in between.
-
-        Raises
-        ------
-        LostBranchError
-            If it ends anywhere else.
+        it may grow in between.  If it ends anywhere else there is a ``LostBranchError``.
         """
         place, before = self, np.inf
         for _ in range(MOST_ITERATIONS):
@@ -187,12 +182,8 @@ class Place(ABC):
         """Return the place beside here where the least rate of ``spectra`` is zero.
 
         By the secant through states at either side of it, as at the place itself G_x may be
-        singular.  The side in the direction ``ahead`` of p is returned too.
-
-        Raises
-        ------
-        LostBranchError
-            If there is none.
+        singular; if there is none, a ``LostBranchError``.  The side in the direction ``ahead`` of
+        p is returned too.
         """
         place, way = self, np.inf
         step = FIRST_LENGTH**2 * self.span

@@ -151,11 +151,8 @@ def _name_turn(
 ) -> list[LocatedEvent]:
     """Return the events with the turn before ``end``: a fold, or a pitchfork.
 
-    Raises
-    ------
-    LostBranchError
-        If it is neither: the step has gone over to another branch, as it may where two come
-        close.
+    If it is neither (``LostBranchError``), the step has gone over to another branch, as it may
+    where two come close.
     """
     # The parameter has an extremum there: its error is the square of the distance's.
     distance = segment.find_root(segment.slope, 0.0, end, CLOSE)

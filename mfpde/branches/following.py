@@ -48,12 +48,10 @@ def continuation(
 
     Without diffusion the state is of atoms whose masses stay those of the start: a minimiser
     of E, whose masses change with the parameter, leaves the branch at once and is followed by
-    :func:`mfpde.follow_minimizer`.  Atoms are polished at the first
-    value, and followed to the last, through folds; each time that the branch passes one of the
-    values it is recorded, polished.  With diffusion the state is a smooth density on a grid.
-    Events are located to 1e-8 of the parameter, mostly to rounding: see
-    :class:`mfpde.BranchEvent`; those of a density have no points.  Rotations that leave
-    the equation as it is are taken out.
+    :func:`mfpde.follow_minimizer`.  With diffusion it is a smooth density on a grid.  It is
+    followed from the first value to the last, through folds, and recorded, polished, each time
+    that one of the values is passed.  Events (:class:`mfpde.BranchEvent`) are located to 1e-8 of
+    the parameter, mostly to rounding.  Rotations that leave the equation as it is are taken out.
 
     Where a branch of broken symmetry meets one of more symmetry (event ``"pitchfork"``; with
     attention alone the uniform state, at the critical diffusion) it would only come back as
@@ -78,19 +76,10 @@ def continuation(
     values
         Where states are wanted, increasing or decreasing, at least two.
 
-    Returns
-    -------
-    Continuation
-        ``print`` it for a table.
-
-    Raises
-    ------
-    ValueError
-        For atoms with diffusion, or a density without it; an unknown parameter, or one that
-        the equation does not have; values that are not monotone or out of the parameter's
-        range; with diffusion: softmax, vector weights, or another grid than those; no
-        stationary state beside the start at the first value (the message says at what
-        distance Newton's method finds one).
+    A ``ValueError`` are atoms with diffusion, or a density without it; a parameter that the
+    equation does not have, or values out of its range or not monotone; with diffusion softmax,
+    vector weights, or another grid; and no stationary state beside the start at the first value
+    (the message says at what distance Newton's method finds one).
     """
     choice("parameter", parameter, PARAMETERS)
     numbers = check_values(equation, parameter, values)

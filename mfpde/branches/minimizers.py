@@ -47,28 +47,12 @@ def follow_minimizer(
     happens and is undone between two neighbouring values is not seen.  Events lie within 1e-6 of
     the range, mostly far closer; several at once, as symmetry makes them, are one event.
 
+    The states are the certified minima, :class:`mfpde.Minimum`, of ``equation`` on the
+    ``geometry``: what :func:`mfpde.minimize` refuses is a ``ValueError``.  The ``parameter``,
+    ``"beta"`` or ``"weight_scale"``, and the ``values`` are as in :func:`mfpde.continuation`,
+    and so are their errors.
+
     Begin with ``follow_minimizer(equation, Circle(256), "beta", [4.0, 6.0])``.
-
-    Parameters
-    ----------
-    equation, geometry
-        As in :func:`mfpde.minimize`.
-    parameter
-        ``"beta"`` of the only attention, or ``"weight_scale"``: the weights of all perceptrons
-        are those of ``equation`` times it.
-    values
-        Where minimisers are wanted, increasing or decreasing, at least two.
-
-    Returns
-    -------
-    Continuation
-        Its states are the certified minima, :class:`mfpde.Minimum`.
-
-    Raises
-    ------
-    ValueError
-        For what :func:`mfpde.minimize` refuses; another parameter, or one that the equation does
-        not have; values that are not monotone or out of the parameter's range.
     """
     choice("parameter", parameter, PARAMETERS[:2])
     numbers = check_values(equation, parameter, values)

@@ -56,10 +56,8 @@ def check_values(
 ) -> FloatArray:
     """Return the values of a parameter that the equation has, at least two.
 
-    Raises
-    ------
-    ValueError
-        For a parameter that is not there, or values that are not monotone or out of its range.
+    A parameter that is not there, and values that are not monotone or out of its range, are a
+    ``ValueError``.
     """
     numbers = real_array("values", values)
     steps = np.diff(numbers) if numbers.ndim == 1 else np.zeros(0)

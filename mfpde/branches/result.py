@@ -38,17 +38,15 @@ class BranchEvent:
         On a branch, masses frozen: ``"split"``: the rate at which parts of an atom leave it, own
         mass included, crosses zero; ``"merge"``: atoms meet, and go on as one;
         ``"stability"``: a rate of motion of the state, an eigenvalue of the Hessian, crosses
-        zero; ``"fold"``: the branch turns back in the parameter; ``"pitchfork"``: a branch of
-        broken symmetry meets one of more symmetry, such as the uniform state, beyond which it
-        would only repeat itself, reflected or rotated: the branch of more symmetry is followed
-        from here on.  Of a minimiser, masses free: ``"birth"`` or ``"death"`` of an atom, whose
-        mass is 0 there; ``"split"`` of one into two, or ``"merge"`` of two.
+        zero; ``"fold"``: the branch turns back in the parameter; ``"pitchfork"``: it meets one of
+        more symmetry, which is followed from here on (:func:`mfpde.continuation`).  Of a
+        minimiser, masses free: ``"birth"`` or ``"death"`` of an atom, whose mass is 0 there;
+        ``"split"`` of one into two, or ``"merge"`` of two.
     value
         The value of the parameter at the event.
     points
         The atom that splits, is born or dies, the point where atoms meet (of a minimiser both
-        parts, beside the event), else all atoms, (n, d); none, (0, d), for a density: what
-        happens to it happens everywhere.
+        parts, beside the event), else all atoms, (n, d); none, (0, d), for a density.
     before, after
         How many rates of this kind (of that atom, for a split) are unstable, in the order of the
         branch; for a merge the numbers of atoms that meet and of those that go on.  Rotations of

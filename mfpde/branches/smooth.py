@@ -117,10 +117,7 @@ class SmoothPlace(Place):
     def find_beside(self, density: Density) -> SmoothPlace:
         """Return the stationary density beside a given one, whose coefficients this place has.
 
-        Raises
-        ------
-        ValueError
-            If there is none.
+        If there is none, a ``ValueError``.
         """
         try:
             found = self.find_state(self.value)
