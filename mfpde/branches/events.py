@@ -175,20 +175,14 @@ def _name_turn(
 def _locate_merge(segment: Segment, meeting: Meeting, ahead: float) -> LocatedEvent:
     """Return the event at which atoms meet: a rate of splitting is zero once they are one."""
     counts = np.bincount(meeting.labels)
-    atoms = np.flatnonzero(counts > 1)
-    spectra = [1 + int(atom) for atom in atoms]
+    atoms = tuple(map(int, np.flatnonzero(counts > 1)))
+    spectra = [1 + atom for atom in atoms]
     place, beyond = meeting.united.find_branch_point(spectra, ahead)
     if abs(place.value - segment.start.value) > place.span:
         raise LostBranchError
+    distance, before = meeting.share * segment.length, int(counts[[*atoms]].sum())
     return LocatedEvent(
-        "merge",
-        meeting.share * segment.length,
-        place,
-        int(counts[atoms].sum()),
-        len(atoms),
-        tuple(map(int, atoms)),
-        meeting.labels,
-        beyond,
+        "merge", distance, place, before, len(atoms), atoms, meeting.labels, beyond
     )
 
 

@@ -248,14 +248,13 @@ class _Walk:
             dimension=event.count_zero_rates(),
             counted=ATOMS if event.kind == "merge" else UNSTABLE,
         )
-        changes: dict[str, Any] = {"event": len(self.events)}
+        self.events.append(kept)
         if event.kind not in ("split", "merge"):
             # These change no motion of whole atoms.
-            changes["unstable"] = event.after
+            point = point._replace(unstable=event.after)
         if event.labels is not None:
-            changes["points"] = point.points[event.labels]
-        self._add_point(event.place, **changes)
-        self.events.append(kept)
+            point = point._replace(points=point.points[event.labels])
+        self.path.append(point)
 
     def _add_point(self, place: Place, **changes: Any) -> None:
         self.path.append(place.describe()._replace(**changes))

@@ -98,8 +98,6 @@ class BranchPoint(NamedTuple):
         Length of the mean of x under a density of mass 1; NaN for atoms.
     energy
         E of atoms; NaN for a density, and where there is none.
-    event
-        Index of the event at this point, from 0; None for most points.
     """
 
     value: float
@@ -109,7 +107,6 @@ class BranchPoint(NamedTuple):
     order: float = np.nan
     energy: float = np.nan
     split_rate: float = np.nan
-    event: int | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -20,7 +20,6 @@ from scipy.sparse.linalg import LinearOperator
 from mfpde.arrays import FloatArray
 from mfpde.branches.arclength import LostBranchError, Place
 from mfpde.branches.result import BranchPoint
-from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.measures.wasserstein import wasserstein
@@ -32,13 +31,8 @@ FARTHEST = 0.1
 """In W1: a stationary density further away is not the one that a start is beside."""
 SPHERE_SUPPORT = 500
 """Points for W1 on a sphere."""
-
-
-@lru_cache(maxsize=8)
-def _problem_at(
-    equation: MeanFieldEquation, geometry: Geometry, mass: float, degree: int
-) -> GibbsProblem:
-    return GibbsProblem(equation, geometry, mass, degree)
+_problem_at = lru_cache(maxsize=8)(GibbsProblem)
+"""The problem of an equation, a geometry, a mass and a degree, made once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +121,8 @@ class SmoothPlace(Place):
         if self.equation.sign < 0:
             # The free energy is convex: it is the only one.
             return found
-        is_sphere = density.dimension > 2 and density.geometry.axis is None
-        support = SPHERE_SUPPORT if is_sphere else None
-        distance = wasserstein(density, found.gibbs.density, order=1, support=support)
+        end = found.gibbs.density
+        distance = wasserstein(density, end, order=1, support=SPHERE_SUPPORT)
         if distance > FARTHEST:
             raise ValueError(
                 "start: no stationary density beside the one given, at "

@@ -132,14 +132,14 @@ def _draw_walk(ax: Axes, result: Continuation) -> list[Artist]:
 def _draw_events(panels: Sequence[Axes], result: Continuation) -> list[Artist]:
     """Mark events on the curve of the first panel, and where they are on all; return a legend."""
     marks: dict[str, Artist] = {}
-    places = {point.event: point for point in result.path}
+    places = {point.value: point for point in result.path}
     # Between minimisers there is no walk: an event has its atoms, and no height on the sphere.
     beside = result.path[0]._replace(energy=np.nan)
-    for number, event in enumerate(result.events):
+    for event in result.events:
         for ax in panels:
             colour = EVENTS[event.kind]["color"]
             ax.axvline(event.value, color=colour, ls=":", lw=0.8, zorder=0)
-        y = heights_at(places.get(number, beside)._replace(points=event.points))
+        y = heights_at(places.get(event.value, beside)._replace(points=event.points))
         look = {"gid": event.kind, "label": event.kind, **EVENTS[event.kind]}
         x = np.full(len(y), event.value)
         (marks[event.kind],) = panels[0].plot(x, y, ls="", zorder=4, **look)
