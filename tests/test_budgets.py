@@ -46,7 +46,6 @@ MARGIN = 1.1
 
 PROOF = "the proof is still to be halved"
 OVER = {
-    "branches, theory, studies": "four per cent above its tenth: events of minimisers",
     **dict.fromkeys(("tests", "validation"), PROOF),
 }
 

@@ -76,7 +76,7 @@ def test_masses_are_those_of_minima_and_change_with_beta():
     assert beside.atoms.masses.min() < 1e-3
 
 
-def test_a_minimiser_that_is_a_density_changes_its_kind():
+def test_a_minimiser_that_is_a_density_has_no_events():
     neurons = mfpde.Perceptron(np.eye(2), [0.02, -0.02], "linear")
     found = mfpde.follow_minimizer(
         descent(4.0, neurons), CIRCLE, "weight_scale", [1.0, 0.5]

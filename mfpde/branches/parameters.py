@@ -71,6 +71,9 @@ def check_values(
             f"values: the diffusion {numbers.min():g} must be above 0; without diffusion the "
             "stationary states are atoms, to be followed in beta or weight_scale"
         )
-    for end in numbers[[0, -1]]:
-        equation_at(equation, parameter, float(end))
+    for k in (0, -1):
+        try:
+            equation_at(equation, parameter, float(numbers[k]))
+        except ValueError as error:
+            raise ValueError(f"values[{k % len(numbers)}]: {error}") from error
     return numbers
