@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import (
     LogFormatterSciNotation,
     LogLocator,
@@ -16,21 +16,15 @@ from matplotlib.ticker import (
 )
 
 from mfpde.plotting.palette import MUTED, NEURONS, OKABE_ITO
-from mfpde.plotting.style import styled
+from validation import drawing
 
 COLOURS = (OKABE_ITO["blue"], OKABE_ITO["vermilion"], *NEURONS[1:4], OKABE_ITO["black"])
 MARKERS = "osD^vP"
-PANEL = (4.0, 3.2)
 
 
-@styled
-def panels(count: int, *, height: float = PANEL[1], width: float = PANEL[0]) -> Any:
-    """Return a figure with ``count`` panels in a row, and its axes (count,)."""
-    figure = Figure(figsize=(width * count, height), layout="constrained")
-    return figure, np.atleast_1d(figure.subplots(1, count))
+panels = partial(drawing.panels, height=3.2)
 
 
-@styled
 def log_log(
     ax: Axes,
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
@@ -46,17 +40,9 @@ def log_log(
     """
     order = list(names or curves)
     for name, (x, y) in curves.items():
-        number = order.index(name)
-        ax.plot(
-            x,
-            y,
-            color=COLOURS[number % len(COLOURS)],
-            marker=MARKERS[number % len(MARKERS)],
-            markersize=3.5,
-            label=name,
-        )
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+        number = order.index(name) % len(COLOURS)
+        style = {"color": COLOURS[number], "marker": MARKERS[number], "markersize": 3.5}
+        ax.loglog(x, y, **style, label=name)
     ax.set(title=title, xlabel=xlabel, ylabel=ylabel)
     spare_ticks(ax)
     sizes = sorted(
@@ -94,15 +80,11 @@ def level_line(ax: Axes, level: float, *, label: str, colour: str = MUTED) -> No
     ax.axhline(level, color=colour, linestyle="--", linewidth=1.0, label=label)
 
 
-def show_legend(ax: Axes, handles: Sequence[Any] | None = None, **place: Any) -> None:
-    """Legend in small type, of ``handles`` or of all that has a label."""
-    chosen = {} if handles is None else {"handles": list(handles)}
-    ax.legend(
-        **chosen, fontsize=7, frameon=True, framealpha=0.7, edgecolor="none", **place
-    )
+def show_legend(ax: Axes, **options: Any) -> None:
+    """Legend in small type on a light ground, with the ``options`` of ``Axes.legend``."""
+    ax.legend(fontsize=7, frameon=True, framealpha=0.7, edgecolor="none", **options)
 
 
-@styled
 def describe(ax: Axes, **texts: Any) -> None:
     """Set title, labels and limits (those of ``Axes.set``) in the style's sizes."""
     ax.set(**texts)

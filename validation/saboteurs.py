@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -62,54 +62,42 @@ class Fault(NamedTuple):
 
     name: str
     meaning: str
-    term: Callable[[Any], Any] | None = None
+    attention: Callable[[mfpde.Attention], mfpde.Attention] | None = None
+    neurons: Callable[[mfpde.Perceptron], mfpde.Perceptron] | None = None
     state: Callable[[AnyMeasure, float], AnyMeasure] | None = None
     stays: bool = False
     forgets_potential: bool = False
 
-    def equation(self, equation: mfpde.MeanFieldEquation) -> mfpde.MeanFieldEquation:
+    def change_equation(
+        self, equation: mfpde.MeanFieldEquation
+    ) -> mfpde.MeanFieldEquation:
         """Return the equation that is solved in place of the given one."""
-        terms = [self.term(term) if self.term else term for term in equation.terms]
+        terms = [self._change_term(term) for term in equation.terms]
         if all(new is old for new, old in zip(terms, equation.terms, strict=True)):
             return equation
         return mfpde.MeanFieldEquation(
             *terms, direction=equation.direction, diffusion=equation.diffusion
         )
 
-
-def other_attention(**changes: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Change parameters of an attention, and no other term."""
-
-    def change(term: Any) -> Any:
-        if not isinstance(term, mfpde.Attention):
-            return term
-        if "kernel" in changes and term.normalized:
-            return term  # softmax is the same under both kernels
-        values = {name: new(getattr(term, name)) for name, new in changes.items()}
-        return replace(term, **values)
-
-    return change
+    def _change_term(self, term: Any) -> Any:
+        if self.attention and isinstance(term, mfpde.Attention):
+            return self.attention(term)
+        if self.neurons and isinstance(term, mfpde.Perceptron):
+            return self.neurons(term)
+        return term
 
 
 def other_neurons(
-    factor: float = 1.0, first: float = 1.0, activations: dict[str, str] | None = None
-) -> Callable[[Any], Any]:
-    """Change weights by a factor, the first of them by another, or the activation."""
-
-    def change(term: Any) -> Any:
-        if not isinstance(term, mfpde.Perceptron):
-            return term
-        factors = np.full(len(term.biases), factor)
-        factors[0] *= first
-        name = term.activation.name
-        return mfpde.Perceptron(
-            term.directions,
-            (term.weights.T * factors).T,
-            (activations or {}).get(name, name),
-            biases=term.biases,
-        )
-
-    return change
+    neurons: mfpde.Perceptron, *, factor: float = 1.0, first: float = 1.0, **names: str
+) -> mfpde.Perceptron:
+    """Change weights by a factor, the first of them by another, or activations by name."""
+    factors = np.full(len(neurons.biases), factor)
+    factors[0] *= first
+    name = neurons.activation.name
+    weights = (neurons.weights.T * factors).T
+    return mfpde.Perceptron(
+        neurons.directions, weights, names.get(name, name), biases=neurons.biases
+    )
 
 
 def heaviest_heavier(state: AnyMeasure, width: float) -> AnyMeasure:
@@ -159,20 +147,31 @@ FAULTS = (
     Fault(
         "softmax",
         "softmax for unnormalised attention, and the other way round",
-        other_attention(normalized=lambda normalized: not normalized),
+        attention=lambda term: replace(term, normalized=not term.normalized),
     ),
-    Fault("beta", "beta 20 % up", other_attention(beta=lambda beta: 1.2 * beta)),
+    Fault(
+        "beta",
+        "beta 20 % up",
+        attention=lambda term: replace(term, beta=1.2 * term.beta),
+    ),
     Fault(
         "kernel",
         "the unshifted kernel",
-        other_attention(kernel=lambda _: "unshifted"),
+        # Softmax is the same under both kernels.
+        attention=lambda term: (
+            term if term.normalized else replace(term, kernel="unshifted")
+        ),
     ),
-    Fault("weights", "all weights 5 % up", other_neurons(1.05)),
-    Fault("sign", "the sign of the first neuron", other_neurons(first=-1.0)),
+    Fault("weights", "all weights 5 % up", neurons=partial(other_neurons, factor=1.05)),
+    Fault(
+        "sign",
+        "the sign of the first neuron",
+        neurons=partial(other_neurons, first=-1.0),
+    ),
     Fault(
         "activation",
         "ReLU for GeLU, and the other way round",
-        other_neurons(activations={"relu": "gelu", "gelu": "relu"}),
+        neurons=partial(other_neurons, relu="gelu", gelu="relu"),
     ),
     Fault("still", "a density that does not move", stays=True),
     Fault("heavy", "the heaviest atom 1 % too heavy", state=heaviest_heavier),
@@ -184,36 +183,33 @@ FAULTS = (
 @contextmanager
 def sabotage(fault: Fault | None) -> Iterator[None]:
     """Within the block the package has this fault, or none; what is sound is computed once."""
-    with ExitStack() as stack:
-        for name, function in SOUND.items():
-            faulty = function
-            if fault is not None and name != "solve_particles":
-                faulty = _with_fault(fault, name)
-            stack.enter_context(patch.object(mfpde, name, faulty))
+    functions = dict(SOUND)
+    for name in () if fault is None else ("solve", "minimize", "maximize", "polish"):
+        functions[name] = partial(_call_with_fault, fault, name)
+    with patch.multiple(mfpde, **functions):
         yield
 
 
-def _with_fault(fault: Fault, name: str) -> Callable[..., Any]:
-    def call(equation: mfpde.MeanFieldEquation, *args: Any, **kwargs: Any) -> Any:
-        solved = fault.equation(equation)
-        if name == "solve":
-            run = _solve_patiently(equation, solved, *args, **kwargs)
-            return _change_run(fault, replace(run, equation=equation), args[0])
-        found = SOUND[name](solved, *args, **kwargs)
-        if (
-            name == "minimize"
-            and fault.state
-            and isinstance(found.measure, mfpde.Atoms)
-        ):
-            width = float(args[0].spacing)
-            found = replace(found, measure=fault.state(found.measure, width))
-        if name == "minimize" and fault.forgets_potential:
-            energy = found.energy - potential_energy(equation, found.measure)
-            certificate = replace(found.certificate, energy=energy)
-            found = replace(found, certificate=certificate)
-        return replace(found, equation=equation)
-
-    return call
+def _call_with_fault(
+    fault: Fault,
+    name: str,
+    equation: mfpde.MeanFieldEquation,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    solved = fault.change_equation(equation)
+    if name == "solve":
+        run = _solve_patiently(equation, solved, *args, **kwargs)
+        return _change_run(fault, replace(run, equation=equation), args[0])
+    found = replace(SOUND[name](solved, *args, **kwargs), equation=equation)
+    if name == "minimize" and fault.state and isinstance(found.measure, mfpde.Atoms):
+        moved = fault.state(found.measure, float(args[0].spacing))
+        found = replace(found, measure=moved)
+    if name == "minimize" and fault.forgets_potential:
+        energy = found.energy - potential_energy(equation, found.measure)
+        certificate = replace(found.certificate, energy=energy)
+        found = replace(found, certificate=certificate)
+    return found
 
 
 def _solve_patiently(
@@ -347,19 +343,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", nargs="*", default=["figures"], metavar="NAME")
     given = parser.parse_args(arguments)
-    scripts = selected_scripts(given.only)
     trials = []
     with worker_pool(2) as pool:
-        running = [pool.submit(try_script, one, quick=given.quick) for one in scripts]
-        for job in running:
-            trial = job.result()
+        scripts = selected_scripts(given.only)
+        for trial in pool.map(partial(try_script, quick=given.quick), scripts):
             trials.append(trial)
-            sys.stdout.write(f"{trial.script.key}: {len(trial.rows)} rows\n")
-            for name in trial.idle:
-                sys.stdout.write(f"     notices nothing: {name}\n")
-            for name in trial.false_formulas:
-                sys.stdout.write(f"     no formula: {name}\n")
-            sys.stdout.flush()
+            missed = [f"     notices nothing: {name}" for name in trial.idle]
+            missed += [f"     no formula: {name}" for name in trial.false_formulas]
+            lines = [f"{trial.script.key}: {len(trial.rows)} rows", *missed]
+            print("\n".join(lines), flush=True)
     if given.only == ["figures"]:
         text = table_of(trials, quick=given.quick)
         (REPORT / "saboteurs.md").write_text(text, encoding="utf-8")
