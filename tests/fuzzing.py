@@ -7,13 +7,14 @@ import json
 import math
 import signal
 from collections.abc import Iterator, Mapping
+from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import settings
-from hypothesis import strategies as st
 
 import mfpde
+from mfpde.geometry import Geometry
 
 SCHEMES = {
     "circle": ("donor_blended", "semi_lagrangian"),
@@ -21,9 +22,9 @@ SCHEMES = {
     "zonal": ("semi_lagrangian",),
 }
 GRIDS = {
-    "circle": st.sampled_from([32, 33, 48, 64]).map(mfpde.Circle),
-    "sphere": st.just(mfpde.Sphere(32)),
-    "zonal": st.builds(mfpde.Zonal, st.sampled_from([3, 4, 7, 50]), st.just(32)),
+    "circle": [mfpde.Circle(cells) for cells in (32, 33, 48, 64)],
+    "sphere": [mfpde.Sphere(32)],
+    "zonal": [mfpde.Zonal(dimension, 32) for dimension in (3, 4, 7, 50)],
 }
 # What a number of a settings file, a weight or a bias may be that is no usual one.
 EXTREMES = (0.0, 5e-324, -5e-324, 1e-300, 1e8, -1e30, 1e50, -1e50)
@@ -76,120 +77,101 @@ class Case(NamedTuple):
         )
 
 
-def usual(largest: float) -> st.SearchStrategy[float]:
-    return st.floats(-largest, largest).map(lambda x: round(x, 3))
+def number(draw: Random, largest: float = 2.0) -> float:
+    """Return mostly a usual number, else a denormal or a huge one."""
+    usual = round(draw.uniform(-largest, largest), 3)
+    return draw.choice([usual, usual, draw.choice(EXTREMES)])
 
 
-def any_size(largest: float) -> st.SearchStrategy[float]:
-    """Return mostly usual numbers, and denormal and huge ones."""
-    return st.one_of(usual(largest), usual(largest), st.sampled_from(EXTREMES))
+def unit_vector(draw: Random, dimension: int) -> np.ndarray:
+    vector = np.array([draw.gauss() for _ in range(dimension)])
+    return vector / np.linalg.norm(vector)
 
 
-def rows_of(largest: float, count: int) -> st.SearchStrategy[list[float]]:
-    return st.lists(usual(largest), min_size=count, max_size=count)
+def matrix(draw: Random, dimension: int) -> np.ndarray:
+    entries = [draw.uniform(-0.7, 0.7) for _ in range(dimension**2)]
+    return np.reshape(entries, (dimension, dimension))
 
 
-def unit_vectors(dimension: int) -> st.SearchStrategy[list[float]]:
-    long = rows_of(1.0, dimension).filter(lambda x: np.linalg.norm(x) > 0.1)
-    return long.map(lambda x: (np.array(x) / np.linalg.norm(x)).tolist())
-
-
-def matrices(dimension: int) -> st.SearchStrategy[list[list[float]]]:
-    row = rows_of(0.7, dimension)
-    rows = st.lists(row, min_size=dimension, max_size=dimension)
-    return rows.filter(lambda rows: np.linalg.norm(rows, 2) > 1e-2)
-
-
-@st.composite
-def perceptrons(
-    draw: st.DrawFn, geometry: mfpde.geometry.Geometry, *, sizes: Any = any_size
-) -> mfpde.Perceptron | None:
-    count = draw(st.integers(0, 4))
-    if count == 0:
-        return None
+def perceptron(draw: Random, geometry: Geometry) -> mfpde.Perceptron:
+    count = draw.randint(1, 4)
     if geometry.axis is None:
-        directions = [draw(unit_vectors(geometry.dimension)) for _ in range(count)]
+        directions = [unit_vector(draw, geometry.dimension) for _ in range(count)]
     else:
-        directions = [(draw(st.sampled_from([1, -1])) * geometry.axis).tolist()] * count
-    numbers = st.lists(sizes(2.0), min_size=count, max_size=count)
-    names = st.sampled_from(["relu", "leaky_relu", "gelu", "tanh", "linear"])
-    biases = draw(st.none() | numbers)
-    return mfpde.Perceptron(directions, draw(numbers), draw(names), biases=biases)
+        directions = [draw.choice([1, -1]) * geometry.axis] * count
+    name = draw.choice(["relu", "leaky_relu", "gelu", "tanh", "linear"])
+    weights, biases = ([number(draw) for _ in range(count)] for _ in range(2))
+    chosen = draw.choice([biases, None])
+    return mfpde.Perceptron(directions, weights, name, biases=chosen)
 
 
-@st.composite
-def interactions(draw: st.DrawFn, geometry: mfpde.geometry.Geometry) -> Any:
-    kind = draw(st.sampled_from(["attention", "attention", "head", "kernel"]))
+def interaction(draw: Random, geometry: Geometry) -> Any:
+    kind = draw.choice(["attention", "attention", "head", "kernel"])
     if kind == "kernel":
-        degrees = st.lists(usual(1.0), min_size=1, max_size=3).filter(any)
-        return mfpde.Interaction(mfpde.Polynomial((0.0, *draw(degrees))))
-    matrix = {}
+        degrees = [draw.uniform(-1.0, 1.0) for _ in range(draw.randint(1, 3))]
+        return mfpde.Interaction(mfpde.Polynomial((0.0, *degrees)))
+    heads = {}
     if kind == "head" and geometry.axis is None:
-        square = matrices(geometry.dimension)
-        matrix = {"bilinear": draw(square), "value": draw(st.none() | square)}
+        square = matrix(draw, geometry.dimension)
+        value = draw.choice([None, matrix(draw, geometry.dimension)])
+        heads = {"bilinear": square, "value": value}
     return mfpde.Attention(
-        math.exp(draw(st.floats(math.log(1e-4), math.log(2.0)))),
-        normalized=draw(st.booleans()),
-        kernel=draw(st.sampled_from(["shifted", "unshifted"])),
-        **matrix,
+        math.exp(draw.uniform(math.log(1e-4), math.log(2.0))),
+        normalized=draw.choice([True, False]),
+        kernel=draw.choice(["shifted", "unshifted"]),
+        **heads,
     )
 
 
-@st.composite
-def equations(
-    draw: st.DrawFn, geometry: mfpde.geometry.Geometry, *, sizes: Any = any_size
-) -> mfpde.MeanFieldEquation:
-    terms = draw(st.lists(interactions(geometry), min_size=1, max_size=2))
-    perceptron = draw(perceptrons(geometry, sizes=sizes))
+def equation(draw: Random, geometry: Geometry) -> mfpde.MeanFieldEquation:
+    terms = [interaction(draw, geometry) for _ in range(draw.randint(1, 2))]
+    if draw.random() < 0.8:
+        terms.append(perceptron(draw, geometry))
     return mfpde.MeanFieldEquation(
         *terms,
-        *([] if perceptron is None else [perceptron]),
-        direction=draw(st.sampled_from(["ascent", "descent"])),
-        diffusion=draw(st.sampled_from([0.0, 0.0, 0.0, 1e-6, 0.01, 1.0])),
+        direction=draw.choice(["ascent", "descent"]),
+        diffusion=draw.choice([0.0, 0.0, 0.0, 1e-6, 0.01, 1.0]),
     )
 
 
-@st.composite
-def starts(draw: st.DrawFn, geometry: mfpde.geometry.Geometry) -> mfpde.Measure:
-    kind = draw(st.sampled_from(["uniform", "perturbed", "rough", "mixture", "cell"]))
-    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+def start(draw: Random, geometry: Geometry) -> mfpde.Density:
+    """Return a smooth density, a rough one, or one of a single cell."""
+    kind = draw.choice(["uniform", "perturbed", "rough", "mixture", "cell"])
     if kind == "uniform":
-        density = mfpde.uniform(geometry)
-    elif kind == "perturbed":
-        density = mfpde.perturbed_uniform(geometry, draw(st.floats(0.0, 0.99)), seed=1)
-    elif kind == "mixture" and geometry.axis is None:
-        wide, narrow = (draw(unit_vectors(geometry.dimension)) for _ in range(2))
-        density = mfpde.Density.from_function(
+        return mfpde.uniform(geometry)
+    if kind == "perturbed":
+        return mfpde.perturbed_uniform(geometry, draw.uniform(0.0, 0.99), seed=1)
+    if kind == "mixture" and geometry.axis is None:
+        wide, narrow = (unit_vector(draw, geometry.dimension) for _ in range(2))
+        return mfpde.Density.from_function(
             geometry, lambda x: np.exp(0.5 * (x @ wide)) + np.exp(6.0 * (x @ narrow))
         )
-    else:
-        rough = generator.exponential(size=geometry.shape)
-        rough *= generator.random(geometry.shape) > 0.5
-        if kind == "cell":
-            rough[:] = 0.0
-        rough.ravel()[generator.integers(rough.size)] = 1.0
-        density = mfpde.Density(geometry, rough / geometry.areas).normalized()
-    return mfpde.Measure(density)
+    generator = np.random.default_rng(draw.randrange(2**32))
+    rough = generator.exponential(size=geometry.shape)
+    rough *= generator.random(geometry.shape) > 0.5
+    if kind == "cell":
+        rough[:] = 0.0
+    rough.ravel()[generator.integers(rough.size)] = 1.0
+    return mfpde.Density(geometry, rough / geometry.areas).normalized()
 
 
-@st.composite
-def cases(draw: st.DrawFn, kind: str) -> Case:
-    """Draw a run that nothing forbids: exact atoms, and atoms at all, without diffusion."""
-    geometry = draw(GRIDS[kind])
-    equation, start = draw(equations(geometry)), draw(starts(geometry))
-    scheme = draw(st.sampled_from(SCHEMES[kind]))
-    if scheme.endswith("labels"):
-        if not equation.diffusion:
-            return Case(equation, start, scheme)
+def random_case(draw: Random, kind: str) -> Case:
+    """Return a run that nothing forbids: exact atoms, and atoms at all, without diffusion."""
+    geometry = draw.choice(GRIDS[kind])
+    of_case, density = equation(draw, geometry), start(draw, geometry)
+    scheme = draw.choice(SCHEMES[kind])
+    if scheme.endswith("labels") and of_case.diffusion:
         scheme = "donor_blended"
-    if kind == "zonal" or equation.diffusion:
-        return Case(equation, start, scheme)
-    atoms = draw(st.sampled_from(["grid", "exact"]))
-    if draw(st.booleans()):
-        places = [draw(unit_vectors(geometry.dimension)) for _ in range(2)]
-        shared = mfpde.Density(geometry, start.density.values / 2)
-        start = mfpde.Measure(shared, mfpde.Atoms(places, [0.2, 0.3]))
-    return Case(equation, start, scheme, atoms)
+    if scheme.endswith("labels") or kind == "zonal" or of_case.diffusion:
+        return Case(of_case, mfpde.Measure(density), scheme)
+    atoms = None
+    if draw.random() < 0.5:
+        atoms = mfpde.Atoms(
+            [unit_vector(draw, geometry.dimension) for _ in range(2)], [0.2, 0.3]
+        )
+        density = mfpde.Density(geometry, density.values / 2)
+    how = draw.choice(["grid", "exact"])
+    return Case(of_case, mfpde.Measure(density, atoms), scheme, how)
 
 
 # Settings files -------------------------------------------------------------------------------

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import zarr
+
+import mfpde
+from mfpde.geometry import Geometry
+from mfpde.storage import RunWriter
+from mfpde.storage.records import to_json
 
 CIRCLE = """
 geometry = {kind = "circle", cells = 128}
@@ -70,6 +77,22 @@ class KilledError(BaseException):
     """Stands for the end of a process."""
 
 
+@contextmanager
+def raised_after(
+    calls: int, error: type[BaseException] | BaseException, method: str = "save"
+) -> Iterator[None]:
+    """Let writers of stores raise ``error`` after so many calls of a method."""
+    original, left = getattr(RunWriter, method), iter(range(calls))
+
+    def called(writer: RunWriter, *given: Any) -> None:
+        if next(left, None) is None:
+            raise error
+        original(writer, *given)
+
+    with mock.patch.object(RunWriter, method, called):
+        yield
+
+
 def all_of(store: Path) -> dict[str, np.ndarray | str]:
     """Return every array and attribute of a store, without the clock and its own path."""
     group = zarr.open_group(store, mode="r")
@@ -90,6 +113,27 @@ def assert_same_stores(store: Path | str, other: Path | str) -> None:
             np.testing.assert_array_equal(value, two[name], err_msg=name, strict=True)
         else:
             assert value == two[name], name
+
+
+def assert_same(one: Any, other: Any, *, without: Sequence[str] = ()) -> None:
+    """Require runs, states, tracks, or what they consist of, to be equal to the bit."""
+    if isinstance(one, mfpde.MeanFieldEquation):
+        assert to_json(one) == to_json(other)
+    elif isinstance(one, Geometry):
+        assert one == other
+    elif dataclasses.is_dataclass(one):
+        assert type(one) is type(other)
+        names = {field.name for field in dataclasses.fields(one)}
+        for name in names.difference(without, ["quantities"]):
+            assert_same(getattr(one, name), getattr(other, name))
+    elif isinstance(one, Mapping):
+        assert list(one) == list(other)
+        assert_same([*one.values()], [*other.values()])
+    elif isinstance(one, list | tuple):
+        for part, another in zip(one, other, strict=True):
+            assert_same(part, another)
+    else:
+        np.testing.assert_array_equal(one, other)
 
 
 def files_of(store: Path | str) -> dict[Path, bytes]:
