@@ -1,7 +1,9 @@
 """Matrices in files: one is read, whatever else is in the file, and what it claims is checked."""
 
+import io
 import json
 import os
+import pickle
 import struct
 import tracemalloc
 import zipfile
@@ -30,20 +32,33 @@ def bilinear(file: str) -> np.ndarray:
     return np.asarray(equation.terms[0].bilinear)
 
 
-def tensors(path: Path, header: dict[str, Any] | bytes, data: bytes = b"") -> Path:
-    """Write a file of tensors by hand: length, header, raw numbers."""
+def tensors(header: dict[str, Any] | bytes, data: bytes = SMALL.tobytes()) -> bytes:
+    """Return a file of tensors, written by hand: length, header, raw numbers."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-    return path
+    return struct.pack("<Q", len(text)) + text + data
 
 
-def described(kind: str, shape: list[int], begin: int, end: int) -> dict[str, Any]:
-    return {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
+def tensor(kind: str, shape: list[int], *offsets: Any) -> dict[str, Any]:
+    return {"dtype": kind, "shape": shape, "data_offsets": [*offsets]}
 
 
-def upper_halves(values: np.ndarray) -> np.ndarray:
-    """Return numbers as BF16: the upper half of each F32."""
-    return (values.astype("<f4").view("<u4") >> 16).astype("<u2")
+def npy(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.asarray(array), allow_pickle=True)
+    return file.getvalue()
+
+
+def npy_with_header(text: str, data: bytes = bytes(64)) -> bytes:
+    header = text.ljust(117).encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+
+
+def npz(**members: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(f"{name}.npy", data)
+    return file.getvalue()
 
 
 def test_each_type_of_real_numbers_is_read_beside_the_others(tmp_path) -> None:
@@ -51,74 +66,61 @@ def test_each_type_of_real_numbers_is_read_beside_the_others(tmp_path) -> None:
         "F64": SMALL.astype("<f8"),
         "F32": SMALL.astype("<f4"),
         "F16": SMALL.astype("<f2"),
-        "BF16": upper_halves(SMALL),
+        # The upper half of each F32.
+        "BF16": (SMALL.astype("<f4").view("<u4") >> 16).astype("<u2"),
         "I8": np.ones((2, 2), "i1"),
     }
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     data = b""
     for kind, values in written.items():
-        end = len(data) + values.nbytes
-        header[kind] = described(kind, [2, 2], len(data), end)
+        header[kind] = tensor(kind, [2, 2], len(data), len(data) + values.nbytes)
         data += values.tobytes()
-    path = tensors(tmp_path / "all.safetensors", header, data)
-    for kind, digits in {
-        "F64": 0.0,
-        "F32": 2**-24,
-        "F16": 2**-11,
-        "BF16": 2**-7,
-    }.items():
-        found = bilinear(f"{path}:{kind}")
-        np.testing.assert_allclose(found, SMALL, rtol=digits, atol=0.0)
-    assert bilinear(f"{path}:F32")[1, 0] == np.float32(1 / 3)
+    path = tmp_path / "all.safetensors"
+    path.write_bytes(tensors(header, data))
+    for kind, digits in (("F64", 0), ("F32", 24), ("F16", 11), ("BF16", 7)):
+        rtol = 2.0**-digits if digits else 0.0
+        np.testing.assert_allclose(bilinear(f"{path}:{kind}"), SMALL, rtol, atol=0.0)
     # 0.1 has the bits 0x3dcccccd, of which BF16 keeps 0x3dcc.
     assert bilinear(f"{path}:BF16")[0, 0] == 0.099609375
     with pytest.raises(SettingsError, match="type I8, which holds no real numbers"):
         bilinear(f"{path}:I8")
     with pytest.raises(SettingsError, match=r"has no array 'F32x' .did you mean 'F32'"):
         bilinear(f"{path}:F32x")
-
-
-def test_a_tensor_alone_needs_no_name(tmp_path) -> None:
-    header = {"only": described("F64", [2, 2], 0, 32)}
-    path = tensors(tmp_path / "one.safetensors", header, SMALL.tobytes())
+    # One alone needs no name.
+    path.write_bytes(tensors({"only": tensor("F64", [2, 2], 0, 32)}))
     np.testing.assert_array_equal(bilinear(str(path)), SMALL)
 
 
-def beside_tensors(folder: Path) -> str:
+def write_beside_tensors(path: Path) -> None:
     huge = 10**9
     header = {
-        "huge": described("F32", [huge // 4, 1], 0, huge),
-        "small": described("F64", [2, 2], huge, huge + 32),
+        "huge": tensor("F32", [huge // 4, 1], 0, huge),
+        "small": tensor("F64", [2, 2], huge, huge + 32),
     }
-    path = tensors(folder / "model.safetensors", header)
-    with path.open("r+b") as file:
-        os.truncate(path, path.stat().st_size + huge)
-        file.seek(0, os.SEEK_END)
+    path.write_bytes(tensors(header, b""))
+    os.truncate(path, path.stat().st_size + huge)
+    with path.open("ab") as file:
         file.write(SMALL.tobytes())
-    return f"{path}:small"
 
 
-def beside_members(folder: Path) -> str:
-    path = folder / "weights.npz"
+def write_beside_members(path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("small.npy", npy(SMALL))
         with archive.open("huge.npy", "w") as file:
-            shape = (2 * 10**7, 1)
-            about = {"descr": "<f8", "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(file, about)
             for _ in range(20):
                 file.write(bytes(8 * 10**6))
-        with archive.open("small.npy", "w") as file:
-            np.lib.format.write_array(file, SMALL)
-    return f"{path}:small"
 
 
-@pytest.mark.parametrize("beside", [beside_tensors, beside_members])
-def test_a_small_matrix_is_read_alone(beside, tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("write", "end"),
+    [(write_beside_tensors, "safetensors"), (write_beside_members, "npz")],
+)
+def test_a_small_matrix_is_read_alone(write, end, tmp_path) -> None:
     """A gigabyte beside it costs nothing."""
-    place = beside(tmp_path)
+    write(tmp_path / f"model.{end}")
     tracemalloc.start()
     try:
-        found = bilinear(place)
+        found = bilinear(f"{tmp_path}/model.{end}:small")
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -126,47 +128,82 @@ def test_a_small_matrix_is_read_alone(beside, tmp_path) -> None:
     assert most < 5e6
 
 
-HEADERS = {
-    "out of the file": ({"a": described("F64", [2, 3], 0, 48)}, "cannot be read"),
-    "far out": (
-        {"a": described("F64", [10**9, 10**9], 0, 8 * 10**18)},
-        "cannot be read",
+class Evil:
+    """What leaves a folder behind when it is read by pickle."""
+
+    def __reduce__(self):
+        return (os.mkdir, ("executed",))
+
+
+ANY, UNREAD = "bilinear", "cannot be read"
+FLOATS = "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 99999999)}"
+OBJECTS = npy(np.array([[Evil()]], dtype=object))
+WRONG: dict[str, tuple[bytes, str]] = {
+    "empty.npy": (b"", ANY),
+    "garbage.npy": (b"\x93NUMPY garbage", ANY),
+    "cut.npy": (npy(SMALL)[:-9], ANY),
+    "objects.npy": (OBJECTS, ANY),
+    "pickled.npy": (pickle.dumps(Evil()), ANY),
+    "code.npy": (npy_with_header("__import__('os').mkdir('executed')"), ANY),
+    "brackets.npy": (npy_with_header("(" * 90), ANY),
+    "huge.npy": (npy_with_header(FLOATS), ANY),
+    "complex.npy": (npy(SMALL * 1j), ANY),
+    "texts.npy": (npy([["a"]]), ANY),
+    "one_axis.npy": (npy([1.0, 1.0]), ANY),
+    "three_axes.npy": (npy(np.ones((2, 2, 2))), ANY),
+    "nothing.npy": (npy(np.empty((0, 2))), ANY),
+    "not_finite.npy": (npy(np.full((2, 2), np.nan)), ANY),
+    "no_archive.npz": (b"PK\x03\x04 garbage", ANY),
+    "no_array.npz": (npz(a=b"hello"), ANY),
+    "objects.npz": (npz(a=OBJECTS), ANY),
+    "claims.npz": (npz(a=npy_with_header(FLOATS)), UNREAD),
+    "flipped.npz": (npz(a=npy(np.eye(2))).replace(b"\xf0?", b"\xf1?", 1), ANY),
+    "cut.npz": (npz(a=npy(SMALL))[:-20], ANY),
+    "out.safetensors": (tensors({"a": tensor("F64", [2, 3], 0, 48)}), UNREAD),
+    "far.safetensors": (
+        tensors({"a": tensor("F64", [10**9] * 2, 0, 8 * 10**18)}),
+        UNREAD,
     ),
-    "other shape": ({"a": described("F64", [2, 1], 0, 32)}, "32 bytes where F64 takes"),
-    "backwards": ({"a": described("F64", [2, 2], 32, 0)}, "cannot be read"),
-    "negative": ({"a": described("F64", [-2, -2], 0, 32)}, "cannot be read"),
-    "broken": ({"a": described("F64", [2, 2], 0, 32.5)}, "cannot be read"),
-    "no offsets": ({"a": {"dtype": "F64", "shape": [2, 2]}}, "data_offsets"),
-    "a number": ({"a": 3}, "cannot be read"),
-    "a list": (b"[1, 2]", "no table of tensors"),
-    "no JSON": (b"{'a': 1}", "cannot be read"),
-    "too deep": (b"[" * 100_000, "cannot be read"),
-    "float8": ({"a": described("F8_E4M3", [8, 4], 0, 32)}, "must be one of F64, F32"),
+    "shape.safetensors": (
+        tensors({"a": tensor("F64", [2, 1], 0, 32)}),
+        "32 bytes where",
+    ),
+    "backwards.safetensors": (tensors({"a": tensor("F64", [2, 2], 32, 0)}), UNREAD),
+    "negative.safetensors": (tensors({"a": tensor("F64", [-2, -2], 0, 32)}), UNREAD),
+    "broken.safetensors": (tensors({"a": tensor("F64", [2, 2], 0, 32.5)}), UNREAD),
+    "offsets.safetensors": (
+        tensors({"a": {"dtype": "F64", "shape": [2]}}),
+        "data_offsets",
+    ),
+    "number.safetensors": (tensors({"a": 3}), UNREAD),
+    "list.safetensors": (tensors(b"[1, 2]"), "no table of tensors"),
+    "no_json.safetensors": (tensors(b"{'a': 1}"), UNREAD),
+    "deep.safetensors": (tensors(b"[" * 100_000), UNREAD),
+    "float8.safetensors": (
+        tensors({"a": tensor("F8_E4M3", [8, 4], 0, 32)}),
+        "be one of F64",
+    ),
+    "empty.safetensors": (b"", UNREAD),
+    **{
+        f"length {length}.safetensors": (
+            struct.pack("<Q", length) + b"{}" + bytes(90),
+            UNREAD,
+        )
+        for length in (0, 7, 10**9, 2**63, 2**64 - 1)
+    },
 }
 
 
-@pytest.mark.parametrize(("header", "words"), HEADERS.values(), ids=HEADERS)
-def test_a_damaged_header_of_tensors_is_a_line(header, words, tmp_path) -> None:
-    path = tensors(tmp_path / "a.safetensors", header, SMALL.tobytes())
+@pytest.mark.parametrize("name", WRONG)
+def test_a_matrix_file_that_holds_none_is_a_line(name, tmp_path, monkeypatch) -> None:
+    """Nothing in it is executed, and no size that it claims is believed."""
+    monkeypatch.chdir(tmp_path)
+    data, words = WRONG[name]
+    Path(name).write_bytes(data)
     with pytest.raises(SettingsError, match=words) as caught:
-        bilinear(f"{path}:a")
-    assert len(str(caught.value)) < 600
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("length", [0, 7, 10**9, 2**63, 2**64 - 1])
-def test_a_header_longer_than_the_file_is_not_read(length, tmp_path) -> None:
-    path = tmp_path / "a.safetensors"
-    path.write_bytes(struct.pack("<Q", length) + b"{}" + bytes(90))
-    with pytest.raises(SettingsError, match="cannot be read"):
-        bilinear(f"{path}:a")
-
-
-def test_an_archive_that_claims_more_than_it_holds_is_not_read(tmp_path) -> None:
-    path = tmp_path / "a.npz"
-    with zipfile.ZipFile(path, "w") as archive, archive.open("a.npy", "w") as file:
-        about = {"descr": "<f8", "fortran_order": False, "shape": (10**5, 10**5)}
-        np.lib.format.write_array_header_1_0(file, about)
-        file.write(bytes(64))
-    with pytest.raises(SettingsError, match="cannot be read"):
-        bilinear(f"{path}:a")
+        bilinear(name)
+    said = str(caught.value)
+    assert said.startswith("[attention] bilinear")
+    assert len(said) < 600
+    assert "\n" not in said
+    assert not Path("executed").exists()
