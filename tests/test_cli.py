@@ -1,19 +1,21 @@
 """The command line: what it leaves on disk, what it says, and its exit codes."""
 
-import contextlib
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from stored import line_of
+from stored import line_of, raised_after
 
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.commands.report import zonal_distance
 from mfpde.runs.stopping import StopReason
 from mfpde.settings.settings import FILE
-from mfpde.storage import RunWriter, load, read_description
+from mfpde.storage import load, read_description
 
 TEXT = """
 geometry = {kind = "circle", cells = 64}
@@ -30,10 +32,10 @@ SPHERE = TEXT.replace(CIRCLE, 'kind = "sphere", nlat = 32').replace(
 ZONAL = TEXT.replace(CIRCLE, 'kind = "zonal", dimension = 5, cells = 64').replace(
     NEURON, "[1.0]"
 )
-OTHERS = {
-    name: text.replace("beta = 2.0", "beta = 1.0").replace("0.125", "0.25")
-    for name, text in (("sphere", SPHERE), ("zonal", ZONAL))
-}
+
+
+EQUATION = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
+POINTS = mfpde.Atoms(np.eye(2))
 
 
 @pytest.fixture
@@ -50,30 +52,15 @@ def _quick_pictures(monkeypatch):
     monkeypatch.setattr("mfpde.plotting.plot_run", lambda run: Figure())
 
 
-def interrupted_after(monkeypatch, saves, error=KeyboardInterrupt):
-    """Let the store raise ``error`` after this many saves."""
-    original, left = RunWriter.save, iter(range(saves))
-
-    def failing(self, *record):
-        if next(left, None) is None:
-            raise error
-        original(self, *record)
-
-    monkeypatch.setattr(RunWriter, "save", failing)
-
-
 def run(*more: str, out: str = "x.zarr") -> int:
     """Run the settings quietly into a store."""
     return main(["run", "run.toml", "--out", out, "--quiet", *more])
 
 
-def interrupted_run(saves, *more: str, error=KeyboardInterrupt) -> int:
-    """Run the settings until an error after this many saves; return the exit code."""
-    with pytest.MonkeyPatch.context() as patch:
-        interrupted_after(patch, saves, error)
-        with contextlib.suppress(MemoryError):
-            return run(*more)
-    return -1
+def interrupted_run(saves, *more: str) -> int:
+    """Run the settings until an interrupt after this many saves; return the exit code."""
+    with raised_after(saves, KeyboardInterrupt):
+        return run(*more)
 
 
 def test_run_stores_what_solve_gives(config, capsys):
@@ -98,46 +85,67 @@ def test_run_stores_what_solve_gives(config, capsys):
     for name in (*versions, "platform"):
         assert record[name] in said
     assert "wall [s]: " in said
-
-
-def test_run_without_a_store_only_reports_and_quiet_says_nothing(config, capsys):
-    assert main(["run", config]) == 0
-    assert "largest_density" in capsys.readouterr().out
+    # Without a store a run only reports, and quietly it says nothing.
+    files = set(Path().iterdir())
+    short = ["--set", "solve.t_end=0.5", "--set", "equation.direction=ascent"]
+    assert main(["run", config, *short]) == 0
+    said = capsys.readouterr().out
+    assert "largest_density" in said
+    assert "ascent of attention" in said
+    assert "the end time t = 0.5 was reached" in said
     assert main(["run", config, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
-    assert [str(path) for path in Path().iterdir()] == [config]
+    assert set(Path().iterdir()) == files
 
 
-def test_set_changes_settings_in_the_run_and_in_the_store(config):
-    assert run("--set", "solve.t_end=0.5", "--set", "equation.direction=ascent") == 0
-    assert load("x.zarr").final_time == 0.5
-    assert load("x.zarr").equation.direction == "ascent"
+def distances(said):
+    """Return the table of W1 and its error that a run printed."""
+    lines = said.partition("against")[2].splitlines()
+    assert lines[1].split() == ["time", "W1", "±W1"]
+    rows = [line.split() for line in lines[2 : lines.index("", 2) - 1]]
+    return np.array(rows, dtype=float)
 
 
-def test_run_with_particles_compares_and_stores_them(config, capsys):
-    chosen = ["--set", "particles.count=50"]
-    assert main(["run", config, "--out", "x.zarr", *chosen]) == 0
-    density, particles = load("x.zarr"), load("x.zarr/particles")
-    assert np.array_equal(density.times, particles.times)
-    assert len(particles.final) == 50
-    distance = mfpde.wasserstein(density.final, particles.final)
-    assert distance < 0.05
-    said = capsys.readouterr().out
-    assert "against 50 particles" in said
-    assert f"{distance:.6g}" in said
-    assert main(["show", "x.zarr"]) == 0
-    assert "against 50 particles" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(("method", "count"), [("spectral", 50), ("labels", 2048)])
-def test_particles_move_by_each_method_beside_a_run_on_the_sphere(
-    config, capsys, method, count
+# The mean distance from the centre of a hexagon of area 4 pi / n on S^2, of n medians of equal
+# masses on polar angles: the particles of these runs hardly gather.
+@pytest.mark.parametrize(
+    ("text", "method", "expected"),
+    [
+        (SPHERE, "direct", 0.3772 * np.sqrt(4 * np.pi / 100)),
+        (SPHERE, "spectral", 0.3772 * np.sqrt(4 * np.pi / 100)),
+        (ZONAL, "direct", np.pi / 400),
+    ],
+)
+def test_particles_stay_as_near_as_so_many_points_can(
+    config, capsys, text, method, expected
 ):
-    text = SPHERE.replace("t_end = 1.0, save_every = 0.125", "t_end = 0.02")
-    particles = f'particles = {{count = {count}, method = "{method}"}}\n'
-    Path(config).write_text(text + particles)
-    assert main(["run", config]) == 0
-    assert f"against {count} particles" in capsys.readouterr().out
+    text = text.replace("beta = 2.0", "beta = 1.0")
+    Path(config).write_text(text.replace("0.125", "0.25"))
+    chosen = ["--set", "particles.count=100", "--set", f"particles.method={method}"]
+    with raised_after(3, KeyboardInterrupt):
+        assert main(["run", config, "--out", "x.zarr", *chosen]) == 130
+    assert main(["resume", "x.zarr"]) == 0
+    said = capsys.readouterr().out
+    assert f"grid {load('x.zarr').final.geometry!r}" in said
+    table = distances(said)
+    assert table[:, 0].tolist() == [0, 0.25, 0.5, 0.75, 1]
+    is_sphere = 'kind = "sphere"' in text
+    np.testing.assert_allclose(table[:, 1], expected, rtol=0.06 if is_sphere else 0.16)
+    # On polar angles W1 is exact; on S^2 cells are points in its plan.
+    errors = table[:, 2]
+    assert (errors > 0).all() if is_sphere else (errors == 0).all()
+    assert (errors < table[:, 1]).all()
+    particles = load("x.zarr/particles")
+    assert particles.times.tolist() == load("x.zarr").times.tolist()
+    assert len(particles.final) == 100
+    assert main(["show", "x.zarr"]) == 0
+    assert capsys.readouterr().out.strip() in said
+
+
+def test_zonal_distances_are_those_of_the_polar_angles():
+    zonal = mfpde.Zonal(5, 64)
+    ring, other = mfpde.Atoms(zonal.points[[10]]), mfpde.Atoms(-zonal.points[[49]])
+    assert zonal_distance(ring, other) == pytest.approx(4 * zonal.spacing)
 
 
 def test_bad_settings_are_one_message_on_stderr(config, capsys):
@@ -150,17 +158,13 @@ def test_bad_settings_are_one_message_on_stderr(config, capsys):
     assert not Path("x.zarr").exists()
     assert main(["run", "no.toml"]) == 2
     assert "no.toml cannot be read" in line_of(capsys)
-
-
-def test_a_store_that_exists_is_replaced_only_if_asked(config, capsys, monkeypatch):
-    assert run() == 0
-    with monkeypatch.context() as patch:
-        # It is refused before the run.
-        patch.setattr("mfpde.solve", None)
-        assert run() == 2
-    assert "x.zarr exists" in capsys.readouterr().err
-    assert run("--set", "solve.t_end=0.5", "--overwrite") == 0
-    assert load("x.zarr").final_time == 0.5
+    mfpde.save(mfpde.solve_particles(EQUATION, POINTS, t_end=0.1), "y.zarr")
+    for store, why in {
+        "y.zarr": "was not written by `mfpde run`",
+        "no.zarr": "there is no store of a run at no.zarr",
+    }.items():
+        assert main(["resume", store]) == 2
+        assert why in line_of(capsys)
 
 
 def test_a_numerical_failure_has_its_own_code(config, monkeypatch):
@@ -183,25 +187,20 @@ def test_pictures_are_drawn_beside_the_store_or_where_asked(config, capsys):
     assert "drawn in x.pdf and x.png" in capsys.readouterr().out
 
 
-PATH = ["--parameter", "beta", "--values", "2,3"]
-
-
 @pytest.mark.parametrize(
-    ("command", "option", "extra"),
+    "words",
     [
-        ("run", "--figure", []),
-        ("run", "--out", []),
-        ("sweep", "--csv", []),
-        ("minimize", "--figure", []),
-        ("continuation", "--figure", PATH),
+        *("run --figure", "run --out", "sweep --csv", "minimize --figure"),
+        "continuation --parameter beta --values 2,3 --figure",
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(
-    config, capsys, *, command, option, extra
+    config, capsys, words
 ) -> None:
+    command, *more, option = words.split()
     Path("taken").write_text("a file, not a folder")
     path = "taken/x.pdf"
-    assert main([command, config, option, path, *extra]) == 2
+    assert main([command, config, *more, option, path]) == 2
     # After the work the message would be another one.
     told = f"mfpde {command}: Invalid value for {option}: {path!r} cannot"
     assert line_of(capsys).startswith(told)
@@ -228,54 +227,6 @@ def test_a_figure_that_fails_leaves_a_complete_store(config, monkeypatch, capsys
 # What goes on ---------------------------------------------------------------------------------
 
 
-def test_an_interrupt_keeps_what_was_saved_and_says_how_to_go_on(
-    config, capsys, monkeypatch
-):
-    assert interrupted_run(4) == 130
-    assert "continue with: mfpde resume x.zarr" in capsys.readouterr().err
-    found = load("x.zarr")
-    assert found.times.tolist() == [0.0, 0.125, 0.25, 0.375]
-    assert found.stop.kind == "interrupted"
-    assert main(["show", "x.zarr"]) == 0
-    assert "stopped:     interrupted" in capsys.readouterr().out
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("mfpde.settings.read_settings", interrupt)
-    assert main(["run", config]) == 130
-    assert capsys.readouterr().err == "interrupted\n"
-
-
-@pytest.mark.parametrize("kind", ["circle", *OTHERS])
-@pytest.mark.parametrize(("saves", "error"), [(3, KeyboardInterrupt), (4, MemoryError)])
-def test_a_resumed_run_ends_where_an_uninterrupted_one_does(config, kind, saves, error):
-    Path(config).write_text(OTHERS.get(kind, TEXT))
-    assert run(out="whole.zarr") == 0
-    interrupted_run(saves, error=error)
-    assert load("x.zarr").stop.kind == "interrupted"
-    steps = load("x.zarr").statistics.get("steps", 0)
-    assert main(["resume", "x.zarr", "--quiet"]) == 0
-    whole, resumed = load("whole.zarr"), load("x.zarr")
-    np.testing.assert_allclose(resumed.times, whole.times, rtol=1e-14)
-    assert resumed.stop == whole.stop
-    # Both keep the tolerance in time; the steps around the interruption differ.
-    assert 0 <= steps < resumed.statistics["steps"]
-    count = whole.statistics["steps"]
-    assert resumed.statistics["steps"] == pytest.approx(count, abs=2)
-    moved = np.abs(resumed.final.density.masses - whole.final.density.masses).sum()
-    assert moved < 1e-4
-
-
-def test_a_run_killed_after_its_last_save_is_finished_by_resume(config, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(RunWriter, "finish", lambda self, run: None)
-        run()
-    assert load("x.zarr").stop.kind == "interrupted"
-    assert main(["resume", "x.zarr", "--quiet"]) == 0
-    assert load("x.zarr").stop.kind == "t_end"
-
-
 def test_a_run_without_any_save_is_resumed_from_its_last_state(config):
     Path(config).write_text(TEXT.replace(", save_every = 0.125", ""))
     interrupted_run(0, "--set", "solve.save_at=[0.5, 1.0]")
@@ -283,24 +234,6 @@ def test_a_run_without_any_save_is_resumed_from_its_last_state(config):
     assert 0 < load("x.zarr").final_time < 0.5
     assert main(["resume", "x.zarr", "--quiet"]) == 0
     assert load("x.zarr").times.tolist() == [0.5, 1.0]
-
-
-def test_resume_runs_the_particles_too(config):
-    interrupted_run(4, "--set", "particles.count=20")
-    assert main(["resume", "x.zarr", "--quiet"]) == 0
-    assert len(load("x.zarr/particles").times) == 9
-
-
-def test_resume_refuses_what_does_not_go_on(config, capsys):
-    assert run() == 0
-    mfpde.save(load("x.zarr"), "y.zarr")
-    for store, why in {
-        "x.zarr": "x.zarr has already ended",
-        "y.zarr": "was not written by `mfpde run`",
-        "no.zarr": "there is no store of a run at no.zarr",
-    }.items():
-        assert main(["resume", store]) == 2
-        assert why in line_of(capsys)
 
 
 def test_a_run_that_has_not_ended_is_looked_at_as_others_are(config) -> None:
@@ -319,49 +252,6 @@ def test_a_run_that_has_not_ended_is_looked_at_as_others_are(config) -> None:
 
 
 # Other geometries and commands ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", OTHERS)
-@pytest.mark.parametrize("count", [100, 400])
-def test_particles_stay_as_near_as_so_many_points_can(config, capsys, kind, count):
-    Path(config).write_text(OTHERS[kind])
-    chosen = ["--set", f"particles.count={count}"]
-    assert main(["run", config, "--out", "x.zarr", *chosen]) == 0
-    said = capsys.readouterr().out
-    assert f"grid {load('x.zarr').final.geometry!r}" in said
-    table = distances(said)
-    assert table[:, 0].tolist() == [0, 0.25, 0.5, 0.75, 1]
-    # The distance is that of points to a density, all the time: the particles of this run
-    # hardly gather.  n points on S^2: the mean distance from the centre of a hexagon of area
-    # 4 pi / n; n medians of equal masses on polar angles: pi / (4 n).
-    hexagons = 0.3772 * np.sqrt(4 * np.pi / count)
-    expected = hexagons if kind == "sphere" else np.pi / (4 * count)
-    rtol = 0.06 if kind == "sphere" else 0.16
-    np.testing.assert_allclose(table[:, 1], expected, rtol=rtol)
-    # On polar angles W1 is exact; on S^2 cells are points in its plan.
-    errors = table[:, 2]
-    assert (errors > 0).all() if kind == "sphere" else (errors == 0).all()
-    assert (errors < table[:, 1]).all()
-    assert main(["show", "x.zarr"]) == 0
-    assert capsys.readouterr().out.strip() in said
-
-
-def distances(said):
-    """Return the table of W1 and its error that a run printed."""
-    lines = said.partition("against")[2].splitlines()
-    assert lines[1].split() == ["time", "W1", "±W1"]
-    rows = [line.split() for line in lines[2 : lines.index("", 2) - 1]]
-    return np.array(rows, dtype=float)
-
-
-def test_zonal_distances_are_those_of_the_polar_angles():
-    zonal = mfpde.Zonal(5, 64)
-    start = mfpde.bumps(zonal, angles=[0.8], widths=0.1)
-    for count in (50, 800):
-        particles = mfpde.quantized(start, count)
-        assert zonal_distance(start, particles) < 0.5 / count
-    ring, other = mfpde.Atoms(zonal.points[[10]]), mfpde.Atoms(-zonal.points[[49]])
-    assert zonal_distance(ring, other) == pytest.approx(4 * zonal.spacing)
 
 
 def test_minimize_prints_what_the_function_finds(config, capsys):
@@ -384,6 +274,20 @@ def test_minimize_prints_what_the_function_finds(config, capsys):
     assert "above the minimum" in capsys.readouterr().out
 
 
+def test_continuation_prints_and_draws_a_branch(config, capsys):
+    changes = ["--set", "attention.beta=10.0", "--set", "perceptron.weights=[-1.0]"]
+    command = ["continuation", config, *changes, "--parameter", "weight_scale"]
+    assert main([*command, "--values", "1.3:0.8:3", "--figure", "branch.pdf"]) == 0
+    assert "split: an atom splits" in capsys.readouterr().out
+    assert Path("branch.pdf").exists()
+    for wrong in ("one,two", "5:20:0", "5:20:-1", "5:20:1000000000000"):
+        assert main([*command, "--values", wrong]) == 2
+        assert "first:last:count" in capsys.readouterr().err
+    noise = ["--parameter", "diffusion", "--values", "0.5,0.4"]
+    assert main(["continuation", config, "--set", "attention.beta=1.0", *noise]) == 0
+    assert "|mean x|" in capsys.readouterr().out
+
+
 def test_the_list_of_settings_has_every_key(capsys) -> None:
     assert main(["settings"]) == 0
     text = capsys.readouterr().out
@@ -395,3 +299,63 @@ def test_the_list_of_settings_has_every_key(capsys) -> None:
         assert all(f"  {one}" in text for one in keys)
     assert "  rtol = 0.0001" in text
     assert "  beta    (needed)" in text
+
+
+# Words ----------------------------------------------------------------------------------------
+
+
+COMMANDS = (
+    *("run", "resume", "settings", "show", "plot", "view"),
+    *("minimize", "continuation", "phase-diagram", "theory", "sweep", "verify"),
+)
+
+
+def test_help_explains_every_command_and_each_of_its_words(capsys) -> None:
+    assert main(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert "Exit codes: 0 done" in said
+    for command in COMMANDS:
+        assert re.search(rf"│ {command} +[A-Z]\w+ ", said), command
+        assert main([command, "--help"]) == 0
+        own = capsys.readouterr().out
+        assert re.search(rf"^Example: mfpde {command}( |$)", own, flags=re.MULTILINE)
+        words = re.findall(
+            r"^│ (?:\* )? *(--\S+|[A-Z]+)( .*)│$", own, flags=re.MULTILINE
+        )
+        for word, rest in words:
+            assert re.search(r"[a-z]{3} ", rest.partition("[")[0]), f"{word}: {rest}"
+        # Nothing runs over the width of a terminal.
+        assert max(map(len, own.splitlines())) <= 80
+
+
+WRONG_WORDS = """
+run -> mfpde run: Command "run" parameter CONFIG requires an argument.
+run x.toml y.toml -> mfpde run: Unused Tokens: ['y.toml'].
+run x.toml --quit -> mfpde run: Unknown option: --quit. Did you mean --quiet?
+run x.toml --set -> "run" parameter --set requires an argument.
+sweep x --workers 2.7 -> --workers: '2.7' must be a whole number
+minimize x --tolerance x -> --tolerance: unable to convert "x" into float
+phase-diagram --dimension 3 --betas 64,abc -> --betas: '64,abc' must be numbers with commas
+phase-diagram --dimension 3 --betas 1 --kernel shift -> "shift" for --kernel. Choose from: "sh
+show x.zarr --origin=3 -> --origin: unable to convert "3" into bool
+rnu x.toml -> mfpde rnu: Unknown command "rnu". Did you mean "run"?
+--foo -> mfpde: Unknown command "--foo". Available commands: run, resume
+view -> mfpde view: Command "view" parameter STORE requires
+verify --only -> parameter --only requires at least 1 element
+"""
+
+
+@pytest.mark.parametrize("row", WRONG_WORDS.strip().splitlines())
+def test_wrong_words_are_one_line_that_says_what_is_allowed(row, capsys) -> None:
+    words, expected = row.split(" -> ")
+    assert main(words.split()) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert expected in said.err
+
+
+def test_the_module_is_the_command():
+    command = [sys.executable, "-m", "mfpde", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("mfpde ")

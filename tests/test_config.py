@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.geometry import Geometry
 from mfpde.settings.settings import SettingsError, read_settings, settings_from_dict
-from mfpde.storage.records import CONVERTER, to_json
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TEXT = """
@@ -81,11 +79,6 @@ def without(text: str, start: str, end: str, instead: str = "") -> str:
     return text[: text.index(start)] + instead + text[text.index(end) :]
 
 
-def with_random_neurons(text: str, units: int, seed: int) -> str:
-    random = f"random = {{units = {units}, seed = {seed}}}\n"
-    return without(text, "directions", "activation", random)
-
-
 @pytest.fixture
 def path(tmp_path):
     """Return a settings file."""
@@ -110,6 +103,17 @@ def test_settings_build_what_they_say(path):
     assert perceptron.biases.tolist() == [0.0, 0.1]
     assert equation.direction == "descent"
     assert settings.start.total_mass == pytest.approx(1.0, abs=1e-14)
+    overrides = ["attention.beta = 3", "equation.direction=ascent"]
+    overridden = read_settings(path, overrides).single_equation()
+    assert overridden.attentions[0].beta == 3
+    assert overridden.direction == "ascent"
+    numbers = ["perceptron.weights=[5e-324, 0.1]", "perceptron.biases=[-1e50, 0.1]"]
+    exact = read_settings(path, numbers)
+    again = settings_from_dict(json.loads(exact.to_json()))
+    assert again.data == exact.data
+    (neurons,) = again.single_equation().externals
+    assert neurons.weights.tolist() == [5e-324, 0.1]
+    assert neurons.biases.tolist() == [-1e50, 0.1]
     arguments = settings.solve_arguments()
     assert settings.save_times().tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert arguments["transport"] == "donor_blended"
@@ -119,17 +123,6 @@ def test_settings_build_what_they_say(path):
         mfpde.WallTimeLimit(60.0),
     ]
     assert settings.particles.count == 100
-
-
-@pytest.mark.parametrize("number", ["5e-324", "-1e50", "0.1"])
-def test_numbers_come_back_to_the_bit(path, number):
-    weights, biases = f"weights=[{number}, 0.5]", f"biases=[{number}, 0.1]"
-    settings = read_settings(path, [f"perceptron.{weights}", f"perceptron.{biases}"])
-    again = settings_from_dict(json.loads(settings.to_json()))
-    assert again.data == settings.data
-    for read in (settings, again):
-        (neurons,) = read.single_equation().externals
-        assert neurons.weights[0] == neurons.biases[0] == float(number)
 
 
 SPHERE, WIDE = mfpde.Sphere(32), mfpde.Sphere(32, 40)
@@ -168,7 +161,8 @@ def test_other_geometries_are_built(path, kind, change, geometry):
 def test_random_neurons_are_the_constructors_and_those_of_the_paper(
     path, kind, units, seed, example
 ):
-    path.write_text(with_random_neurons(TEXTS[kind], units, seed))
+    random = f"random = {{units = {units}, seed = {seed}}}\n"
+    path.write_text(without(TEXTS[kind], "directions", "activation", random))
     built, given = (
         read_settings(file).single_equation().externals[0]
         for file in (path, EXAMPLES / f"{example}.toml")
@@ -180,96 +174,48 @@ def test_random_neurons_are_the_constructors_and_those_of_the_paper(
         np.testing.assert_allclose(getattr(given, name), expected, rtol=0, atol=1e-15)
 
 
-def test_overrides_are_toml_or_bare_strings(path):
-    settings = read_settings(
-        path,
-        ["attention.beta = 3", "equation.direction=ascent", 'particles.method="auto"'],
-    )
-    assert settings.single_equation().attentions[0].beta == 3
-    assert settings.single_equation().direction == "ascent"
-    assert settings.particles.method == "auto"
-
-
-BUMPS = [
-    ("circle", "angles = [1.0, 4.0]\nwidths = [0.2, 0.3]\nmasses = [1, 2]"),
-    ("sphere", "centres = [[0, 0, 1], [1, 0, 0]]\nwidths = [0.2, 0.3]"),
-    ("sphere", "centres = [[0.0, 0.6, 0.8]]\nwidths = [0.2]\nbackground = 0.5"),
-    ("zonal", "angles = [1.0]\nwidths = [0.05]"),
-]
-WRONG_BUMPS = [
-    ("circle", "angles = [1]\nwidths = [0.01]", "[start] widths[0] = 0.01 must be at"),
-    ("circle", "widths = [0.2]", "[start] bumps on Circle(num_cells=64) take angles"),
-    (
-        "sphere",
-        "angles = [1]\nwidths = [0.2]",
-        "[start] bumps on Sphere(nlat=32, nlon=64) take centres, not angles",
-    ),
-]
-
-
-def with_bumps(kind, start):
-    return without(
-        TEXTS[kind], "[start]", "[solve]", f'[start]\nkind = "bumps"\n{start}\n'
-    )
-
-
-@pytest.mark.parametrize(("kind", "start"), BUMPS)
-def test_bumps_start_a_run_on_every_geometry(path, kind, start):
-    path.write_text(with_bumps(kind, start))
-    start = read_settings(path).start
-    assert start.total_mass == pytest.approx(1.0, abs=1e-13)
-    assert start.values.max() > 2 * start.masses.sum() / start.geometry.areas.sum()
-
-
-@pytest.mark.parametrize(("kind", "start", "expected"), WRONG_BUMPS)
-def test_wrong_bumps_in_a_file_name_their_section(path, kind, start, expected):
-    path.write_text(with_bumps(kind, start))
-    assert expected in message(path)
-
-
 # What is wrong --------------------------------------------------------------------------------
 
 
-KINDS = "'circle', 'sphere', 'zonal'"
+ON_AXIS = changed((CIRCLE, 'kind = "zonal"\ndimension = 3\ncells = 181'))
+OFF_AXIS = ON_AXIS.replace(DIRECTIONS, "directions = [[1, 0, 0], [0, 0, 1]]")
+BUMPS = {
+    kind: without(text, "[start]", "[solve]", '[start]\nkind = "bumps"\nwidths = [W]\n')
+    for kind, text in TEXTS.items()
+}
+WRONG_FILES = {
+    "[solve] needs the setting 't_end'": changed(("t_end = 1.0", "")),
+    "[geometry] needs the setting 'kind', one of 'circle', 'sphere', 'zonal'": changed(
+        ('kind = "circle"', "")
+    ),
+    "[geometry] needs the setting 'nlat'; kind = 'sphere' takes: nlat, nlon": TEXTS[
+        "sphere"
+    ].replace("nlat = 32", ""),
+    "an equation needs [attention], [perceptron] or both": without(
+        TEXT, "[attention]", "[equation]"
+    ),
+    "[particles] = 3 must be a table of settings": "particles = 3\n"
+    + TEXT.partition("[particles]")[0],
+    "needs the section [start]": without(TEXT, "[start]", "[solve]"),
+    "run.toml is not TOML": "[solve\n",
+    "[start] bumps on Circle(num_cells=64) take angles": BUMPS["circle"].replace(
+        "[W]", "[0.2]"
+    ),
+    "[start] widths[0] = 0.01 must be at": BUMPS["circle"].replace(
+        "[W]", "[0.01]\nangles = [1]"
+    ),
+    "[start] bumps on Sphere(nlat=32, nlon=64) take centres, not angles": BUMPS[
+        "sphere"
+    ].replace("[W]", "[0.2]\nangles = [1]"),
+    "[perceptron] directions[0] is not parallel to the axis": OFF_AXIS.replace(
+        'transport = "donor_blended"\n', ""
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (changed(("t_end = 1.0", "")), "[solve] needs the setting 't_end'"),
-        (
-            changed(('kind = "circle"', "")),
-            f"[geometry] needs the setting 'kind', one of {KINDS}",
-        ),
-        (
-            TEXTS["sphere"].replace("nlat = 32", ""),
-            "[geometry] needs the setting 'nlat'; kind = 'sphere' takes: nlat, nlon",
-        ),
-        (
-            without(TEXT, "[attention]", "[equation]"),
-            "an equation needs [attention], [perceptron] or both",
-        ),
-        (
-            "particles = 3\n" + TEXT.partition("[particles]")[0],
-            "[particles] = 3 must be a table of settings",
-        ),
-    ],
-)
-def test_what_is_missing_is_named(path, text, expected):
+@pytest.mark.parametrize(("expected", "text"), WRONG_FILES.items(), ids=WRONG_FILES)
+def test_what_is_wrong_or_missing_is_named(path, text, expected):
     path.write_text(text)
-    assert message(path) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (without(TEXT, "[start]", "[solve]"), "needs the section [start]"),
-        ("[solve\n", "run.toml is not TOML"),
-        (None, "run.toml cannot be read"),
-    ],
-)
-def test_a_file_that_is_none_is_named(path, text, expected):
-    path.unlink() if text is None else path.write_text(text)
     assert expected in message(path)
 
 
@@ -302,15 +248,13 @@ def test_the_line_of_a_value_is_found_in_every_way_to_write_it(path):
 
 
 def test_several_errors_come_in_one_message(path):
-    told = message(path, "attention.beta=-1", "geometry.cells=5", "solve.rtol=2")
-    assert told.splitlines() == [
+    wrong = ("attention.beta=-1", "geometry.cells=5", "solve.rtol=2", "solve.t_end=-1")
+    assert message(path, *wrong).splitlines() == [
         "[geometry] cells = 5 must be a whole number of at least 16",
         "[attention] beta = -1 must be a finite number, at least 0",
+        "[solve] t_end = -1 must be a finite number, above 0",
         "[solve] rtol = 2 must be a finite number, above 0 and at most 1",
     ]
-    told = message(path, "solve.rtol=2", "solve.max_step=0", "solve.t_end=-1")
-    assert len(told.splitlines()) == 3
-    assert all(line.startswith("[solve] ") for line in told.splitlines())
 
 
 WRONG_VALUES = """
@@ -362,47 +306,3 @@ def test_a_wrong_value_is_repeated_with_what_is_allowed(path, row):
     kind, override = override.split(" ", 1)
     path.write_text(TEXTS[kind])
     assert expected in message(path, override)
-
-
-def test_neurons_off_the_axis_are_refused_on_a_zonal_grid(path):
-    off = "directions = [[1, 0, 0], [0, 0, 1]]"
-    path.write_text(TEXTS["zonal"].replace("directions = [1, -2]", off))
-    told = message(path, "geometry.dimension=3")
-    assert "[perceptron] directions[0] is not parallel to the axis" in told
-
-
-# Records --------------------------------------------------------------------------------------
-
-
-def test_records_rebuild_equations_to_the_bit():
-    vectors = np.array([[0.1, 1 / 3], [2.0, -1e-17]])
-    directions, biases = [[1 / 7, 0.3], [0.6, 0.8]], [0.1, 1 / 9]
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(1 / 3, normalized=True, kernel="unshifted"),
-        mfpde.Perceptron(directions, vectors, "gelu", biases=biases),
-        direction="ascent",
-        diffusion=1e-3,
-    )
-    record = json.loads(to_json(equation))
-    rebuilt = CONVERTER.structure(record, mfpde.MeanFieldEquation)
-    attention, neurons = rebuilt.terms
-    assert attention == equation.terms[0]
-    assert np.array_equal(neurons.weights, vectors)
-    assert np.array_equal(neurons.directions, directions)
-    assert neurons.activation.name == "gelu"
-    assert (rebuilt.direction, rebuilt.diffusion) == ("ascent", 1e-3)
-
-
-def test_a_user_s_functions_have_no_record():
-    potential = mfpde.Potential(lambda x: x[..., 0], lambda x: np.eye(2)[0] + 0 * x)
-    pair = (lambda z: z, lambda z: z**2 / 2)
-    for term in (potential, mfpde.Perceptron([[1.0, 0.0]], [1.0], pair)):
-        assert to_json(mfpde.MeanFieldEquation(term, direction="ascent")) == "null"
-    assert CONVERTER.structure(json.loads("null"), mfpde.MeanFieldEquation) is None
-
-
-def test_geometries_have_records_and_other_kinds_are_named():
-    for geometry in (mfpde.Circle(48), SPHERE, WIDE, mfpde.Zonal(5, 64)):
-        assert CONVERTER.structure(json.loads(to_json(geometry)), Geometry) == geometry
-    with pytest.raises(ValueError, match=r"geometry of kind 'circles'.*did you mean"):
-        CONVERTER.structure(json.loads('{"kind": "circles"}'), Geometry)
