@@ -1,0 +1,452 @@
+"""Pictures and films: what their numbers alone, which ``oracles/`` hold, do not say."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+from drawn import (
+    TIMES,
+    bump,
+    by_gid,
+    empty_track,
+    is_within_page,
+    known_run,
+    kuramoto_run,
+    lay_out,
+    layered_run,
+    legend_of,
+    particle_run,
+    poisson_kernel,
+    run_of,
+    zonal_run,
+)
+from matplotlib.animation import FFMpegWriter
+from matplotlib.figure import Figure
+from PIL import Image, ImageSequence
+from random_points import random_points
+
+import mfpde
+from mfpde.geometry import sphere
+from mfpde.geometry.circle import points_at
+from mfpde.measures.events import Event
+from mfpde.plotting.animation import film_of
+from mfpde.plotting.projections import Camera, pixels_of, places_of, values_at
+from mfpde.plotting.style import largest_in_rows
+from mfpde.tracking import Junction, SeenAtoms, Track
+
+CIRCLE, SPHERE, ZONAL = mfpde.Circle(128), mfpde.Sphere(32), mfpde.Zonal(5, 64)
+NEURON = mfpde.Perceptron([[1.0, 0.0]], [-0.5])
+DESCENT = mfpde.MeanFieldEquation(mfpde.Attention(3.0), NEURON, direction="descent")
+ASCENT = mfpde.MeanFieldEquation(mfpde.Attention(6.0), direction="ascent")
+
+
+def axes_of(measure: Any, *terms: Any) -> Any:
+    """Return axes of the picture of a measure, with the landscape of these terms."""
+    equation = mfpde.MeanFieldEquation(*terms, direction="ascent") if terms else None
+    return mfpde.plot_density(measure, equation=equation).axes
+
+
+# A measure ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("geometry", [mfpde.Circle(997), mfpde.Zonal(8, 501)])
+def test_neurons_are_tinted_where_they_are_active(geometry):
+    """On both scales of angle, for directions of any length and any bias."""
+    units, place = points_at(np.array([0.0, 1.0, 3.0, 6.0])), points_at
+    if isinstance(geometry, mfpde.Zonal):
+        units, place = np.stack([geometry.axis, -geometry.axis]), geometry.points_at
+    lengths, shares = (1.0, 3.0), (0.0, 0.5, -0.5, 2.0, -2.0)
+    directions = np.concatenate([length * units for length in lengths for _ in shares])
+    biases = np.tile(np.repeat(shares, len(units)), len(lengths))
+    neurons = mfpde.Perceptron(directions, np.ones(len(biases)), biases=biases)
+    (ax, _) = axes_of(mfpde.uniform(geometry), neurons)
+    middle = (geometry.angles[:-1] + geometry.angles[1:]) / 2
+    points = place(middle)
+    for number, (direction, bias) in enumerate(zip(directions, biases, strict=True), 1):
+        (tint,) = by_gid(ax, f"active region {number}")
+        inside = np.zeros(len(middle), dtype=bool)
+        for path in tint.get_paths():
+            low, high = path.vertices[:, 0].min(), path.vertices[:, 0].max()
+            inside |= (low < middle) & (middle < high)
+        active = points @ direction + bias
+        # Ends of a region are drawn to a thousandth of a turn.
+        clear = np.abs(active) > 0.005 * np.linalg.norm(direction)
+        np.testing.assert_array_equal(inside[clear], active[clear] > 0)
+
+
+def test_the_landscape_of_what_is_no_gradient_is_its_drift():
+    vectors = mfpde.Perceptron([[-1.0, 0.1], [-0.6, -0.8]], np.eye(2))
+    axes = axes_of(mfpde.uniform(CIRCLE), vectors)
+    (line,) = by_gid(axes[0].figure, "landscape")
+    angles, found = line.get_data()
+    exact = np.sum(
+        vectors.drift(points_at(angles)) * points_at(angles + np.pi / 2), axis=-1
+    )
+    np.testing.assert_allclose(found, exact, atol=1e-12)
+    assert line.axes.get_ylabel() == "drift"
+
+
+def test_many_particles_are_bins_that_keep_the_mass_of_any_arc():
+    angles = np.random.default_rng(0).uniform(0, 2 * np.pi, 2000)
+    angles[:800], angles[800:1200] = 0.01, 3.0
+    masses = np.random.default_rng(1).uniform(0.5, 1.5, 2000)
+    atoms = mfpde.Atoms(points_at(angles), masses / masses.sum())
+    figure = mfpde.plot_density(atoms)
+    assert not by_gid(figure, "atoms")
+    (line,) = by_gid(figure, "density")
+    centres, values = (part[1:-1] for part in line.get_data())
+    width = centres[1] - centres[0]
+    assert values.sum() * width == pytest.approx(1.0)
+    for low, high in ((0.5, 2.0), (2.5, 3.5), (1.0, 6.0)):
+        exact = atoms.masses[(angles > low) & (angles < high)].sum()
+        inside = (centres > low) & (centres < high)
+        at_edges = 2 * width * 800 / 2000 / (2 * np.pi)
+        assert width * values[inside].sum() == pytest.approx(exact, abs=2 * at_edges)
+
+
+# The sphere -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "camera", [Camera(0.0, 0.35), Camera(0.0, 0.35).opposite, Camera(1.0, 0.7)]
+)
+def test_pixels_of_a_globe_are_where_it_shows_their_points(camera):
+    ax = Figure().add_subplot(projection=camera)
+    points = pixels_of(ax, 40)
+    x, y = np.meshgrid(*[(np.arange(40) + 0.5) / 40] * 2)
+    is_on_disc = np.hypot(x - 0.5, y - 0.5) < 0.49
+    again = (ax.transData - ax.transAxes).transform(places_of(points[is_on_disc]))
+    np.testing.assert_allclose(again.T, (x[is_on_disc], y[is_on_disc]), atol=1e-7)
+    np.testing.assert_allclose(np.linalg.norm(points, axis=-1), 1.0)
+
+
+def test_sampled_values_are_those_of_the_cells_and_cross_poles_and_meridian():
+    density = bump(SPHERE, [0.2, -0.5, 0.7], 5.0)
+    for floor in (None, 1e-9):
+        values = values_at(density, density.geometry.points, floor=floor)
+        assert np.allclose(values, density.values, rtol=1e-12)
+    fine = bump(mfpde.Sphere(128), [0.05, 0.02, 1.0], 4.0)
+    centre = np.array([0.05, 0.02, 1.0]) / np.linalg.norm([0.05, 0.02, 1.0])
+    places = [np.eye(3), sphere.points_at(np.array([0.001, 1.0]), -1e-17)]
+    points = np.concatenate([random_points(500, 3), *places])
+    exact = np.exp(4 * (points @ centre - 1))
+    exact *= fine.values.max() / np.exp(4 * (fine.geometry.points @ centre - 1)).max()
+    assert np.abs(values_at(fine, points) - exact).max() < 2e-3 * exact.max()
+
+
+def test_front_and_back_show_opposite_halves_with_east_on_the_right():
+    crowd = mfpde.Atoms(random_points(500, 3))
+    front, back = mfpde.plot_globe(crowd, camera=(0.0, 0.35)).axes
+    shown = [
+        np.isfinite(ax.transData.transform(places_of(crowd.points))[:, 0])
+        for ax in (front, back)
+    ]
+    assert np.array_equal(shown[0], ~shown[1])
+    near = sphere.points_at(np.array([1.3, 0.9]), np.array([0.2, 0.0]))
+    x, y = (front.transData - front.transAxes).transform(places_of(near)).T - 0.5
+    assert x[0] > 0
+    assert y[1] > y[0]
+
+
+# Runs -----------------------------------------------------------------------------------------
+
+
+def test_snapshots_share_one_scale_of_masses_and_explain_all_marks():
+    density = mfpde.Density(mfpde.Circle(64), np.full(64, 0.2 / np.pi))
+    atoms = [None if m is None else mfpde.Atoms([[1.0, 0.0]], [m]) for m in (None, 0.6)]
+    run = run_of([mfpde.Measure(density, a) for a in atoms], DESCENT)
+    figure = lay_out(mfpde.plot_snapshots(run))
+    scales = [ax for ax in figure.axes if ax.yaxis.get_label_position() == "right"]
+    assert len({ax.get_ylim() for ax in scales}) == 1
+    assert scales[0].get_ylim()[1] > 0.6
+    marks = {"atom (height: mass)", "neuron active", "$a_j$, $w_j < 0$"}
+    for drawn in (figure, mfpde.plot_run(run)):
+        assert marks <= legend_of(drawn)
+
+
+def test_paths_over_time_are_those_of_the_atoms_that_are_found():
+    times = np.linspace(0.0, 10.0, 101)
+    state = mfpde.Measure(poisson_kernel(mfpde.Circle(256), 0.98))
+    run = run_of([state] * 101, ASCENT, times=times)
+    ax = mfpde.plot_space_time(run).axes[0]
+    seen, angles = by_gid(ax, "path 1")[0].get_data()
+    # They are looked for at no more than thirty saves.
+    assert 10 < len(seen) <= 30
+    assert np.abs(angles - 2.0).max() <= mfpde.Circle(256).spacing
+    paths = by_gid(mfpde.plot_space_time(run.tracked()).axes[0], "path 1")
+    assert len(paths[0].get_xdata()) == 101
+
+
+def test_an_atom_of_one_cell_is_seen_on_a_map_of_fewer_rows():
+    values = np.full((3, 1000), 0.1)
+    values[1, 537] = 80.0
+    rows = largest_in_rows(values, most=100)
+    assert (rows.shape, rows[1].argmax(), rows[1].max()) == ((3, 100), 53, 80.0)
+    assert np.array_equal(largest_in_rows(values, most=2000), values)
+
+
+def test_an_energy_at_rest_is_not_blown_up_and_one_that_is_none_is_told():
+    rest = kuramoto_run(cells=32)
+    rest.diagnostics["energy"] = 0.1 + 1e-16 * np.arange(21)
+    assert np.ptp(mfpde.plot_energy(rest).axes[0].get_ylim()) == pytest.approx(0.02)
+    ax = mfpde.plot_energy(particle_run(4)).axes[0]
+    assert ax.get_title() == "no energy: drift is not a gradient"
+    del rest.diagnostics["energy"]
+    with pytest.raises(ValueError, match="diagnostics"):
+        mfpde.plot_energy(rest)
+
+
+@pytest.mark.parametrize("run", [kuramoto_run(cells=64), zonal_run(), particle_run(20)])
+def test_nothing_leaves_the_page_of_a_run(run):
+    assert is_within_page(mfpde.plot_run(run))
+
+
+def test_bands_of_a_tree_stand_below_the_whole_mass():
+    """At any time: one atom of mass 1 after another stands from 0 to 1, not from 1 to 2."""
+    one = np.array([[1.0, 0.0]])
+
+    def seen(identity: int) -> SeenAtoms:
+        held, masses = int(identity > 0), np.ones(int(identity > 0))
+        identities = np.full(held, identity)
+        return SeenAtoms(
+            one[:held], masses, np.zeros(held, dtype=bool), identities, masses
+        )
+
+    gone, born = (
+        Event(*what, one, np.ones(1)) for what in (("death", 1.5), ("birth", 3.5))
+    )
+    junctions = Junction(gone, 1.0, 2.0, (1,), ()), Junction(born, 3.0, 4.0, (), (2,))
+    track = Track(TIMES, tuple(map(seen, (1, 1, 0, 0, 2, 2))), ("",) * 6, junctions)
+    run = replace(known_run(mfpde.Circle(64)), track=track)
+    ax = mfpde.plot_atom_tree(run).axes[0]
+    for identity in (1, 2):
+        for name in ("arrived at", "arriving at"):
+            (path,) = by_gid(ax, f"{name} {identity}")[0].get_paths()
+            heights = path.vertices[:, 1]
+            assert 0 <= heights.min() <= heights.max() <= 1 + 1e-12
+    assert ax.get_ylim() == pytest.approx((0.0, 1.0))
+    none = replace(run, track=empty_track(TIMES, 2))
+    assert mfpde.plot_space_time(none).axes[0].get_legend() is None
+    assert not mfpde.plot_atom_tree(none).axes[0].collections
+
+
+@pytest.mark.parametrize("geometry", [CIRCLE, ZONAL], ids=str)
+def test_paths_over_time_are_of_the_atoms_of_the_layer_of_their_time(geometry):
+    run = layered_run(geometry)
+
+    def alive_until(one: mfpde.Run) -> float:
+        lines = mfpde.plot_space_time(one).axes[0].lines
+        paths = [line for line in lines if str(line.get_gid()).startswith("path")]
+        return max((line.get_xdata()[-1] for line in paths), default=0.0)
+
+    first, second = (
+        replace(run, layers=None, equation=equation)
+        for equation in run.layers.equations
+    )
+    assert alive_until(first) == 4
+    assert 2 <= alive_until(run) <= 3
+    assert alive_until(second) == 0
+
+
+# Files and refusals ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a/b/p.png", "a/b/p.svg", "beta_0.5"])
+def test_saved_files_are_the_same_bytes_and_settings_are_left_alone(tmp_path, name):
+    before = dict(matplotlib.rcParams)
+    files = []
+    for folder in ("first", "second"):
+        figure = mfpde.plot_run(kuramoto_run(cells=32))
+        written = mfpde.save_figure(figure, tmp_path / folder / name)
+        stem = tmp_path / folder / re.sub(r"\.(png|svg)$", "", name)
+        ends = ("pdf", "png")
+        assert written == tuple(stem.parent / f"{stem.name}.{end}" for end in ends)
+        files.append([path.read_bytes() for path in written])
+    assert files[0] == files[1]
+    assert files[0][0].startswith(b"%PDF")
+    assert b"CreationDate" not in files[0][0]
+    assert files[0][1].startswith(b"\x89PNG")
+    assert dict(matplotlib.rcParams) == before
+
+
+FAR = mfpde.Atoms([[0.0, 0.0, 0.0, 1.0]])
+NO_SAVE = replace(kuramoto_run(), states=[], times=np.zeros(0))
+NO_TRACK = replace(known_run(mfpde.Circle(64)), track=None)
+LIMITS = ((1.0, 1.0), (-1.0, 2.0), (1.0, 2.0, 3.0), 3.0)
+REFUSED = [
+    *(
+        (partial(mfpde.plot_snapshots, kuramoto_run(), times=[t]), "times")
+        for t in (-1, 11)
+    ),
+    (partial(mfpde.plot_snapshots, kuramoto_run(), times=[]), "times"),
+    (partial(mfpde.plot_atom_tree, NO_TRACK), r"track=Concentration\(\)"),
+    (partial(mfpde.plot_density, FAR), r"plot_density has no picture .* S\^3"),
+    *(
+        (partial(mfpde.plot_globe, mfpde.uniform(g)), "no pict")
+        for g in (CIRCLE, ZONAL)
+    ),
+    *(
+        (
+            partial(mfpde.plot_globe, mfpde.uniform(SPHERE), limits=limits),
+            "two densities",
+        )
+        for limits in LIMITS
+    ),
+    *(
+        (partial(getattr(mfpde, name), run), said)
+        for name in ("plot_snapshots", "plot_space_time", "plot_run")
+        for run, said in ((run_of([FAR]), f"{name} has no pi"), (NO_SAVE, "save_every"))
+    ),
+]
+
+
+@pytest.mark.parametrize(("plot", "said"), REFUSED)
+def test_what_has_no_picture_is_refused(plot, said):
+    with pytest.raises(ValueError, match=said):
+        plot()
+
+
+# Films ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def run() -> mfpde.Run:
+    return mfpde.solve(DESCENT, mfpde.uniform(CIRCLE), t_end=1.0, save_every=0.25)
+
+
+def frames_of(path: Any) -> list[np.ndarray]:
+    with Image.open(path) as film:
+        frames = [np.array(f.convert("RGB")) for f in ImageSequence.Iterator(film)]
+    return [frame.astype(int) for frame in frames]
+
+
+def test_a_film_has_a_frame_for_each_save_or_as_many_as_are_asked_for(run, tmp_path):
+    seen: list[int] = []
+
+    def watched(numbers):
+        for number in numbers:
+            seen.append(number)
+            yield number
+
+    path = mfpde.animate(run, tmp_path / "deep" / "film.gif", frames_per_second=20)
+    with Image.open(path) as film:
+        assert film.info["duration"] == 50
+    frames = frames_of(path)
+    assert len(frames) == len(run.times) == 5
+    assert np.abs(frames[0] - frames[-1]).max() > 100
+    assert [p.name for p in path.parent.iterdir()] == ["film.gif"]
+    mfpde.animate(run, path, frames=3, progress=watched)
+    assert seen == [0, 2, 4]
+    assert len(frames_of(path)) == 3
+    # More than there are saves move between them.
+    mfpde.animate(run, path, duration=1.2, frames_per_second=10)
+    frames = frames_of(path)
+    assert len(frames) == 12
+    assert all(np.abs(a - b).max() > 30 for a, b in pairwise(frames))
+
+
+@pytest.mark.skipif(not FFMpegWriter.isAvailable(), reason="there is no ffmpeg")
+def test_an_mp4_is_written(run, tmp_path) -> None:
+    film = mfpde.animate(run, tmp_path / "film.mp4", frames=2)
+    assert film.read_bytes()[4:8] == b"ftyp"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"path": "film.avi"}, r"film\.avi.*\.mp4 or \.gif"),
+        ({"path": "film.mp4"}, r"ffmpeg.*film\.gif"),
+        ({"view": "globe"}, "view = 'globe'"),
+        ({"frames_per_second": 0}, "frames_per_second = 0"),
+        ({"frames_per_second": 1000}, "frames_per_second.* 1000"),
+        ({"frames": 0}, "frames = 0"),
+        ({"duration": 0}, "duration = 0"),
+        ({"duration": 1e9}, "duration = .*at most"),
+        ({"limits": (2.0, 1.0)}, "limits"),
+    ],
+)
+def test_what_makes_no_film_is_refused(run, tmp_path, monkeypatch, arguments, named):
+    monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda _: False))
+    given = {"path": "film.gif", **arguments}
+    path = tmp_path / given.pop("path")
+    with pytest.raises(ValueError, match=named):
+        mfpde.animate(run, path, **given)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_film_that_is_stopped_leaves_the_old_one(run, tmp_path) -> None:
+    path = tmp_path / "film.gif"
+    path.write_bytes(b"old")
+
+    def stopped(numbers):
+        yield next(iter(numbers))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mfpde.animate(run, path, progress=stopped)
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["film.gif"]
+
+
+def test_densities_move_on_an_axis_that_stays() -> None:
+    states = [mfpde.bumps(CIRCLE, widths=[w], angles=[1.0]) for w in (0.9, 0.3)]
+    figure, draw = film_of(run_of(states), "curve", [0, 0.5, 1])
+    limits, shown = set(), []
+    for position in (0, 0.5, 1):
+        draw(position)
+        (line,) = by_gid(figure, "density")
+        limits.add((line.axes.get_ylim(), str(line.axes.get_position())))
+        shown.append(line.get_ydata()[1:-1])
+    (((low, high), _),) = limits
+    assert low < shown[0].min() < 2 * shown[0].max() < shown[2].max() < high
+    np.testing.assert_allclose(shown[1], (shown[0] + shown[2]) / 2)
+
+
+def half_with(*atoms: list[float]) -> mfpde.Measure:
+    """Half of the mass even, half in atoms on the sphere."""
+    density = mfpde.Density(SPHERE, mfpde.uniform(SPHERE).values / 2)
+    return mfpde.Measure(
+        density, mfpde.Atoms(atoms, np.full(len(atoms), 0.5 / len(atoms)))
+    )
+
+
+def test_atoms_move_along_great_circles_and_go_with_their_frame() -> None:
+    states = [
+        half_with([1.0, 0.0, 0.0], [0.0, -1.0, 0.0]),
+        half_with([0.6, 0.0, 0.8], [0.6, -0.8, 0.0]),
+        half_with([0.0, 0.0, 1.0]),
+        mfpde.uniform(SPHERE),
+    ]
+    figure, draw = film_of(run_of(states), "map", [0, 0.5, 1.5, 3])
+    draw(0.5)
+    (discs,) = by_gid(figure, "atoms")
+    latitudes = sorted(discs.get_offsets()[:, 1])
+    np.testing.assert_allclose(latitudes, [0.0, np.arccos(0.6) / 2], atol=1e-12)
+    draw(1.5)
+    # Two atoms and one: of both there is half, and the mass is what it was.
+    (discs,) = by_gid(figure, "atoms")
+    np.testing.assert_allclose(sorted(discs.get_sizes() / 260), [0.125, 0.125, 0.25])
+    draw(3)
+    assert not by_gid(figure, "atoms")
+    assert len(by_gid(figure, "density")) == 1
+
+
+def test_particles_move_in_their_order_and_a_track_is_in_the_film() -> None:
+    angles = 2 * np.pi * np.arange(40) / 40
+    ends = [mfpde.Atoms(points_at(angles + turn)) for turn in (0.0, 2.0)]
+    figure, draw = film_of(run_of(ends), "curve", [0, 0.5, 1])
+    draw(0.5)
+    (heads,) = by_gid(figure, "atoms")
+    np.testing.assert_allclose(heads.get_xdata(), (angles + 1) % (2 * np.pi))
+    bumps = mfpde.bumps(CIRCLE, angles=[1.0, 3.0], widths=[0.1, 0.1], masses=[0.5, 0.5])
+    figure, draw = film_of(run_of([bumps], ASCENT).tracked(), "curve", [0])
+    draw(0)
+    (circles,) = by_gid(figure, "found atoms")
+    np.testing.assert_allclose(sorted(circles.get_xdata()), [1.0, 3.0], atol=0.05)
