@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import processes
 import pytest
@@ -21,8 +20,6 @@ from fuzzing import toml
 from test_sweeps import same_numbers, source, with_softmax
 
 import mfpde
-from mfpde.storage.places import lock_store
-from mfpde.sweeps import executors
 from mfpde.sweeps import sweep as sweeps
 from mfpde.sweeps.records import RunRecord, SweepRecords
 
@@ -42,17 +39,9 @@ def running(*arguments: str) -> Iterator[subprocess.Popen]:
         process.communicate()
 
 
-class Cluster(NamedTuple):
-    """The address of a scheduler, its process, and those of its workers."""
-
-    address: str
-    scheduler: int
-    workers: list[int]
-
-
 @pytest.fixture
-def cluster(tmp_path) -> Iterator[Cluster]:
-    """A Dask cluster of this machine with two workers."""
+def cluster(tmp_path) -> Iterator[tuple[str, list[int]]]:
+    """The address of a Dask cluster of this machine, and the processes of two workers."""
     pytest.importorskip("distributed")
     there = tmp_path / "scheduler.json"
     quiet = ["--no-dashboard", "--scheduler-file", str(there)]
@@ -62,10 +51,10 @@ def cluster(tmp_path) -> Iterator[Cluster]:
             command = ["-m", f"distributed.cli.dask_{kind}", *quiet, *options]
             return stack.enter_context(running(*command)).pid
 
-        scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0")
+        start("scheduler", "--host", "127.0.0.1", "--port", "0")
         ones = ["--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
         pids = [start("worker", *ones) for _ in range(2)]
-        yield Cluster(address_of(there, workers=2), scheduler, pids)
+        yield address_of(there, workers=2), pids
 
 
 def address_of(file: Path, *, workers: int) -> str:
@@ -131,13 +120,13 @@ def test_a_lost_worker_loses_nothing(way, betas, request, tmp_path) -> None:
     sweep = mfpde.Sweep(tmp_path / "sweep.toml")
     assert len(sweep.runs) == 12 * betas
     is_cluster = way == "--scheduler"
-    cluster = request.getfixturevalue("cluster") if is_cluster else None
-    value = cluster.address if is_cluster else "2"
+    cluster = request.getfixturevalue("cluster") if is_cluster else ("2", [])
+    value, workers = cluster
     command = ("-m", "mfpde", "sweep", str(tmp_path / "sweep.toml"), "--out")
     command = (*command, str(sweep.folder), way, value)
     with running(*command) as process:
         lost = begun_run(sweep.folder, is_in_the_middle).process
-        assert not is_cluster or lost in cluster.workers
+        assert not is_cluster or lost in workers
         os.kill(lost, signal.SIGSTOP)
         finished = finished_in(sweep.folder)
         os.kill(lost, signal.SIGKILL)
@@ -175,42 +164,6 @@ def test_a_run_of_a_lost_worker_goes_on_from_its_checkpoint(tmp_path) -> None:
     there = {record.name: record for record in sweep.records}
     assert there[lost.name].process != lost.process
     same_numbers(sweep, mfpde.Sweep(table, folder=tmp_path / "one").run())
-
-
-@pytest.mark.slow
-def test_workers_that_come_late_share_in_the_runs(tmp_path) -> None:
-    """A sweep that begins on a cluster without workers waits for them."""
-    distributed = pytest.importorskip("distributed")
-    sweep = mfpde.Sweep(source(tmp_path / "late"))
-    with (
-        distributed.LocalCluster(
-            n_workers=0,
-            threads_per_worker=1,
-            dashboard_address=None,
-            preload=["mfpde.sweeps.execution"],
-        ) as cluster,
-        ThreadPoolExecutor() as pool,
-    ):
-        computed = pool.submit(sweep.run, scheduler=cluster.scheduler_address)
-        cluster.scale(2)
-        computed.result(PATIENCE)
-    assert not sweep.reasons()
-    assert {record.state for record in sweep.records} == {"finished"}
-    assert len({record.process for record in sweep.records}) == 2
-
-
-@pytest.mark.slow
-def test_a_scheduler_that_is_lost_ends_the_sweep_with_its_reason(
-    cluster, tmp_path, monkeypatch
-) -> None:
-    monkeypatch.setattr(executors, "SECONDS_TO_CONNECT", 1)
-    sweep = mfpde.Sweep(source(tmp_path / "lost", t_end=1e6, cells=256))
-    with ThreadPoolExecutor() as pool:
-        computed = pool.submit(sweep.run, scheduler=cluster.address)
-        begun_run(sweep.folder, lambda *_: True)
-        os.kill(cluster.scheduler, signal.SIGKILL)
-        with pytest.raises(ConnectionError, match="scheduler is lost"):
-            computed.result(PATIENCE)
 
 
 def test_a_run_that_ends_each_of_its_workers_is_given_up(tmp_path, monkeypatch) -> None:
@@ -262,20 +215,3 @@ def test_workers_end_with_the_process_of_their_sweep(tmp_path, monkeypatch) -> N
             assert time.monotonic() < until
             time.sleep(0.01)
     assert "pending" in {record.state for record in sweep.records}
-
-
-def test_a_copy_of_a_process_holds_none_of_its_stores(tmp_path) -> None:
-    def claimed_by_copy() -> bool:
-        copy = multiprocessing.get_context("fork").Process(
-            target=lock_store, args=(tmp_path,)
-        )
-        copy.start()
-        copy.join()
-        return copy.exitcode == 0
-
-    held = lock_store(tmp_path)
-    try:
-        assert not claimed_by_copy()
-    finally:
-        held.close()
-    assert claimed_by_copy()

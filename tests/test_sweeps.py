@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +20,6 @@ from mfpde.storage.places import lock_store
 from mfpde.sweeps.execution import execute
 from mfpde.sweeps.records import SweepRecords
 
-ROOT = Path(__file__).resolve().parents[1]
 CLOCKS = ("seconds", "wall_seconds")
 
 
@@ -89,39 +87,22 @@ def test_a_run_of_a_sweep_is_the_run_of_its_settings(serial) -> None:
     assert first["energy_last"].item() == again.energies[-1]
     with pytest.raises(FileNotFoundError, match="no store of a run"):
         serial.load("x")
+    # Another beta is another run, and what is there stays.
+    table = source(serial.folder)
+    table["sweep"]["product"]["attention.beta"] = [2.0, 3.0]
+    names = {run.name for run in mfpde.Sweep(table).runs}
+    assert len(names & {run.name for run in serial.runs}) == 6
 
 
-def test_a_table_has_a_column_for_each_setting_that_varies(serial, tmp_path) -> None:
-    table = serial.table.set_index(["case", "attention.beta", "start.seed"])
-    for index, run in enumerate(serial.runs):
-        settings = ("case", "attention.beta", "start.seed")
-        case, beta, seed = (run.parameters[name] for name in settings)
-        there = table.loc[case, beta, seed]
-        assert there["run"] == run.name
-        assert there["energy_last"] == serial.load(index).energies[-1]
-    dataset = table.to_xarray()
-    assert dict(dataset["atoms"].sizes) == {
-        "case": 2,
-        "attention.beta": 2,
-        "start.seed": 3,
-    }
-    # A run that has not ended has no numbers.
-    half = source(tmp_path)
-    half["sweep"]["product"]["attention.beta"] = [1.0]
-    mfpde.Sweep(half).run()
-    by_beta = dict(list(mfpde.Sweep(source(tmp_path)).table.groupby("attention.beta")))
-    assert np.isfinite(by_beta[1.0]["atoms"]).all()
-    assert np.isnan(by_beta[2.0]["atoms"]).all()
-    assert (by_beta[2.0]["state"] == "pending").all()
-
-
-def test_one_count_in_table_file_and_loop(tmp_path, monkeypatch) -> None:
+def test_one_count_in_table_file_and_loop(tmp_path, monkeypatch, capsys) -> None:
     """Clusters are atoms that have formed and those on their way."""
     monkeypatch.chdir(tmp_path)
     table = source(Path("counts"), t_end=40.0, cells=64)
     product = {"attention.beta": [2.0, 9.0], "start.seed": [1, 2, 3]}
     table["sweep"] = {"folder": "counts", "product": product}
     Path("sweep.toml").write_text(toml(table))
+    assert main(["sweep", "sweep.toml", "--list"]) == 0
+    assert len([line for line in capsys.readouterr().out.splitlines() if line]) >= 6
     assert main(["sweep", "sweep.toml", "--quiet", "--csv", "t.csv"]) == 0
     sweep, rows = mfpde.Sweep("sweep.toml"), pd.read_csv("t.csv")
     runs = [sweep.load(place) for place in range(6)]
@@ -143,78 +124,43 @@ def test_a_second_start_does_nothing(serial) -> None:
     assert [(path, path.stat().st_mtime_ns) for path in files] == before
 
 
-def test_the_page_of_a_sweep_has_all_its_runs(serial, tmp_path) -> None:
-    page = tmp_path / "page.html"
-    assert main(["view", str(serial.folder), "--out", str(page)]) == 0
-    held = re.search(r'id="runs">(.*?)</script>', page.read_text("utf-8"), re.S)
-    assert held is not None
-    shown = json.loads(held.group(1))["runs"]
-    assert {Path(run["name"]).stem for run in shown} == {r.name for r in serial.runs}
-    assert {run["parameters"]["attention.beta"] for run in shown} == {1.0, 2.0}
-
-
-def test_another_beta_is_another_run_and_what_is_there_stays(serial, tmp_path) -> None:
-    changed = source(tmp_path)
-    changed["sweep"]["product"]["attention.beta"] = [2.0, 3.0]
-    names = {run.name for run in mfpde.Sweep(changed).runs}
-    known = {run.name for run in serial.runs}
-    assert len(names & known) == 6
-
-
-def test_a_run_that_fails_is_told_and_computed_again(tmp_path, monkeypatch) -> None:
+def test_a_run_that_fails_is_told_and_computed_again(
+    serial, tmp_path, monkeypatch
+) -> None:
+    """And one that is interrupted; what has ended is not."""
     import mfpde.sweeps.execution as execution
 
-    working = execution.solve
+    working, called = execution.solve, []
 
     def failing(equation, *given, **options):
+        called.append(equation)
+        if len(called) == 9:
+            raise KeyboardInterrupt
         if equation.direction == "descent":
             raise RuntimeError("no such luck")
         return working(equation, *given, **options)
 
     monkeypatch.setattr(execution, "solve", failing)
-    sweep = mfpde.Sweep(source(tmp_path)).run()
-    assert len(sweep.reasons()) == 6
-    assert all("no such luck" in reason for reason in sweep.reasons().values())
-    monkeypatch.setattr(execution, "solve", working)
-    assert not sweep.run().reasons()
-
-
-def test_an_interrupted_run_goes_on_where_it_was(serial, tmp_path, monkeypatch) -> None:
-    import mfpde.sweeps.execution as execution
-
-    working, count = execution.solve, []
-
-    def stopping(equation, *given, **options):
-        count.append(equation)
-        if len(count) == 5:
-            raise KeyboardInterrupt
-        return working(equation, *given, **options)
-
-    monkeypatch.setattr(execution, "solve", stopping)
     sweep = mfpde.Sweep(source(tmp_path))
     with pytest.raises(KeyboardInterrupt):
         sweep.run()
-    assert sum(record.state == "finished" for record in sweep.records) == 4
+    states = [record.state for record in sweep.records]
+    assert states.count("finished") + len(sweep.reasons()) == 8
     sweep.run()
-    assert len(count) == 5 + 8
+    assert len(sweep.reasons()) == 6
+    assert all("no such luck" in reason for reason in sweep.reasons().values())
+    assert len(called) == 9 + 12 - states.count("finished")
+    monkeypatch.setattr(execution, "solve", working)
+    assert not sweep.run().reasons()
     same_numbers(sweep, serial)
 
 
-@pytest.mark.parametrize(
-    ("limit", "cells"),
-    [
-        ({"max_steps": 8}, 64),
-        ({"max_steps": 8}, 1100),
-        ({"wall_time_limit": 1e-4}, 64),
-    ],
-)
-def test_a_run_that_a_limit_stops_is_not_finished_and_goes_on(
-    tmp_path, limit, cells
-) -> None:
+@pytest.mark.parametrize("limit", [{"max_steps": 8}, {"wall_time_limit": 1e-4}])
+def test_a_run_that_a_limit_stops_is_not_finished_and_goes_on(tmp_path, limit) -> None:
     """Its record says which limit, when, and of how long; it ends as without the limit."""
 
     def table(folder: Path) -> dict[str, Any]:
-        made = source(folder, t_end=9.0, cells=cells)
+        made = source(folder, t_end=9.0, cells=64)
         made["sweep"]["product"] = {"attention.beta": [8.0, 9.0]}
         return made
 
@@ -312,14 +258,3 @@ def test_a_sweep_file_writes_nothing_outside_of_its_folder(
     assert said.count("\n") == 1
     assert "lies outside of the folder" in said
     assert not (tmp_path / "there").exists()
-
-
-def test_the_example_lists_its_runs(tmp_path, monkeypatch, capsys) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.chdir(tmp_path)
-    options = ["--set", "solve.t_end=0.5", "--set", "solve.save_every=0.5", "--quiet"]
-    example = "examples/sweeps/betas.toml"
-    assert main(["sweep", example, "--list"]) == 0
-    assert len([line for line in capsys.readouterr().out.splitlines() if line]) >= 6
-    assert main(["sweep", example, *options, "--csv", "betas.csv"]) == 0
-    assert len(Path("betas.csv").read_text().splitlines()) == 7
