@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ast
 import html
-import importlib
 import pkgutil
 import re
-import subprocess
-import sys
 import tomllib
 from functools import cache, reduce
 
@@ -16,7 +13,6 @@ import pytest
 from documents import ROOT, Page, blocks, pages
 
 import mfpde
-from validation.runner import all_scripts
 
 PAGES = {str(path.relative_to(ROOT)): path for path in pages()}
 LANGUAGES = {"python", "console", "text", "toml", "bash", "bibtex", ""}
@@ -69,22 +65,6 @@ def test_blocks_are_of_a_kind_that_is_checked(name) -> None:
             tomllib.loads(block.code)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "```python\nraise ValueError\n```\n",
-        "```python\nprint(1)\n```\n\n<!-- test: output -->\n\n```text\n2\n```\n",
-        "```console\n$ mfpde phase-diagram --dimension nonsense --betas 5\n```\n",
-        "```console\n$ mfpde --version\nmfpde 0.0.0\n```\n",
-    ],
-)
-def test_a_wrong_page_is_noticed(tmp_path, text) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(text, encoding="utf-8")
-    with pytest.raises((ValueError, AssertionError, SystemExit)):
-        Page(page, slow=False).run()
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_links_have_targets(name) -> None:
     path = PAGES[name]
@@ -97,49 +77,12 @@ def test_links_have_targets(name) -> None:
         assert (path.parent / file).exists(), f"{name}: {target}"
 
 
-def test_links_between_built_pages_are_checked(tmp_path) -> None:
-    index, page = tmp_path / "index.html", tmp_path / "page.html"
-    index.write_text('<a href="page.html#here">x</a><img src="page.html">')
-    page.write_text('<h1 id="here"></h1><a href="#here"></a><a href="https://a.b"></a>')
-    check = [sys.executable, ROOT / "docs" / "check_links.py", tmp_path]
-    assert subprocess.run(check, capture_output=True, check=False).returncode == 0
-    page.write_text('<a href="missing.html"></a>')
-    done = subprocess.run(check, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stdout.split("\n")[:-1] == [
-        "index.html: page.html#here",
-        "page.html: missing.html",
-    ]
-
-
 def test_files_that_are_named_are_there() -> None:
     named = r"[`(]((?:validation|tests|examples|benchmarks)/[\w./]*)[`)]"
     texts = [path.read_text(encoding="utf-8") for path in PAGES.values()]
     files = {file for text in texts for file in re.findall(named, text)}
     assert len(files) >= 6
     assert [file for file in files if not (ROOT / file).exists()] == []
-
-
-# The reference -------------------------------------------------------------------------------
-
-
-def test_the_reference_has_every_public_name() -> None:
-    text = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^   ([A-Za-z_.]+)$", text, flags=re.MULTILINE))
-    public = {name for name in mfpde.__all__ if name not in ("__version__", "theory")}
-    public |= set(mfpde.theory.__all__)
-    assert sorted(public - listed) == []
-
-
-def test_every_page_is_in_the_contents() -> None:
-    listed = {ROOT / "docs" / "index.md"}
-    for path in PAGES.values():
-        for block in blocks(path):
-            if block.language == "{toctree}":
-                entries = [line for line in block.code.split() if ":" not in line]
-                listed |= {(path.parent / f"{entry}.md").resolve() for entry in entries}
-    docs = {path.resolve() for path in PAGES.values() if "docs" in path.parts[-3:-1]}
-    assert sorted(map(str, docs - listed)) == []
 
 
 # Formula to code -----------------------------------------------------------------------------
@@ -257,55 +200,6 @@ def test_claims_are_counted_as_in_the_report() -> None:
     )
     assert all(counts[0] in text for text in (readme, paper))
     assert all(counts[1] in text for text in (readme, paper))
-
-
-@pytest.mark.parametrize(
-    ("place", "pattern"),
-    [
-        ("validation/README.md", r"Named and not answered\.(.*?)\n\n"),
-        ("validation/report/report.md", r"Named and not answered\.(.*?)\n\n"),
-        ("README.md", r"([^.]*(?:is|are) not tested\.)"),
-    ],
-)
-def test_nothing_that_has_rows_is_said_to_be_untested(place, pattern) -> None:
-    """By the names of its script, the start of its title, and the kernel in its title."""
-    text = (ROOT / place).read_text(encoding="utf-8")
-    (told,) = re.findall(pattern, text, re.DOTALL)
-    told = " ".join(told.lower().split())
-    assert "figure 2" in told
-    for script in all_scripts():
-        title = importlib.import_module(script.module).CLAIM.title.lower()
-        names = [script.name.replace("_", " "), title.split(":")[0]]
-        for name in (*names, *re.findall(r"exp\(.*?\)", title)):
-            assert not re.search(rf"\b{re.escape(name)}(?!\w)", told), (place, name)
-
-
-def test_what_rests_on_a_guess_is_reproduced_not_measured() -> None:
-    """The betas of Figures 1 and 3 to 8 are not known, as the report says."""
-    guessed = {
-        script
-        for script, (verdict, _) in report_claims().items()
-        if verdict == "reproduced at guessed beta"
-    }
-    assert guessed == {f"figures/figure_0{number}" for number in (1, 3, 4, 5, 6, 7, 8)}
-    table = (ROOT / "validation" / "README.md").read_text(encoding="utf-8")
-    assert "the betas of Figures 1 and 3 to 8 are guesses" in table
-    assert table.count("**reproduced at guessed beta**: ") == 1 + len(guessed)
-
-
-def test_the_papers_entries_are_those_of_the_references() -> None:
-    cited, paper = (
-        dict(re.findall(r"^@\w+\{(\w+),(.*?)^\}", text, re.DOTALL | re.MULTILINE))
-        for text in (
-            (ROOT / place).read_text(encoding="utf-8")
-            for place in ("docs/references.bib", "docs/paper/paper.bib")
-        )
-    )
-    shared = set(cited) & set(paper)
-    assert len(shared) >= 2
-    assert all(cited[key] == paper[key] for key in shared)
-    text = (ROOT / "docs" / "paper" / "paper.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"@(\w+)[;\]]", text)) == set(paper)
 
 
 def test_the_version_stands_in_one_place() -> None:

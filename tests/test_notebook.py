@@ -10,16 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pandas import DataFrame
 from PIL import Image
 from rich.console import Console
 
 import mfpde
-from mfpde.measures.events import Event
 from mfpde.notebook import Shown
-from mfpde.plotting.pictures import picture_of
 from mfpde.runs.progress import Progress, progress_line
-from mfpde.runs.stopping import StopReason
 
 CIRCLE = mfpde.Circle(64)
 NEURON = mfpde.Perceptron([[1.0, 0.0]], [-0.5])
@@ -65,16 +61,12 @@ def pictures(page: str) -> list[Image.Image]:
     return [Image.open(io.BytesIO(base64.b64decode(data))) for data in found]
 
 
-def test_a_prompt_shows_one_line(results) -> None:
+def test_results_have_a_table_a_small_picture_and_what_print_says(results) -> None:
     for name, shown in results.items():
         text = repr(shown)
         assert "\n" not in text
         assert len(text) < 400, text
         assert name == "branch" or type(shown).__name__ in text
-
-
-def test_results_have_a_table_a_small_picture_and_what_print_says(results) -> None:
-    for name, shown in results.items():
         page = shown._repr_html_()
         assert len(page) < 60_000, name
         assert name in ("track", "certificate") or len(pictures(page)) == 1
@@ -90,44 +82,14 @@ def test_results_have_a_table_a_small_picture_and_what_print_says(results) -> No
     run, report = results["run"], results["report"]
     assert run.facts["energy"].startswith(f"{run.energies[0]:.9g}")
     assert report.facts["verdict"] == report.verdict
-
-
-def test_words_are_no_tags(run) -> None:
-    named = dataclasses.replace(run, stop=StopReason("kind", "a < b & <script>"))
-    page = named._repr_html_()
-    assert "<script>" not in page
-    assert "a &lt; b &amp; &lt;script&gt;" in page
-
-
-def test_what_has_no_picture_is_a_table() -> None:
+    assert mfpde.plot_snapshots(run)._repr_png_().startswith(b"\x89PNG")
+    # What has no picture is a table.
     page = mfpde.Atoms(np.eye(5))._repr_html_()
     assert "5 on S^4" in page
     assert not pictures(page)
-
-
-def test_a_result_of_ones_own_brings_its_facts_and_its_picture() -> None:
-    class Study(Shown):
-        @property
-        def facts(self) -> dict[str, str]:
-            return {"runs": "12"}
-
-    def refuse(_: Study) -> None:
-        raise ValueError("there is nothing to draw")
-
-    assert not pictures(Study()._repr_html_())
-    for draw, count in (
-        (refuse, 0),
-        (lambda _: mfpde.plot_density(mfpde.uniform(CIRCLE)), 1),
-    ):
-        picture_of.register(Study, draw)
-        page = Study()._repr_html_()
-        assert "12</td>" in page
-        assert len(pictures(page)) == count
-
-
-def test_pictures_show_themselves_whatever_the_backend(run) -> None:
-    for figure in (mfpde.plot_density(run.final), mfpde.plot_snapshots(run)):
-        assert figure._repr_png_().startswith(b"\x89PNG")
+    empty = dataclasses.replace(run, times=np.empty(0), states=[], diagnostics={})
+    with pytest.raises(ValueError, match="save_every"):
+        empty.to_xarray()
 
 
 # Arrays and tables ------------------------------------------------------------------------------
@@ -141,34 +103,6 @@ def test_a_density_is_an_array(run) -> None:
     copied[:] = 0.0
     assert density.values.max() > 0
     assert np.isclose(np.sum(density * CIRCLE.areas), 1.0)
-
-
-def test_a_run_is_a_dataset_with_units(run, tmp_path) -> None:
-    dataset = run.to_xarray()
-    assert np.array_equal(dataset["time"], run.times)
-    assert dataset["density"].dims == ("time", "angle")
-    for index, state in enumerate(run.states):
-        assert np.array_equal(dataset["density"][index], state.density.values)
-    assert np.array_equal(dataset["energy"], run.energies)
-    assert dataset["density"].attrs["units"] == "1/rad"
-    assert dataset["angle"].attrs["units"] == "rad"
-    assert dataset.attrs["convention"] == EQUATION.convention
-    # What netCDF takes: plain numbers and words.
-    assert all(isinstance(v, str | int | float) for v in dataset.attrs.values())
-    mfpde.save(run, tmp_path / "run.zarr")
-    assert dataset.identical(mfpde.load(tmp_path / "run.zarr").to_xarray())
-    empty = dataclasses.replace(run, times=np.empty(0), states=[], diagnostics={})
-    with pytest.raises(ValueError, match="save_every"):
-        empty.to_xarray()
-
-
-def test_events_are_a_table(run) -> None:
-    merge = Event("merge", 1.5, np.eye(2), np.array([0.25, 0.75]))
-    birth = Event("birth", 0.5, np.eye(2)[:1], np.array([0.25]))
-    table = DataFrame((birth, merge))
-    assert table["time"].tolist() == [0.5, 1.5]
-    assert table["kind"].tolist() == ["birth", "merge"]
-    assert len(DataFrame(run.events)) == len(run.events)
 
 
 # In a notebook ----------------------------------------------------------------------------------
