@@ -9,7 +9,7 @@ from validation.circle_cases import density_of, points_at, wrapped
 from validation.claim import Claim, Findings, equal, vanishes
 from validation.exact_facts.drawn import compare_densities
 from validation.exact_facts.runs import l1_error, solve_to
-from validation.sphere_cases import unit
+from validation.sphere_cases import density_of_neuron, unit
 from validation.zonal_cases import moved_by_relu, uniform_masses
 
 CLAIM = Claim(
@@ -45,9 +45,7 @@ def sphere_error(nlat: int, axis: np.ndarray) -> float:
     """L1 error at t = 1, w = 1, ascent."""
 
     def exact(points: np.ndarray) -> np.ndarray:
-        z, stretch = points @ axis, np.e
-        active = stretch**2 / (z**2 + stretch**2 * (1 - z**2)) ** 1.5
-        return np.where(z > 0, active, 1.0) / (4 * np.pi)
+        return density_of_neuron(points @ axis, 3, 1.0) / (4 * np.pi)
 
     return l1_error(
         solve_to(1.0, neuron(axis), mfpde.uniform(mfpde.Sphere(nlat))), exact

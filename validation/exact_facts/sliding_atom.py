@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 import mfpde
 from validation.circle_cases import angles_of, cosine_potential, points_at, wrapped
-from validation.claim import Claim, Findings, vanishes
+from validation.claim import Claim, Findings, equal, vanishes
 from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.runs import Array, ascent, atoms_alone
 
@@ -17,13 +17,15 @@ CLAIM = Claim(
     statement=(
         "In V = eps cos(theta) an atom follows tan(theta/2) = tan(theta_0/2) e^(-eps t) for "
         "every beta, as an exact atom and as one cell of the grid, where face velocities "
-        "would pin it for |eps sin theta| < m h/2. Another atom it does feel."
+        "pin it where |eps sin theta| < m h/2. Another atom it does feel."
     ),
 )
 OFF = 0.2  # cells: the atom's mean over its two or three cells
 STRENGTH = 0.1
 SLOW = (128, 0.02)
 """Cells and eps at which face velocities pin an atom."""
+STALLED = ((128, 0.1), (256, 0.05), (512, 0.02))
+"""Cells and eps at which they stop it on its way, where eps sin(theta) = m h/2."""
 
 
 def exact_path(begin: float, strength: float, times: Array) -> Array:
@@ -102,3 +104,13 @@ def main(quick: bool = False) -> Findings:
     yield vanishes(name, abs(pinned[1][-1] - pinned[1][0]), 2 * np.pi / cells)
     curves = {"donor blending": (times, means, times, exact), "face velocities": pinned}
     yield "paths", compare_curves(curves, xlabel="t", ylabel="angle")
+    for cells, strength in STALLED[: 1 if quick else None]:
+        h = 2 * np.pi / cells
+        stall = np.arcsin(h / (2 * strength))
+        _, means, _, _ = grid_paths(cells, strength, "semi_lagrangian")
+        # Half a cell, and what a kernel that is not linear within a cell changes.
+        allowed = h / 2 + 25 * h**2 / 4 * stall
+        name = (
+            f"{cells} cells, eps = {strength:g}, face velocities: angle where it stops"
+        )
+        yield equal(name, means[-1], stall, allowed)
