@@ -14,23 +14,21 @@ its second derivative for ReLU.  Hence
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 import mfpde
-from mfpde.plotting.palette import DENSITY, MUTED, OKABE_ITO
-from validation.charts import describe, log_log, panels, rate_line, show_legend
-from validation.claim import Claim, Quantity
+from mfpde.plotting.palette import OKABE_ITO
+from validation.charts import log_log, panels, rate_line, show_legend
+from validation.circle_cases import angles_of, points_at
+from validation.claim import Claim, Findings, at_least, equal, vanishes
 from validation.next_checks.runs import (
     PAPER_SEED,
+    QUICK,
+    Array,
     Setting,
-    atoms,
-    atoms_of,
-    particle_end,
+    counts_and_masses,
     seeds,
 )
 from validation.rates import order
-
-Array = NDArray[np.float64]
 
 CLAIM = Claim(
     "ReLU against GeLU at the same weights",
@@ -43,31 +41,56 @@ CLAIM = Claim(
 EARLY = 2.0
 DEGREES = np.arange(1, 129)
 GEOMETRIC = 8.0
+ACTIVATIONS = ("relu", "gelu")
+
+
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    """Even parts, moments, atoms."""
+    chosen, sizes = seeds(quick), QUICK if quick else {}
+    name = f"{len(chosen)} seeds: "
+    text = f"{name}even parts of the potentials, largest difference"
+    even = [even_difference(seed) for seed in chosen]
+    yield vanishes(text, even, 1e-14, subject="formula")
+    relu, gelu = (moments(activation, quick) for activation in ACTIVATIONS)
+    setting = "seed 777, β = 5, t = 2"
+    text = f"{setting}: GeLU, power of the moments in the last octave (to 128)"
+    power = order(*(values[-2:] for values in envelope(gelu)))
+    yield at_least(text, power, GEOMETRIC)
+    # A switch at rest leaves a jump, k^-1, one that mass flows through a kink, k^-2.
+    text = f"{setting}: ReLU, power of the moments, between 1 and 2"
+    yield equal(text, order(*envelope(relu)), 1.5, 0.5)
+    counts = [
+        counts_and_masses(Setting(s, activation=name, **sizes) for s in chosen)[0]
+        for name in ACTIVATIONS
+    ]
+    differ = (counts[0] != counts[1]).sum(axis=1)
+    text = (
+        f"{name}those whose ReLU and GeLU counts differ, that of the particles expected"
+    )
+    yield equal(text, *differ, 0.0)
+    yield "relu_against_gelu", figure(relu, gelu)
 
 
 def even_difference(seed: int) -> float:
     """Largest difference of V(x) + V(-x) between the activations, at 360 points."""
-    x = np.linspace(0, 2 * np.pi, 360)
-    points = np.stack([np.cos(x), np.sin(x)], axis=1)
-    sums = []
-    for activation in ("relu", "gelu"):
-        neurons = Setting(seed, activation=activation).perceptron
-        sums.append(neurons.value(points) + neurons.value(-points))
-    return float(np.abs(sums[0] - sums[1]).max())
+    points = points_at(np.linspace(0, 2 * np.pi, 360))
+    neurons = [Setting(seed, activation=name).perceptron for name in ACTIVATIONS]
+    one, other = (both.value(points) + both.value(-points) for both in neurons)
+    return float(np.abs(one - other).max())
 
 
-def moments(activation: str, *, labels: int, time_step: float) -> Array:
+def moments(activation: str, quick: bool) -> Array:
     """|mu_k|, k = 1..128, of weighted labels at t = 2, beta = 5, seed 777."""
-    setting = Setting(PAPER_SEED, beta=5.0, activation=activation)
+    labels, time_step = (1024, 0.1) if quick else (4096, 0.02)
     run = mfpde.solve_particles(
-        setting.equation,
+        Setting(PAPER_SEED, 5.0, activation).equation,
         mfpde.uniform(mfpde.Circle(labels)),
         t_end=EARLY,
         method="labels",
         time_step=time_step,
     )
-    angles = np.arctan2(run.final.points[:, 1], run.final.points[:, 0])
-    waves = np.exp(-1j * np.outer(DEGREES, angles))
+    waves = np.exp(-1j * np.outer(DEGREES, angles_of(run.final.points)))
     return np.abs(waves @ run.final.masses)
 
 
@@ -78,104 +101,15 @@ def envelope(values: Array) -> tuple[Array, Array]:
     return edges * np.sqrt(2), np.array(tops)
 
 
-def main(quick: bool = False) -> dict[str, object]:
-    """Even parts, moments, atoms."""
-    chosen = seeds(quick)
-    quantities = [
-        Quantity(
-            f"{len(chosen)} seeds: even parts of the potentials, largest difference",
-            max(even_difference(seed) for seed in chosen),
-            0.0,
-            1e-14,
-            subject="formula",
-        )
-    ]
-    sizes = (
-        {"labels": 1024, "time_step": 0.1}
-        if quick
-        else {"labels": 4096, "time_step": 0.02}
-    )
-    relu, gelu = (moments(a, **sizes) for a in ("relu", "gelu"))
-    power = order(*envelope(relu))
-    name = "seed 777, β = 5, t = 2"
-    quantities += [
-        Quantity(
-            f"{name}: GeLU, power of the moments in the last octave (to 128)",
-            order(*(values[-2:] for values in envelope(gelu))),
-            GEOMETRIC,
-            0.0,
-            "at least",
-        ),
-        # A switch at rest leaves a jump, k^-1, one that mass flows through a kink, k^-2.
-        Quantity(
-            f"{name}: ReLU, power of the moments, between 1 and 2", power, 1.5, 0.5
-        ),
-    ]
-    table = ends(chosen, quick)
-    both = table, ends(chosen, quick, particles=True)
-    differ = [float((found[0, :, 0] != found[1, :, 0]).sum()) for found in both]
-    quantities.append(
-        Quantity(
-            f"{len(chosen)} seeds: those whose ReLU and GeLU counts differ, that of the "
-            "particles expected",
-            *differ,
-            0.0,
-        )
-    )
-    return {
-        "quantities": quantities,
-        "figures": {"relu_against_gelu": figure((relu, gelu), table, chosen)},
-    }
-
-
-def ends(chosen: tuple[int, ...], quick: bool, *, particles: bool = False) -> Array:
-    """Count and largest mass (activations, seeds, 2) at the end of descent."""
-    sizes = {"cells_per_root": 100.0, "t_end": 15.0, "beta": 10.0} if quick else {}
-    found = []
-    for activation in ("relu", "gelu"):
-        settings = [Setting(s, activation=activation, **sizes) for s in chosen]
-        runs = [
-            atoms_of(s, particle_end(s)) if particles else atoms(s) for s in settings
-        ]
-        found.append(
-            [(len(a), max((atom.mass for atom in a), default=0.0)) for a in runs]
-        )
-    return np.array(found)
-
-
-def figure(
-    spectra: tuple[Array, Array], table: Array, chosen: tuple[int, ...]
-) -> object:
-    """Moments over their order; how many seeds have which two counts."""
-    drawn, (left, right) = panels(2)
-    curves = {
-        name: (DEGREES, np.maximum(values, 1e-17))
-        for name, values in zip(("ReLU", "GeLU"), spectra, strict=True)
-    }
-    log_log(left, curves, xlabel="order k", ylabel="|μ_k| at t = 2")
+def figure(relu: Array, gelu: Array) -> object:
+    """Moments over their order."""
+    drawn, (ax,) = panels(1, width=5)
+    curves = {"ReLU": (DEGREES, relu), "GeLU": (DEGREES, np.maximum(gelu, 1e-17))}
+    log_log(ax, curves, xlabel="order k", ylabel="|μ_k| at t = 2")
     # Blue and vermilion are the density's and the particles' elsewhere.
-    for line, name in zip(left.lines, ("green", "orange"), strict=True):
+    for line, name in zip(ax.lines, ("green", "orange"), strict=True):
         line.set(color=OKABE_ITO[name], markersize=2.0)
-    rate_line(
-        left, [8, 128], start=spectra[0][7:15].max() * 2, rate=-2.0, label="k^(−2)"
-    )
-    left.set_xticks([1, 4, 16, 64], labels=["1", "4", "16", "64"])
-    show_legend(left)
-    counts = table[:, :, 0].astype(int)
-    most = int(counts.max())
-    pairs, sizes = np.unique(counts.T, axis=0, return_counts=True)
-    right.plot([0.5, most + 0.5], [0.5, most + 0.5], color=MUTED, lw=0.7, ls=":")
-    for (relu, gelu), size in zip(pairs, sizes, strict=True):
-        right.plot(relu, gelu, "o", color=DENSITY, ms=4 + 4 * np.sqrt(size))
-        right.annotate(
-            str(size), (relu, gelu), color="white", ha="center", va="center", fontsize=7
-        )
-    right.set_xticks(range(1, most + 1))
-    right.set_yticks(range(1, most + 1))
-    describe(
-        right,
-        title=f"{len(chosen)} seeds (number in the disc), density",
-        xlabel="atoms with ReLU",
-        ylabel="atoms with GeLU",
-    )
+    rate_line(ax, [8, 128], start=relu[7:15].max() * 2, rate=-2.0, label="k^(−2)")
+    ax.set_xticks([1, 4, 16, 64], labels=["1", "4", "16", "64"])
+    show_legend(ax)
     return drawn

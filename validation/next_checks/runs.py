@@ -13,17 +13,26 @@ quantised particles, on which the same basins are looked for.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 import mfpde
-from mfpde.detection import ConcentratedRegion
+
+Array = NDArray[np.float64]
 
 PAPER_SEED = 777
 LEAST_MASS = 0.01
 T_END = 50.0
 PARTICLES, TIME_STEP = 500, 0.2
+MASS_TOLERANCE = 2 / PARTICLES
+"""A particle on either boundary of a basin."""
+QUICK: dict[str, Any] = {"cells_per_root": 100.0, "t_end": 15.0, "beta": 10.0}
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,6 @@ class Setting:
     beta: float = 25.0
     activation: str = "relu"
     direction: str = "descent"
-    scale: float = 1.0
     cells_per_root: float = 200.0
     t_end: float = T_END
 
@@ -46,54 +54,49 @@ class Setting:
     @property
     def perceptron(self) -> mfpde.Perceptron:
         """Two random neurons of the seed."""
-        return mfpde.Perceptron.random(
-            2, 2, seed=self.seed, scale=self.scale, activation=self.activation
-        )
+        return mfpde.Perceptron.random(2, 2, seed=self.seed, activation=self.activation)
 
     @property
     def equation(self) -> mfpde.MeanFieldEquation:
         """Attention with the shifted kernel, and the perceptron."""
-        attention = mfpde.Attention(self.beta)
-        return mfpde.MeanFieldEquation(
-            attention, self.perceptron, direction=self.direction
-        )
-
-
-Atoms = tuple[ConcentratedRegion, ...]
+        terms = mfpde.Attention(self.beta), self.perceptron
+        return mfpde.MeanFieldEquation(*terms, direction=self.direction)
 
 
 @cache
 def density_end(setting: Setting) -> mfpde.Measure:
     """The density solver's state at the end."""
-    run = mfpde.solve(
+    return mfpde.solve(
         setting.equation,
         mfpde.uniform(mfpde.Circle(setting.cells)),
         t_end=setting.t_end,
         save_at=[setting.t_end],
         atoms="exact",
-    )
-    return run.final
+    ).final
 
 
 @cache
 def particle_end(setting: Setting) -> mfpde.Atoms:
     """500 quantised particles at the end."""
     start = mfpde.quantized(mfpde.uniform(mfpde.Circle(64)), PARTICLES)
-    run = mfpde.solve_particles(
+    return mfpde.solve_particles(
         setting.equation, start, t_end=setting.t_end, time_step=TIME_STEP
-    )
-    return run.final
+    ).final
 
 
-def atoms_of(setting: Setting, measure: mfpde.Measure | mfpde.Atoms) -> Atoms:
-    """Atoms and forming ones, of 1 % of the mass and more, heaviest first."""
-    report = mfpde.concentration(measure, setting.equation)
-    return tuple(atom for atom in report.clusters if atom.mass >= LEAST_MASS)
+def counts_and_masses(settings: Iterable[Setting]) -> tuple[Array, Array]:
+    """Numbers of atoms (2, settings) and largest masses, by density and by particles.
 
-
-def atoms(setting: Setting) -> Atoms:
-    """Those of the density solver's end."""
-    return atoms_of(setting, density_end(setting))
+    Atoms and forming ones, of 1 % of the mass and more.
+    """
+    counts, masses = [], []
+    for setting in settings:
+        for end in (density_end(setting), particle_end(setting)):
+            clusters = mfpde.concentration(end, setting.equation).clusters
+            held = [a.mass for a in clusters if a.mass >= LEAST_MASS]
+            counts.append(len(held))
+            masses.append(max(held, default=0.0))
+    return np.reshape(counts, (-1, 2)).T, np.reshape(masses, (-1, 2)).T
 
 
 def seeds(quick: bool, count: int = 20) -> tuple[int, ...]:
