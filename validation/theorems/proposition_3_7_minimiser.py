@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import special_ortho_group
 
 import mfpde
 from validation import independent
 from validation.circle_cases import angles_of, points_at
-from validation.claim import Claim, Findings, Quantity, at_least, mark, vanishes
+from validation.claim import Claim, Findings, vanishes
 from validation.drawing import COLOURS, panels
 from validation.stable_states import descent, random_descent
 from validation.theorems.pictures import draw_minimiser
@@ -94,30 +91,8 @@ def largest_bend(problem: independent.Problem, measure: mfpde.Atoms) -> float:
 
 @CLAIM
 def main(quick: bool = False) -> Findings:
-    yield from mark(convexity(), subject="formula")
     yield from two_ways(quick)
     yield from symmetries()
-    for dimension, grid in ((2, CIRCLE), (3, SPHERE)):
-        away = [turned(dimension, grid, seed) for seed in range(1 if quick else 4)]
-        name = f"S^{dimension - 1}: distance of atoms of turned neurons to turned atoms"
-        # Positions are those of Newton's method; weak minima cost a factor 1e4.
-        yield vanishes(name, away, 1e-9)
-
-
-def convexity() -> list[Quantity]:
-    """The kernel is positive definite: on signed measures of mass 0 its square is > 0."""
-    rows, generator = [], np.random.default_rng(1)
-    for (dimension, count), beta in product(((2, 7), (3, 12)), (1.0, 8.0)):
-        points = generator.standard_normal((200, count, dimension))
-        points /= np.linalg.norm(points, axis=2, keepdims=True)
-        kernel = np.exp(beta * (points @ points.transpose(0, 2, 1) - 1)) / beta
-        zero = np.linalg.qr(np.eye(count) - 1 / count)[0][:, : count - 1]
-        least = np.linalg.eigvalsh(zero.T @ kernel @ zero)[:, 0]
-        # Next to the largest eigenvalue: rounding leaves 1e-16 of it.
-        share = (least / (count / beta)).min()
-        name = f"S^{dimension - 1}, beta = {beta:g}: least square of {count} charges of sum 0"
-        rows.append(at_least(name, share, 1e-15))
-    return rows
 
 
 def two_ways(quick: bool) -> Findings:
@@ -176,23 +151,3 @@ def symmetries() -> Findings:
     yield vanishes("S^2, one neuron: mean of the ring beside the axis", off, 1e-12)
     kinds = ("atoms", "ring")
     yield from rows_of_minimisers([*found, best], "symmetric minimisers", kinds)
-
-
-def turned(dimension: int, grid: mfpde.Circle | mfpde.Sphere, seed: int) -> float:
-    """How far the minimiser of turned neurons is from the turned minimiser.
-
-    Each atom to the nearest of the other: small where they are the same.
-    """
-    (neurons,) = random_descent(8.0, dimension, 0.4, seed=seed).externals
-    turn = special_ortho_group.rvs(dimension, random_state=np.random.default_rng(seed))
-    if seed % 2 == 0:
-        turn[:, 0] = -turn[:, 0]
-    one, two = (
-        mfpde.minimize(
-            descent(8.0, mfpde.Perceptron(rows, neurons.weights)), grid
-        ).measure
-        for rows in (neurons.directions, neurons.directions @ turn.T)
-    )
-    image = one.points @ turn.T
-    chords = np.linalg.norm(image[:, np.newaxis] - two.points, axis=2)
-    return float(max(chords.min(axis=1) @ one.masses, chords.min(axis=0) @ two.masses))

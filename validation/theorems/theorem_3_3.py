@@ -70,7 +70,6 @@ def main(quick: bool = False) -> Findings:
         yield from rows_of_minimisers(found, f"{name}, minimisers")
     yield from rings(quick)
     yield from mark(generic_weights(quick), subject="formula")
-    yield second_neuron()
 
 
 def rings(quick: bool) -> Findings:
@@ -147,16 +146,3 @@ def generic_weights(quick: bool) -> list[Quantity]:
         for name, (points, activations, expected) in fixed.items()
         for activation in activations
     ]
-
-
-def second_neuron() -> Quantity:
-    """What a second neuron, however weak, does to the ring: its drift there, and no less."""
-    points, weight = circle_at(ring_angle(BETA, WEIGHT)), 1e-4
-    neurons = mfpde.Perceptron([AXIS, [1.0, 0.0, 0.0]], [WEIGHT, weight])
-    problem = independent.problem_of(descent(BETA, neurons))
-    masses = np.full(len(points), 1 / len(points))
-    pull = independent.gradient(problem, points, masses, at=points)
-    largest, heights = np.linalg.norm(pull, axis=1).max(), points[:, 0]
-    exact = (np.maximum(heights, 0) * np.sqrt(1 - heights**2)).max()
-    name = "force on the ring by a second neuron, per weight"
-    return equal(name, largest / weight, exact, 1e-9, subject="formula")
