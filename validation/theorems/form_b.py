@@ -41,7 +41,7 @@ def main(quick: bool = False) -> Findings:
             )
             for normalized, (direction, factor) in (kinds[:1] if quick else kinds)
         ]
-        text = f"S^1, {name}, with softmax and without, both directions, t = 200"
+        text = f"S^1, {name}, softmax or not, both directions"
         yield from rows_of_filled_places(equations, mfpde.Circle(256), text)
     for name in MATRICES:
         yield of_a_reflection(name)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import comb
 
 import mfpde
 from mfpde import theory
-from validation.claim import Claim, Findings, Quantity, equal, mark, vanishes
+from validation.claim import Claim, Findings, Quantity, equal, mark
 from validation.theorems.searches import (
     BETA,
     TURNS,
     rows_of_filled_places,
     saddles,
 )
-
-Array = NDArray[np.float64]
 
 CLAIM = Claim(
     title="Softmax attention with ReLU: critical measures are atoms",
@@ -56,7 +53,6 @@ def main(quick: bool = False) -> Findings:
     for name, neurons, expected in BY_HAND:
         holds = theory.non_degeneracy(softmax(neurons)).holds
         yield equal(f"{name}: condition holds", holds, expected, 0, subject="formula")
-    yield evenness_of_matrices()
     yield from ends(quick)
     equation = softmax(mfpde.Perceptron(TURNS, [-1.0, 0.8, -0.6]))
     numbers, repeats = ((16, 32), 5) if quick else ((16, 32, 64), 20)
@@ -83,19 +79,6 @@ def components(dimension: int, count: int) -> list[Quantity]:
     ]
 
 
-def evenness_of_matrices() -> Quantity:
-    """Eq. (6.2): M_C - M_(-C) = D_C."""
-    neurons = mfpde.Perceptron.random(4, 3, seed=1)
-    rows, weights = neurons.directions, neurons.weights
-    heights = np.random.default_rng(1).standard_normal((200, 3)) @ rows.T
-
-    def summed(signs: Array) -> Array:
-        return np.asarray(np.einsum("nj,j,ja,jb->nab", signs, weights, rows, rows))
-
-    error = summed(heights > 0) - summed(heights < 0) - summed(np.sign(heights))
-    return vanishes("eq. (6.2): M_C - M_(-C) = D_C", error, 1e-14, subject="formula")
-
-
 def ends(quick: bool) -> Findings:
     """Where densities come to rest, on S^1 and S^2, in both directions.
 
@@ -114,5 +97,5 @@ def ends(quick: bool) -> Findings:
             softmax(mfpde.Perceptron(rows, factor * STRENGTHS[: len(rows)]), direction)
             for direction, factor in factors.items()
         ]
-        name = f"{name}, both directions from uniform, t = 200"
+        name = f"{name}, both directions"
         yield from rows_of_filled_places(equations, grid, name)

@@ -9,13 +9,8 @@ import mfpde
 from validation.circle_cases import points_at
 from validation.claim import Claim, Findings, equal
 from validation.stable_states import descent
-from validation.theorems.searches import (
-    BETA,
-    JUMP_ERROR,
-    curvature_jump,
-    rows_of_density,
-    rows_of_minimisers,
-)
+from validation.theorems import searches
+from validation.theorems.searches import BETA
 
 CLAIM = Claim(
     title="Biases: the same with hyperplanes that cut the sphere",
@@ -54,15 +49,13 @@ def main(quick: bool = False) -> Findings:
             descent(10.0, biased(dimension, s)) for s in range(2 if quick else 6)
         ]
         found = [mfpde.minimize(equation, grid) for equation in equations]
-        yield from rows_of_minimisers(found, name, kinds, shows="condition")
+        yield from searches.rows_of_minimisers(found, name, kinds, shows="condition")
     yield from uncut()
     for bias in (0.0, 0.5, -0.9):
-        kink = AXIS + float(np.arccos(-bias))
-        jump = -curvature_jump(
-            one_neuron(0.3, bias), mfpde.uniform(mfpde.Circle(256)), kink
-        )
-        name, exact = f"b = {bias:g}: jump of F'' at the kink", 0.3 * (1 - bias**2)
-        yield equal(name, jump, exact, JUMP_ERROR, subject="formula")
+        kink = AXIS - float(np.arccos(-bias))
+        jump = searches.derivative_jump(one_neuron(0.3, bias), kink)
+        name, error = f"b = {bias:g}: jump of F'' at the kink", searches.JUMP_ERRORS[2]
+        yield equal(name, jump, 0.3 * (1 - bias**2), error, subject="formula")
 
 
 def uncut() -> Findings:
@@ -74,4 +67,4 @@ def uncut() -> Findings:
     relative = 1 - weight * bias / kappa[0] * np.cos(t)
     relative -= weight / 4 / kappa[1] * np.cos(2 * t)
     equation = descent(BETA, one_neuron(weight, bias))
-    yield from rows_of_density(equation, relative, "S^1, b = 1.5 |a|, no kink")
+    yield from searches.rows_of_density(equation, relative, "S^1, b = 1.5 |a|, no kink")

@@ -10,17 +10,10 @@ from numpy.typing import NDArray
 import mfpde
 from validation import independent
 from validation.circle_cases import points_at
-from validation.claim import Claim, Findings, Quantity, equal
+from validation.claim import Claim, Findings, equal
 from validation.stable_states import descent, random_descent
-from validation.theorems.searches import (
-    BETA,
-    JUMP_ERROR,
-    TURNS,
-    curvature_jump,
-    ends_of_densities,
-    rows_of_ends,
-    rows_of_minimisers,
-)
+from validation.theorems import searches
+from validation.theorems.searches import BETA, TURNS
 
 Array = NDArray[np.float64]
 
@@ -38,7 +31,6 @@ HAT = 0.5
 """Half the support of the hat activation max(1 - |z|/HAT, 0) HAT."""
 SQUARED_WEIGHTS = np.array([1.5, 1.2, 0.9])
 """So strong that an atom of a third of the mass does not open in descent."""
-AXIS, WEIGHT = 0.4, 0.3
 
 
 def squared(z: Array) -> Array:
@@ -71,7 +63,7 @@ def main(quick: bool = False) -> Findings:
     of_hats = [descent(10.0, hats(one.directions, one.weights)) for one in drawn]
     for name, equations in (("leaky ReLU", leaky), ("hat", of_hats)):
         found = [mfpde.minimize(equation, circle) for equation in equations]
-        yield from rows_of_minimisers(found, f"{name}, minimisers")
+        yield from searches.rows_of_minimisers(found, f"{name}, minimisers")
     equations = [
         mfpde.MeanFieldEquation(
             mfpde.Attention(BETA),
@@ -80,34 +72,19 @@ def main(quick: bool = False) -> Findings:
         )
         for direction, sign in (("descent", -1.0), ("ascent", 1.0))
     ]
-    ends = ends_of_densities(equations, mfpde.Circle(256 if quick else 512), 2000.0)
-    name = "max(z, 0)^2, descent and ascent from uniform, t = 2000"
-    yield from rows_of_ends(equations, ends, name, pull=largest_force)
-    axis = points_at(np.array([AXIS]))
-    for name, neurons, exact in (
-        ("leaky ReLU", mfpde.Perceptron(axis, [WEIGHT], "leaky_relu"), 0.99 * WEIGHT),
-        ("hat", hats(axis, np.array([WEIGHT])), -2 * WEIGHT),
+    grid, name = mfpde.Circle(256 if quick else 512), "max(z, 0)^2, descent and ascent"
+    yield from searches.rows_of_ends(equations, grid, name, pull=largest_force)
+    axis, weight = points_at(np.array([0.4])), np.array([0.3])
+    leaky_neuron = mfpde.Perceptron(axis, weight, "leaky_relu")
+    square = mfpde.Perceptron(axis, weight, (squared, cubed))
+    for name, order, neurons, exact in (
+        ("F'' at the kink, leaky ReLU", 2, leaky_neuron, 0.99 * 0.3),
+        ("F'' at the kink, hat", 2, hats(axis, weight), -2 * 0.3),
+        ("F''' at the kink, max(z, 0)^2", 3, square, 2 * 0.3),
     ):
-        jump = -curvature_jump(neurons, mfpde.uniform(circle), AXIS + np.pi / 2)
-        text = f"jump of F'' at the kink, {name}"
-        yield equal(text, jump, exact, JUMP_ERROR, subject="formula")
-    yield third_jump()
-
-
-def third_jump() -> Quantity:
-    """F''' of one neuron max(z, 0)^2 on both sides of its kink, by differences."""
-    step, problem = 2e-3, independent.problem_of(descent(BETA))
-    points, masses = independent.cells_of(mfpde.uniform(mfpde.Circle(256)))
-
-    def bend(side: int) -> float:
-        at = points_at(-np.pi / 2 + side * step * np.arange(5))
-        field = independent.first_variation(problem, points, masses, at=at)
-        values = field + WEIGHT * cubed(at[:, 0])
-        return float(side * values @ [-2.5, 9, -12, 7, -1.5]) / step**3
-
-    # What the differences leave: (21/12) h^2 F^(5), on both sides.
-    rest, name = 3.5 * step**2 * BETA**2.5, "jump of F''' at the kink, max(z, 0)^2"
-    return equal(name, bend(1) - bend(-1), 2 * WEIGHT, rest, subject="formula")
+        jump = searches.derivative_jump(neurons, 0.4 - np.pi / 2, order=order)
+        error = searches.JUMP_ERRORS[order]
+        yield equal(f"jump of {name}", jump, exact, error, subject="formula")
 
 
 def largest_force(equation: mfpde.MeanFieldEquation, atoms: mfpde.Atoms) -> float:

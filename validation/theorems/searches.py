@@ -27,18 +27,20 @@ from validation.theorems.witness import (
 )
 
 Array = NDArray[np.float64]
-Rows = Iterator[Quantity]
 
 TURNS = points_at(0.2 + 2 * np.pi * np.arange(3) / 3)
 """Directions of three neurons that leave no part of S^1 out of their reach."""
-BETA, STEP, SLIDES = 5.0, 1e-3, 1500
-JUMP_ERROR = 11 / 6 * BETA**2 * STEP**2
-"""What one-sided second differences leave: F'''' h^2, F'''' = O(beta^2)."""
+UNIFORM = mfpde.uniform(mfpde.Circle(256))
+BETA, SLIDES = 5.0, 1500
+STENCILS = {2: (1e-3, [2, -5, 4, -1]), 3: (2e-3, [-2.5, 9, -12, 7, -1.5])}
+"""Steps and weights of one-sided differences, by the order of the derivative."""
+JUMP_ERRORS = {2: 11 / 6 * BETA**2 * 1e-6, 3: 3.5 * BETA**2.5 * 4e-6}
+"""What they leave: F h^2, F = O(beta^2), and (21/12) h^2 F^(5) on both sides."""
 
 
 def rows_of_minimisers(
     found: Sequence[Any], name: str, kinds: tuple[str, ...] = ("atoms",), **of_gap: Any
-) -> Rows:
+) -> Iterator[Quantity]:
     """Whether minimisers are of these kinds and least; ``name`` stands in the rows' names."""
     gaps = [duality_gap(one.equation, one.measure) for one in found]
     missed = sum(
@@ -54,33 +56,31 @@ def rows_of_minimisers(
     yield vanishes(f"{name}: largest error of E", errors, LARGEST_GAP)
 
 
-def ends_of_densities(
-    equations: Sequence[mfpde.MeanFieldEquation], grid: Any, t_end: float
-) -> list[Any]:
-    """Where the uniform density comes to rest under each equation."""
-    start = mfpde.uniform(grid)
-    return [
-        mfpde.solve(
-            equation, start, t_end=t_end, save_at=[0.0, t_end], atoms="exact"
-        ).final
-        for equation in equations
-    ]
-
-
 def rows_of_ends(
     equations: Sequence[mfpde.MeanFieldEquation],
-    ends: Sequence[Any],
+    grid: Any,
     name: str,
-    tolerance: float = 1e-14,
+    t_end: float = 2000.0,
+    *,
     pull: Callable[..., float] = residual,
-) -> Rows:
-    """Whether all mass is in atoms, and these at rest: ``pull`` of an equation and atoms."""
-    left = [end.density.total_mass for end in ends]
+    tolerance: float = 1e-14,
+) -> Iterator[Quantity]:
+    """Whether the uniform density ends in atoms at rest: ``pull`` of an equation and atoms."""
+    ends = [end_from_uniform(equation, grid, t_end) for equation in equations]
+    name = f"{name} from uniform, t = {t_end:g}: "
     # Atoms go on alone once the density holds less than 1e-7.
-    text = f"{name}: mass of the density, largest of {len(ends)}"
+    left = [end.density.total_mass for end in ends]
+    text = f"{name}mass of the density, largest of {len(ends)}"
     yield vanishes(text, left, 1e-7, tries=len(ends))
     pulls = [pull(one, end.atoms) for one, end in zip(equations, ends, strict=True)]
-    yield vanishes(f"{name}: largest |grad F| at the atoms", pulls, tolerance)
+    yield vanishes(f"{name}largest |grad F| at the atoms", pulls, tolerance)
+
+
+def end_from_uniform(equation: mfpde.MeanFieldEquation, grid: Any, t_end: float) -> Any:
+    """Where the uniform density comes to rest."""
+    times, start = [0.0, t_end], mfpde.uniform(grid)
+    run = mfpde.solve(equation, start, t_end=t_end, save_at=times, atoms="exact")
+    return run.final
 
 
 def saddles(
@@ -112,54 +112,49 @@ def saddles(
     ], states
 
 
-def curvature_jump(neurons: mfpde.Perceptron, measure: Any, kink: float) -> float:
-    """Jump of F'' across the angle ``kink`` in descent at beta = 5, by differences."""
-    problem = independent.problem_of(descent(BETA, neurons))
-    points, masses = independent.cells_of(measure)
+def derivative_jump(
+    neurons: mfpde.Perceptron, kink: float, measure: Any = UNIFORM, order: int = 2
+) -> float:
+    """Jump of the second or third derivative of F across the angle ``kink``, beta = 5.
+
+    In descent, by one-sided differences, which leave ``JUMP_ERRORS[order]``.
+    """
+    step, stencil = STENCILS[order]
 
     def bend(side: int) -> float:
-        at = points_at(kink + side * STEP * np.arange(4))
-        field = independent.first_variation(problem, points, masses, at=at)
-        return float(field @ [2, -5, 4, -1]) / STEP**2
+        at = points_at(kink + side * step * np.arange(len(stencil)))
+        field = descent(BETA, neurons).first_variation(measure, at)
+        return float(side**order * field @ stencil) / step**order
 
     return bend(1) - bend(-1)
 
 
 def rows_of_density(
     equation: mfpde.MeanFieldEquation, relative: Array, name: str
-) -> Rows:
+) -> Iterator[Quantity]:
     """The minimiser beside a density with these values (cells,) in units of the uniform one."""
     circle = mfpde.Circle(len(relative))
     density = mfpde.Density(circle, relative).normalized()
     problem, cells = independent.problem_of(equation), independent.cells_of(density)
-    field = independent.first_variation(problem, *cells, at=fine_points(2))
-    yield vanishes(
-        f"{name}: F of the density, range", np.ptp(field), 1e-14, subject="formula"
-    )
-    found = mfpde.minimize(equation, circle)
-    least = independent.energy(problem, *cells)
-    yield equal(
-        f"{name}: least E, beside the density's", found.energy, least, LARGEST_GAP
-    )
+    found, least = mfpde.minimize(equation, circle), independent.energy(problem, *cells)
+    yield equal(f"{name}: least E", found.energy, least, LARGEST_GAP)
     # Half a cell, as of any density of so many cells.
-    away = mfpde.wasserstein(found.measure, density)
-    yield vanishes(
-        f"{name}: W1 of minimize's measure to the density", away, np.pi / len(relative)
-    )
+    away, half = mfpde.wasserstein(found.measure, density), np.pi / len(relative)
+    yield vanishes(f"{name}: W1 of minimize's measure to the density", away, half)
 
 
 def rows_of_filled_places(
     equations: Sequence[mfpde.MeanFieldEquation], grid: Any, name: str
-) -> Rows:
+) -> Iterator[Quantity]:
     """Ends at t = 200: in atoms at rest, one at each place where mass can gather."""
-    ends = ends_of_densities(equations, grid, 200.0)
-    yield from rows_of_ends(equations, ends, name, 1e-12)
-    differences = [
-        len(end.atoms) - stable_places(one, end.atoms)
-        for one, end in zip(equations, ends, strict=True)
-    ]
-    text = f"{name}: atoms less the places where mass can gather, most"
-    yield vanishes(text, np.array(differences), 0)
+    differences: list[float] = []
+
+    def pull(equation: mfpde.MeanFieldEquation, atoms: mfpde.Atoms) -> float:
+        differences.append(len(atoms) - stable_places(equation, atoms))
+        return residual(equation, atoms)
+
+    yield from rows_of_ends(equations, grid, name, 200.0, pull=pull, tolerance=1e-12)
+    yield vanishes(f"{name}: atoms less places where mass can gather", differences, 0)
 
 
 def stable_places(equation: mfpde.MeanFieldEquation, atoms: mfpde.Atoms) -> float:

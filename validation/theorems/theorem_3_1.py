@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy.special import ive
@@ -13,18 +12,8 @@ from validation.circle_cases import angles_of, atomic_hessian, points_at
 from validation.claim import Claim, Findings, equal, vanishes
 from validation.drawing import panels
 from validation.stable_states import descent, random_descent
+from validation.theorems import searches
 from validation.theorems.pictures import draw_minimiser
-from validation.theorems.searches import (
-    BETA,
-    JUMP_ERROR,
-    TURNS,
-    curvature_jump,
-    ends_of_densities,
-    rows_of_density,
-    rows_of_ends,
-    rows_of_minimisers,
-    saddles,
-)
 from validation.theorems.witness import residual
 
 CLAIM = Claim(
@@ -46,7 +35,7 @@ AXIS, PAIR = 0.4, 0.01
 @CLAIM
 def main(quick: bool = False) -> Findings:
     found = minimisers(quick)
-    yield from rows_of_minimisers(found, "minimisers")
+    yield from searches.rows_of_minimisers(found, "minimisers")
     polished = [mfpde.polish(m.equation, m.measure) for m in found if m.kind == "atoms"]
     pulls = [residual(end.equation, end.atoms) for end in polished]
     yield vanishes(
@@ -77,26 +66,26 @@ def minimisers(quick: bool) -> list[mfpde.Minimum]:
 def ends(quick: bool) -> Findings:
     """Densities with three neurons that leave no part of S^1 at rest, both directions."""
     for direction, sign in (("descent", -1.0), ("ascent", 1.0)):
-        neurons = mfpde.Perceptron(TURNS, sign * np.array([0.5, 0.4, 0.3]))
+        neurons = mfpde.Perceptron(searches.TURNS, sign * np.array([0.5, 0.4, 0.3]))
         equations = [
             mfpde.MeanFieldEquation(mfpde.Attention(beta), neurons, direction=direction)
             for beta in ((5.0,) if quick else (2.0, 5.0, 10.0))
         ]
-        found = ends_of_densities(
-            equations, mfpde.Circle(256 if quick else 512), 2000.0
-        )
-        yield from rows_of_ends(equations, found, f"{direction} from uniform, t = 2000")
+        circle = mfpde.Circle(256 if quick else 512)
+        yield from searches.rows_of_ends(equations, circle, direction)
 
 
 def resting_saddles(quick: bool) -> Findings:
     """Particles at rest with Hess E of both signs."""
-    neurons = mfpde.Perceptron(TURNS, [-0.5, 0.4, -0.3])
+    neurons = mfpde.Perceptron(searches.TURNS, [-0.5, 0.4, -0.3])
     sizes, repeats = ((8, 16), 5) if quick else ((8, 16, 32, 64), 20)
-    rows, states = saddles(descent(BETA, neurons), sizes, repeats)
+    rows, states = searches.saddles(descent(searches.BETA, neurons), sizes, repeats)
     yield from rows
     bends = [
         np.linalg.eigvalsh(
-            atomic_hessian(BETA, (angles_of(state.points), state.masses), neurons)
+            atomic_hessian(
+                searches.BETA, (angles_of(state.points), state.masses), neurons
+            )
         )
         for state in states
     ]
@@ -107,25 +96,22 @@ def resting_saddles(quick: bool) -> Findings:
 def jumps() -> Findings:
     """Jump of F'' at a kink, whatever the measure; none for a, -a of equal weights."""
     axis, weight = points_at(np.array(AXIS)), 0.3
-    measures: dict[str, Any] = {
-        "uniform": mfpde.uniform(mfpde.Circle(256)),
-        "atoms": mfpde.Atoms(points_at(np.array([0.1, 2.0, 4.5]))),
-    }
-    for name, measure in measures.items():
+    atoms = mfpde.Atoms(points_at(np.array([0.1, 2.0, 4.5])))
+    for name, measure in (("uniform", searches.UNIFORM), ("atoms", atoms)):
         for kind, rows, exact in (("a", [axis], weight), ("a, -a", [axis, -axis], 0.0)):
             neurons = mfpde.Perceptron(rows, [weight] * len(rows))
-            jump = -curvature_jump(neurons, measure, AXIS + np.pi / 2)
+            jump = searches.derivative_jump(neurons, AXIS - np.pi / 2, measure)
             text = f"jump of F'' at the kink, neurons {kind}, {name}"
-            yield equal(text, jump, exact, JUMP_ERROR, subject="formula")
+            yield equal(text, jump, exact, searches.JUMP_ERRORS[2], subject="formula")
 
 
 def footnote() -> Findings:
     """Neurons a, -a of equal weight: V = w (a.x)^2/2, and the minimiser is a density."""
     axis = points_at(np.array(AXIS))
-    equation = descent(BETA, mfpde.Perceptron([axis, -axis], [PAIR, PAIR]))
+    equation = descent(searches.BETA, mfpde.Perceptron([axis, -axis], [PAIR, PAIR]))
     # V = w/4 + (w/4) cos 2(t - axis), so that w_2 = w/4 at each of its two modes.
-    share = PAIR / 4 / (ive(2, BETA) / BETA)
+    share = PAIR / 4 / (ive(2, searches.BETA) / searches.BETA)
     relative = 1 - share * np.cos(2 * (mfpde.Circle(256).angles - AXIS))
-    yield from rows_of_density(
+    yield from searches.rows_of_density(
         equation, relative, "a, -a of equal weights, 1 - w_2/kappa_2 cos 2t"
     )

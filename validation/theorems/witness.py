@@ -30,13 +30,13 @@ def forces(equation: Any) -> float:
     return 1.0 + float(np.abs(problem.weights) @ (lengths * (1 + lengths)))
 
 
-def residual(equation: Any, measure: Any, *, lightest: float = 0.0) -> float:
+def residual(equation: Any, measure: Any) -> float:
     """Largest |grad F| at the places of a measure, over the size of the forces.
 
-    Cells and atoms of mass ``lightest`` or less do not count; inf if nothing is left.
+    Where there is no mass does not count; inf if there is none at all.
     """
     points, masses = independent.cells_of(measure)
-    heavy = masses > lightest
+    heavy = masses > 0
     if not heavy.any():
         return float("inf")
     problem = independent.problem_of(equation)
