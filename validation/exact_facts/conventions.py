@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 import mfpde
 from validation import independent
 from validation.circle_cases import points_at
 from validation.claim import Claim, Findings, vanishes
 from validation.exact_facts.drawn import compare_densities
-from validation.exact_facts.runs import Array, descent, l1_error, solve_to
+from validation.exact_facts.runs import Array, descent, integrate, l1_error, solve_to
 
 CLAIM = Claim(
     title="The two conventions of the kernel",
@@ -58,21 +57,18 @@ def moments_by_labels(equation: mfpde.MeanFieldEquation, time: float) -> Array:
     """
     problem, masses = independent.problem_of(equation), np.full(256, 1 / 256)
 
-    def velocity(_: float, angles: Array) -> Array:
+    def velocity(angles: Array) -> Array:
         at, along = points_at(angles), points_at(angles + np.pi / 2)
         pull = independent.gradient(problem, at, masses, at=at)
         return np.asarray(problem.sign * (pull * along).sum(axis=1))
 
-    begin = 2 * np.pi * np.arange(256) / 256
-    path = solve_ivp(
-        velocity, (0, time), begin, method="DOP853", rtol=1e-10, atol=1e-11
-    )
-    return moments_of(points_at(path.y[:, -1]), masses)
+    angles = integrate(velocity, 2 * np.pi * np.arange(256) / 256, time)
+    return moments_of(points_at(angles), masses)
 
 
 @CLAIM
-def main(quick: bool = False) -> Findings:
-    circle = mfpde.Circle(256 if quick else 1024)
+def main(_quick: bool = False) -> Findings:
+    circle = mfpde.Circle(1024)
     uniform = mfpde.uniform(circle)
     ends = {}
     for name, case in CASES.items():

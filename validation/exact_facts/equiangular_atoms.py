@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 import mfpde
 from mfpde import theory
 from validation.circle_cases import curvature, points_at
 from validation.claim import Claim, Findings, vanishes
 from validation.exact_facts.drawn import compare_curves
-from validation.exact_facts.runs import Array, ascent, atoms_alone
+from validation.exact_facts.runs import Array, ascent, atoms_alone, integrate
 from validation.sphere_cases import equiangular_points, unit
 
 CLAIM = Claim(
@@ -32,13 +31,12 @@ RINGS = ((10.0, 3), (10.0, 5), (25.0, 7))
 def cosine_path(softmax: bool, times: Array) -> Array:
     """The cosine g of three atoms at ``times`` from 0 by its differential equation."""
 
-    def rate(_: float, g: Array) -> Array:
+    def rate(g: Array) -> Array:
         pull = np.exp(BETA * (g - 1))
         scale = 1 + 2 * pull if softmax else 3
         return 2 * pull * (1 - g) * (1 + 2 * g) / scale
 
-    path = solve_ivp(rate, (0, times[-1]), [0.0], t_eval=times, rtol=1e-12, atol=1e-13)
-    return path.y[0]
+    return integrate(rate, 0.0, times)
 
 
 def path_of_three(softmax: bool, times: Array) -> tuple[Array, Array]:
@@ -87,7 +85,7 @@ def rates_by_formula(beta: float, count: int) -> Array:
 
 
 @CLAIM
-def main(quick: bool = False) -> Findings:
+def main(_quick: bool = False) -> Findings:
     curves = {}
     for kind, (softmax, end) in KINDS.items():
         times = np.linspace(0.0, end, 41)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.integrate import solve_ivp
 from scipy.special import ive
 
 import mfpde
 from validation.claim import Claim, Findings, equal, vanishes
 from validation.exact_facts.drawn import compare_densities
-from validation.exact_facts.runs import Array, descent, l1_error, order_of, solve_to
+from validation.exact_facts.runs import (
+    Array,
+    descent,
+    integrate,
+    l1_error,
+    order_of,
+    solve_to,
+)
 
 CLAIM = Claim(
     title="Descent at large beta: heat equation and porous medium",
@@ -30,24 +36,22 @@ def limit_density(start: Array, tau: float, *, softmax: bool) -> Array:
     if softmax:
         return np.fft.irfft(np.fft.rfft(start) * np.exp(-(degrees**2) * tau))
 
-    def rate(_: float, rho: Array) -> Array:
+    def rate(rho: Array) -> Array:
         return np.fft.irfft(-(degrees**2) * np.fft.rfft(rho**2 / 2))
 
-    path = solve_ivp(rate, (0, tau), start, method="LSODA", rtol=1e-10, atol=1e-12)
-    return path.y[:, -1]
+    return integrate(rate, start, tau)
 
 
 @CLAIM
-def main(quick: bool = False) -> Findings:
-    betas = (50.0, 100.0) if quick else (200.0, 400.0)
-    circle = mfpde.Circle(256 if quick else 512)
+def main(_quick: bool = False) -> Findings:
+    circle = mfpde.Circle(512)
     t = circle.angles
     waves = 0.5 * np.cos(t) + 0.25 * np.sin(2 * t) + 0.1 * np.cos(3 * t)
     start, shown = mfpde.Density(circle, (1 + waves) / (2 * np.pi)), {}
     for name, (softmax, tau) in KINDS.items():
         limit = limit_density(start.values, tau, softmax=softmax)
         away = []
-        for beta in betas:
+        for beta in (200.0, 400.0):
             rate = 1 / beta if softmax else 2 * np.pi * float(ive(0, beta)) / beta
             equation = descent(mfpde.Attention(beta, normalized=softmax))
             end = solve_to(tau / rate, equation, start)

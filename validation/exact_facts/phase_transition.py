@@ -12,8 +12,7 @@ from scipy.special import iv
 import mfpde
 from mfpde import theory
 from validation.claim import Claim, Findings, Quantity, at_least, equal, mark, vanishes
-from validation.drawing import panels
-from validation.exact_facts.drawn import ASIDE, FORMULA_LINE, SOLVER
+from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.growth_rates import ASCENT, tolerance_of
 from validation.exact_facts.runs import ascent, bessel_spectrum, solve_to
 from validation.growth import harmonic_along_axis, measured_growth
@@ -85,8 +84,11 @@ def zero_of_growth(grid: Any, beta: float) -> float:
     return float(ends[0] - rates[0] * np.diff(ends)[0] / np.diff(rates)[0])
 
 
-def hysteresis(ax: Any, beta: float, grid: Any) -> Iterator[Quantity]:
-    """Two runs at kappa_c: two ends from two starts, with equal free energies."""
+def compare_ends(curves: dict[str, Any], beta: float, grid: Any) -> Iterator[Quantity]:
+    """Two runs at kappa_c: two ends from two starts, with equal free energies.
+
+    Drawn are the jump between the ends, and the orders of ordered states over kappa/kappa_#.
+    """
     dimension, square = grid.dimension, grid.spacing**2
     state, critical = coexistence(beta, dimension), critical_by_bessel(beta, dimension)
     at, z, time = state.kappa / critical, harmonic_along_axis(grid, 1), 40 / state.kappa
@@ -107,20 +109,12 @@ def hysteresis(ax: Any, beta: float, grid: Any) -> Iterator[Quantity]:
     yield equal(f"{text}nearly uniform", back, left, allowed)
     text = "kappa_c: the two ends have the same free energy"
     yield vanishes(text, excess_of(equation, down), quadratic * state.kappa)
-    ax.axvline(at, **ASIDE)
-    ax.plot([at, at], [order, back], "o", color=SOLVER, label="ends of two runs")
-
-
-def draw_branch(ax: Any, beta: float, dimension: int, *, count: int) -> None:
-    """The order of ordered states over their kappa."""
-    critical = critical_by_bessel(beta, dimension)
-    states = [ordered_state(beta, dimension, m) for m in np.linspace(0.05, 0.95, count)]
-    kappas = np.array([state.kappa for state in states]) / critical
-    means = [state.moments[1] for state in states]
-    ax.plot(kappas, means, **FORMULA_LINE, label="ordered states (formula)")
-    ax.axvline(1, **ASIDE)
-    title = f"S$^{dimension - 1}$, β = {beta:g}"
-    ax.set(title=title, xlabel="κ/κ# (dotted: 1, and κc)", ylabel="mean of z")
+    states = [ordered_state(beta, dimension, m) for m in np.linspace(0.05, 0.95, 40)]
+    kappas, means = zip(
+        *((s.kappa / critical, s.moments[1]) for s in states), strict=True
+    )
+    title = f"S$^{dimension - 1}$, β = {beta:g}: ends at κ$_c$"
+    curves[title] = [at, at], [order, back], kappas, means
 
 
 @CLAIM
@@ -144,13 +138,8 @@ def main(quick: bool = False) -> Findings:
         (5.0, mfpde.Circle(256)),
         (4.0, mfpde.Zonal(3, 128)),
     )
-    if quick:
-        cases = ((5.0, mfpde.Circle(128)),)
-    figure, axes = panels(len(cases), width=3.6)
-    for ax, (beta, grid) in zip(axes, cases, strict=True):
-        d = grid.dimension
-        draw_branch(ax, beta, d, count=12 if quick else 40)
-        under = f"S^{d - 1}, beta = {beta:g}, "
-        yield from mark(hysteresis(ax, beta, grid), under=under)
-        ax.legend()
-    yield "branch", figure
+    curves: dict[str, Any] = {}
+    for beta, grid in cases[1:2] if quick else cases:
+        under = f"S^{grid.dimension - 1}, beta = {beta:g}, "
+        yield from mark(compare_ends(curves, beta, grid), under=under)
+    yield "branch", compare_curves(curves, xlabel="κ/κ#", ylabel="mean of z")
