@@ -15,8 +15,8 @@ from validation.claim import Claim, Findings, Quantity, at_least, equal, mark, v
 from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.growth_rates import ASCENT, tolerance_of
 from validation.exact_facts.runs import ascent, bessel_spectrum, solve_to
+from validation.exact_facts.zonal_states import ZonalStates
 from validation.growth import harmonic_along_axis, measured_growth
-from validation.ordered_states import OrderedState, ordered_state
 
 CLAIM = Claim(
     title="The noisy phase transition is continuous up to beta_*, and a jump above",
@@ -49,21 +49,9 @@ def turning_beta(dimension: int, near: float) -> float:
 
     def beyond(beta: float) -> float:
         critical = theory.critical_diffusion(beta, dimension)
-        return ordered_state(beta, dimension, WEAK).kappa / critical - 1
+        return ZonalStates(dimension, beta).find(WEAK).kappa / critical - 1
 
     return float(brentq(beyond, 0.9 * near, 1.1 * near, xtol=1e-4))
-
-
-def coexistence(beta: float, dimension: int) -> OrderedState:
-    """The ordered state as good as uniform (of larger order than the unstable branch)."""
-
-    def excess(order: float) -> float:
-        return ordered_state(beta, dimension, order).excess
-
-    orders = np.linspace(0.4, 0.95, 6)
-    first = int(np.flatnonzero(np.diff(np.sign([excess(m) for m in orders])) < 0)[0])
-    order = brentq(excess, orders[first], orders[first + 1], xtol=1e-9)
-    return ordered_state(beta, dimension, float(order))
 
 
 def excess_of(equation: mfpde.MeanFieldEquation, final: mfpde.Density) -> float:
@@ -90,12 +78,16 @@ def compare_ends(curves: dict[str, Any], beta: float, grid: Any) -> Iterator[Qua
     Drawn are the jump between the ends, and the orders of ordered states over kappa/kappa_#.
     """
     dimension, square = grid.dimension, grid.spacing**2
-    state, critical = coexistence(beta, dimension), critical_by_bessel(beta, dimension)
+    ordered, critical = (
+        ZonalStates(dimension, beta),
+        critical_by_bessel(beta, dimension),
+    )
+    state = ordered.coexistence()
     at, z, time = state.kappa / critical, harmonic_along_axis(grid, 1), 40 / state.kappa
     equation = ascent(mfpde.Attention(beta), diffusion=state.kappa)
     starts = [mfpde.Density(grid, np.exp(b * z)).normalized() for b in (4.0, 0.02)]
     down, up = (solve_to(time, equation, start) for start in starts)
-    first, order, back = (float((s.masses * z).sum()) for s in (starts[1], down, up))
+    first, end, back = (float((s.masses * z).sum()) for s in (starts[1], down, up))
     # Nearly uniform, the mean decays at the linear rate of degree 1.
     left = first * np.exp(-(dimension - 1) * (state.kappa - critical) * time)
     # Both grids are second order; a free energy at rest is quadratic in the state's error,
@@ -103,18 +95,16 @@ def compare_ends(curves: dict[str, Any], beta: float, grid: Any) -> Iterator[Qua
     quadratic = 3 * square**2 if dimension == 2 else square
     yield at_least("kappa_c/kappa_#", at, 1.0, subject="formula")
     text = "kappa_c: mean of z of the run from "
-    yield equal(f"{text}an ordered start", order, state.moments[1], 2 * square)
+    yield equal(f"{text}an ordered start", end, state.order, 2 * square)
     # The symbol of differences over the time 40/kappa: 40 h^2/12 of it, and first^2.
     allowed = 5 * (dimension - 1) * square * left
     yield equal(f"{text}nearly uniform", back, left, allowed)
     text = "kappa_c: the two ends have the same free energy"
     yield vanishes(text, excess_of(equation, down), quadratic * state.kappa)
-    states = [ordered_state(beta, dimension, m) for m in np.linspace(0.05, 0.95, 40)]
-    kappas, means = zip(
-        *((s.kappa / critical, s.moments[1]) for s in states), strict=True
-    )
+    states = [ordered.find(order) for order in np.linspace(0.05, 0.95, 40)]
+    orders, kappas, _ = np.array(states).T
     title = f"S$^{dimension - 1}$, β = {beta:g}: ends at κ$_c$"
-    curves[title] = [at, at], [order, back], kappas, means
+    curves[title] = [at, at], [end, back], kappas / critical, orders
 
 
 @CLAIM
