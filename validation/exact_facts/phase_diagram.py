@@ -43,6 +43,6 @@ def main(quick: bool = False) -> Findings:
         share = float(found.coexistence[0]) / kappa
         yield equal(f"{name}kappa_c over that of minimisation", share, 1.0, 1e-9)
         share = float(found.fold[0]) / states.fold()
-        yield equal(f"{name}fold over that of minimisation", share, 1.0, 1e-4)
+        yield equal(f"{name}fold over that of minimisation", share, 1.0, 1e-9)
     diagram = mfpde.phase_diagram(3, np.linspace(1.2, 8.0, 35))
     yield "diagram", mfpde.plot_phase_diagram(diagram)
