@@ -119,7 +119,7 @@ def main(_quick: bool = False) -> Findings:
         wrapped(angles_of(minimiser(w, beta).points) - AXIS).max() for w in weights
     ]
     halves = [half_angle(w, beta) for w in weights]
-    curves = {f"β = {beta:g}": (weights, found, weights, halves)}
+    curves = {f"β = {beta:g} (dotted: F(a) = F(±t))": (weights, found, weights, halves)}
     figure = compare_curves(curves, xlabel="|w|", ylabel="largest angle from a")
     figure.axes[0].axvline(third_atom_weight(beta), **ASIDE)
     yield "ladder", figure
