@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 import mfpde
+from validation.circle_cases import cosine_potential
 from validation.references import moebius
 
 Array = NDArray[np.float64]
@@ -30,12 +31,7 @@ def three_linear_layers() -> mfpde.Layers:
     """V_k = a_k.x, ascent, descent, ascent."""
     pairs = []
     for direction, size, sign, duration in _linear():
-        vector = size * np.array([np.cos(direction), np.sin(direction)])
-        potential = mfpde.Potential(
-            lambda x, a=vector: x @ a,
-            lambda x, a=vector: np.broadcast_to(a, x.shape),
-            dimension=2,
-        )
+        potential = cosine_potential(size, direction)
         sense = "ascent" if sign > 0 else "descent"
         pairs.append((mfpde.MeanFieldEquation(potential, direction=sense), duration))
     return mfpde.Layers(pairs)

@@ -11,64 +11,34 @@ of mass (mean vectors, normalised) of the two bumps falls below a threshold.
 Quadrature: around c_b the measure is e^{-u} du dphi / 2 pi with u = kappa (1 - x.c_b), so
 that Gauss-Laguerre nodes in u times equally spaced phi integrate all low polynomials
 exactly.  The nodes then move as weighted points, by the direct sums of
-``validation.independent``.  Nothing depends on an orientation: ``start_density`` takes a rotation,
-the times do not.
+``validation.independent``.  The times do not depend on a rotation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
+from validation.circle_cases import points_at
 from validation.independent import Problem, gradient
+from validation.sphere_cases import von_mises
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class TwoBumps:
-    """A pair of bumps.
-
-    Attributes
-    ----------
-    beta
-        Inverse temperature.
-    shares
-        Masses, of sum 1.
-    distance
-        Angle D between the centres.
-    width
-        sigma in radians: the rms extent along each tangent direction.
-    softmax
-        Normalised attention.
-    """
+class TwoBumps(NamedTuple):
+    """Inverse temperature, masses of sum 1, angle D between the centres, width sigma."""
 
     beta: float
     shares: tuple[float, float]
     distance: float
     width: float
     softmax: bool = False
-
-    @property
-    def concentration(self) -> float:
-        """Kappa = 1 / sigma^2."""
-        return self.width**-2
-
-    def centres(self, rotation: Array | None = None) -> Array:
-        """Centres (2, 3): on the equator around the first axis, then rotated."""
-        half = self.distance / 2
-        unrotated = np.array(
-            [
-                [np.cos(half), -np.sin(half), 0.0],
-                [np.cos(half), np.sin(half), 0.0],
-            ]
-        )
-        return unrotated if rotation is None else unrotated @ np.asarray(rotation).T
 
 
 CASES = {
@@ -80,25 +50,14 @@ CASES = {
 THRESHOLDS = (0.5, 0.3, 0.1)
 
 
-def start_density(
-    case: TwoBumps, rotation: Array | None = None
-) -> Callable[[Array], Array]:
-    """Density per area as a function of unit vectors (..., 3).
-
-    Parameters
-    ----------
-    case
-        The bumps.
-    rotation
-        Orthogonal matrix (3, 3) that turns the centres; by default they lie on the
-        equator, symmetric to the first axis.
-    """
-    centres, kappa = case.centres(rotation), case.concentration
-    peak = kappa / (-2 * np.pi * np.expm1(-2 * kappa))
+def start_density(case: TwoBumps, rotation: Array) -> Callable[[Array], Array]:
+    """Density per area of unit vectors (..., 3); ``rotation`` turns the centres."""
+    angles = case.distance / 2 * np.array([-1.0, 1.0])
+    centres = np.pad(points_at(angles), ((0, 0), (0, 1))) @ np.asarray(rotation).T
 
     def density(points: Array) -> Array:
-        away = ((points[..., None, :] - centres) ** 2).sum(axis=-1) / 2
-        return np.asarray(peak * np.exp(-kappa * away) @ np.array(case.shares))
+        bumps = [von_mises(points, centre, case.width**-2) for centre in centres]
+        return np.tensordot(case.shares, bumps, axes=1)
 
     return density
 
@@ -106,7 +65,7 @@ def start_density(
 def labels(case: TwoBumps, *, rings: int, around: int) -> tuple[Array, Array]:
     """Quadrature points (2 rings around, 3), first bump first, and their masses."""
     u, weights = np.polynomial.laguerre.laggauss(rings)
-    closed = u / case.concentration
+    closed = u * case.width**2
     sine = np.sqrt(closed * (2 - closed))
     phi = 2 * np.pi * (np.arange(around) + 0.5) / around
     across = sine[:, None, None] * np.stack([np.cos(phi), np.sin(phi)], axis=1)
@@ -128,14 +87,7 @@ def separation_times(
 ) -> Array:
     """Times at which the separation falls below each of ``THRESHOLDS``.
 
-    Parameters
-    ----------
-    case
-        The bumps.
-    rings, around
-        Quadrature nodes of each bump: away from its centre, and around it.
-    rtol
-        Tolerance of the Dormand-Prince method of order 8.
+    Each bump has ``rings`` quadrature nodes away from its centre, ``around`` around it.
     """
     points, masses = labels(case, rings=rings, around=around)
     problem, half = Problem(case.beta, normalized=case.softmax), len(masses) // 2
