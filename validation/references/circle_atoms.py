@@ -12,7 +12,6 @@ centre of mass.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +20,8 @@ from scipy.integrate import solve_ivp
 
 Array = NDArray[np.float64]
 
-MERGED = 1e-3
+MERGED, UNTIL = 1e-3, 1e14
+"""Angle below which two atoms become one at their centre of mass, and the last time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +35,9 @@ class Merge:
 
 
 def merges(
-    positions: Array,
-    masses: Array,
-    *,
-    start: float = 0.0,
-    until: float = 1e14,
-    merged: float = MERGED,
-    beta: float,
-    rtol: float = 1e-12,
+    positions: Array, masses: Array, *, beta: float, start: float = 0.0
 ) -> list[Merge]:
-    """Every merge of atoms on S^1 in ascent up to the time ``until``.
+    """Every merge of atoms on S^1 in ascent up to the time ``UNTIL``.
 
     Parameters
     ----------
@@ -52,21 +45,19 @@ def merges(
         Of the atoms, in the order of their angles within one turn, (n,).
     start
         Time of the positions.
-    merged
-        Angle below which two atoms become one at their centre of mass.
     """
     found: list[Merge] = []
     names: list[tuple[int, ...]] = [(k,) for k in range(len(masses))]
     now = start
-    while len(masses) > 1 and now < until:
+    while len(masses) > 1 and now < UNTIL:
         result = solve_ivp(
             lambda _, x, m=masses: atom_velocity(x, m, beta),
-            (now, until),
+            (now, UNTIL),
             positions,
             method="Radau",
             jac=lambda _, x, m=masses: atom_jacobian(x, m, beta),
-            events=_closest_pair(merged),
-            rtol=rtol,
+            events=_closest_pair,
+            rtol=1e-12,
             atol=1e-15,
         )
         if not len(result.t_events[0]):
@@ -75,8 +66,7 @@ def merges(
         one = int(np.argmin(_gaps(positions)))
         other = (one + 1) % len(masses)
         mass = masses[one] + masses[other]
-        share = masses[other] / mass
-        positions[one] += share * _gaps(positions)[one]
+        positions[one] += masses[other] / mass * _gaps(positions)[one]
         found.append(Merge(now, (names[one], names[other]), positions[one], mass))
         names[one] += names[other]
         masses = np.delete(np.where(np.arange(len(masses)) == one, mass, masses), other)
@@ -107,9 +97,9 @@ def _gaps(positions: Array) -> Array:
     return np.append(np.diff(positions), positions[0] + 2 * np.pi - positions[-1])
 
 
-def _closest_pair(merged: float) -> Callable[[float, Array], float]:
-    def event(_time: float, positions: Array) -> float:
-        return float(np.log(np.abs(_gaps(positions)).min() / merged))
+def _closest_pair(_time: float, positions: Array) -> float:
+    """Zero where two atoms become one."""
+    return float(np.log(np.abs(_gaps(positions)).min() / MERGED))
 
-    event.terminal = True  # type: ignore[attr-defined]
-    return event
+
+_closest_pair.terminal = True  # type: ignore[attr-defined]
