@@ -202,16 +202,6 @@ def test_a_uniform_density_is_one_cluster_without_a_centre(geometry) -> None:
     assert mfpde.clusters(rippled).count == 1
 
 
-def test_a_thin_background_does_not_chain_bumps_together() -> None:
-    circle = mfpde.Circle(512)
-    bumps = mfpde.bumps(circle, angles=[1.0, 4.0], widths=0.1)
-    thin = mfpde.Density(circle, 0.9 * bumps.values + 0.1 / (2 * np.pi))
-    found = mfpde.clusters(thin)
-    assert found.count == 2
-    np.testing.assert_allclose(found.masses, 0.45 + 0.1 * 0.45 / (2 * np.pi), atol=0.01)
-    assert found.scattered == pytest.approx(0.1 * (1 - 0.9 / (2 * np.pi)), abs=0.02)
-
-
 def test_atoms_beside_a_density_are_clusters_of_their_own() -> None:
     circle = mfpde.Circle(256)
     bump = mfpde.bumps(circle, angles=[0.5], widths=0.08)
@@ -222,33 +212,6 @@ def test_atoms_beside_a_density_are_clusters_of_their_own() -> None:
     np.testing.assert_allclose(found.masses, [0.58, 0.3, 0.1, 0.02], atol=6e-3)
     assert found.labels[256:].tolist() == [1, 2, 3]
     assert mfpde.clusters(whole, angle=0.3).count == 3
-
-
-def test_rings_about_an_axis_are_told_apart() -> None:
-    zonal = mfpde.Zonal(64, 256)
-    density = mfpde.Density.from_function(
-        zonal,
-        lambda x: np.exp(300 * (x[..., -1] - 1)) + np.exp(-300 * (x[..., -1] + 1)),
-        normalize=True,
-    )
-    found = mfpde.clusters(density)
-    assert found.count == 2
-    np.testing.assert_allclose(found.masses, 0.5, atol=0.02)
-    np.testing.assert_allclose(np.abs(found.centres @ zonal.axis), 1.0, atol=1e-12)
-
-
-def test_the_count_of_layers_does_not_depend_on_which_acts() -> None:
-    """The verdict on one state differs from layer to layer; its clusters cannot."""
-    state = mfpde.bumps(mfpde.Circle(256), angles=[0.5, 2.5], widths=0.2)
-    one, other = (
-        mfpde.MeanFieldEquation(
-            mfpde.Perceptron([direction], [3.0]), direction="ascent"
-        )
-        for direction in ([1.0, 0.0], [-0.8, 0.6])
-    )
-    verdicts = [len(mfpde.concentration(state, e).regions) for e in (one, other)]
-    assert verdicts[0] != 2 or verdicts[1] != 2
-    assert mfpde.clusters(state).count == 2
 
 
 # --- many points, and wrong arguments -------------------------------------------------
@@ -266,51 +229,6 @@ def test_very_many_points_are_taken_together(rng) -> None:
     assert 0 < found.resolution < 0.1
     with pytest.raises(ValueError, match="give a sample"):
         mfpde.clusters(unit(rng.standard_normal((10_001, 8))))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"points_or_measure": np.ones((3, 2))}, "has length 1.41421"),
-        ({"points_or_measure": np.ones((3, 1))}, "d must be at least 2"),
-        ({"points_or_measure": np.empty((0, 3))}, "add up to 0"),
-        ({"masses": [0.5, 0.5]}, r"masses of shape \(2,\) do not match"),
-        ({"masses": [0.5, 0.0, 1.0]}, r"masses\[1\] = 0 must be above 0"),
-        ({"masses": [1.0, np.nan, 1.0]}, r"masses\[1\] = nan must be finite"),
-        ({"angle": 0.0}, "angle = 0.0 must be a finite number, above 0"),
-        ({"angle": 3.2}, "angle = 3.2 .* at most 3.14159"),
-        ({"angle": "wide"}, "angle = 'wide'"),
-        (
-            {"points_or_measure": mfpde.uniform(mfpde.Circle(64)), "angle": 0.01},
-            "angle = 0.01 is below what tells clusters apart here, 0.147",
-        ),
-        (
-            {"points_or_measure": mfpde.uniform(mfpde.Circle(64)), "masses": [1.0]},
-            "a measure has its own",
-        ),
-        (
-            {"points_or_measure": mfpde.Density(mfpde.Circle(64), np.zeros(64))},
-            "add up to 0",
-        ),
-    ],
-)
-def test_wrong_arguments_are_named(arguments, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        mfpde.clusters(**{"points_or_measure": np.eye(3), **arguments})
-
-
-def test_a_run_says_where_its_measure_is() -> None:
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
-    run = mfpde.solve(equation, mfpde.uniform(mfpde.Circle(64)), t_end=0.1)
-    with pytest.raises(ValueError, match=r"its last state is run\.final"):
-        mfpde.clusters(run)
-    assert mfpde.clusters(run.final).count == 1
-
-
-def test_a_verdict_on_many_dimensions_points_here() -> None:
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
-    with pytest.raises(ValueError, match=r"mfpde\.clusters counts"):
-        mfpde.concentration(mfpde.Atoms(np.eye(5)), equation)
 
 
 def test_the_table_is_printed(rng) -> None:

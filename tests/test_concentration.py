@@ -1,87 +1,86 @@
-"""Basins and their cores: what is called an atom, and what must not be."""
+"""Basins and their cores on S^1, S^2 and zonal grids: masses, places, rates, balls."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from equations import ascent
+from hypothesis import given, settings
+from scipy.integrate import solve_ivp
 
 import mfpde
-from validation.circle_cases import density_of, wrapped
+from mfpde.detection import ball_radius, largest_ball_mass
+from mfpde.geometry.arcs import exponential_map
 
 
-def bumps(circle: mfpde.Circle, centres: list[float], width: float) -> mfpde.Density:
-    values = sum(
-        np.exp(-(wrapped(circle.angles - c) ** 2) / (2 * width**2)) for c in centres
+def unit(vectors):
+    array = np.asarray(vectors, dtype=float)
+    return array / np.linalg.norm(array, axis=-1, keepdims=True)
+
+
+def attention(beta, *terms, direction="ascent"):
+    return mfpde.MeanFieldEquation(mfpde.Attention(beta), *terms, direction=direction)
+
+
+def atoms_on(geometry, points, masses):
+    empty = mfpde.Density(geometry, np.zeros(geometry.shape))
+    return mfpde.Measure(empty, mfpde.Atoms(points, masses))
+
+
+def distance(points, centre):
+    """Great-circle distance, accurate for small ones too."""
+    return 2 * np.arcsin(np.minimum(np.linalg.norm(points - centre, axis=-1) / 2, 1))
+
+
+def bumps(geometry, centres, masses, *, width):
+    return mfpde.Density.from_function(
+        geometry,
+        lambda x: sum(
+            m * np.exp(-((distance(x, c) / width) ** 2) / 2)
+            for c, m in zip(centres, masses, strict=True)
+        ),
     )
-    return density_of(circle, values)
 
 
-def test_exact_atoms_are_found_with_position_mass_and_rate() -> None:
-    circle = mfpde.Circle(512)
-    angles, masses = np.array([0.4, 2.5, 4.4]), np.array([0.5, 0.3, 0.2])
-    points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    measure = mfpde.Measure(
-        mfpde.Density(circle, np.zeros(512)), mfpde.Atoms(points, masses)
+def ring(sphere, axis, angle, *, cells):
+    width = cells * sphere.spacing
+    return mfpde.Density.from_function(
+        sphere, lambda x: np.exp(-(((distance(x, axis) - angle) / width) ** 2) / 2)
     )
-    beta = 25.0
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
-    report = mfpde.concentration(measure, equation)
-    assert [a.kind for a in report.atoms] == ["atom"] * 3
-    np.testing.assert_allclose([a.mass for a in report.atoms], masses, atol=1e-14)
-    np.testing.assert_allclose([a.angle for a in report.atoms], angles, atol=1e-12)
-    # One cluster contracts at its mass exactly; others are far away.
-    np.testing.assert_allclose(
-        [a.contraction_rate for a in report.atoms], masses, rtol=2e-3
-    )
-    for atom in report.atoms:
-        np.testing.assert_allclose(
-            atom.position, [np.cos(atom.angle), np.sin(atom.angle)], atol=1e-12
-        )
 
 
-def test_five_cluster_start_has_five_forming_regions() -> None:
-    circle = mfpde.Circle(512)
-    x = circle.angles
-    start = density_of(circle, 1 + 0.3 * np.cos(5 * x + 0.3) + 0.1 * np.sin(2 * x))
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(25.0), direction="ascent")
-    run = mfpde.solve(equation, start, t_end=100.0)
-    reports = [
-        mfpde.concentration(state, equation) for state in (run.states[5], run.final)
-    ]
-    assert [len(report.regions) for report in reports] == [5, 5]
-    assert [a.kind for a in reports[1].atoms] == ["atom"] * 5
-    assert sum(a.mass for a in reports[1].atoms) == pytest.approx(1.0, abs=1e-12)
+def rotation(seed):
+    return np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))[0]
+
+
+def on_circle(angles):
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+CENTRES = unit([[0.0, 0.0, 1.0], [1.0, 0.2, -0.3], [-0.5, -0.8, 0.3]])
+
+
+MASSES = np.array([0.5, 0.3, 0.2])
+
+
+AXES = unit([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [1.0, 2.0, 0.5]])
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_descent_of_attention_alone_makes_no_atom(seed: int) -> None:
     circle = mfpde.Circle(256)
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="descent")
+    equation = attention(5.0, direction="descent")
     start = mfpde.perturbed_uniform(circle, 0.8, seed=seed)
     run = mfpde.solve(equation, start, t_end=30.0)
     for state in run.states[::10]:
         assert mfpde.concentration(state, equation).atoms == ()
 
 
-def test_one_relu_neuron_makes_half_an_atom() -> None:
-    """Ascent: half the mass collapses, the dead half stays uniform."""
-    circle = mfpde.Circle(512)
-    neuron = mfpde.Perceptron([[np.cos(1.0), np.sin(1.0)]], [1.0])
-    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
-    run = mfpde.solve(equation, mfpde.uniform(circle), t_end=14.0)
-    report = mfpde.concentration(run.final, equation)
-    assert len(report.atoms) == 1
-    atom = report.atoms[0]
-    assert atom.core_mass == pytest.approx(0.5, abs=2 * circle.spacing)
-    assert atom.angle == pytest.approx(1.0, abs=circle.spacing)
-    assert atom.contraction_rate == pytest.approx(1.0, rel=0.01)
-    assert atom.widths_in_cells[0] < 1.2
-
-
 def test_uniform_state_is_at_rest() -> None:
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="ascent")
+    equation = attention(5.0)
     report = mfpde.concentration(mfpde.uniform(mfpde.Circle(128)), equation)
     assert report.regions == ()
     assert report.verdict == "frozen"
@@ -89,29 +88,10 @@ def test_uniform_state_is_at_rest() -> None:
     assert "at rest" in report.summary
 
 
-def test_atoms_turn_with_the_measure() -> None:
-    circle = mfpde.Circle(400)
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(20.0), direction="ascent")
-    reports = [
-        mfpde.concentration(bumps(circle, [c, c + 2.0], 0.03), equation)
-        for c in (0.0, 100 * circle.spacing)
-    ]
-    turned = [
-        sorted(
-            np.mod(np.array([a.angle for a in report.clusters]) - turn + 1, 2 * np.pi)
-        )
-        for report, turn in zip(reports, (0.0, 100 * circle.spacing), strict=True)
-    ]
-    np.testing.assert_allclose(turned[0], turned[1], atol=1e-9)
-    np.testing.assert_allclose(turned[0], [1.0, 3.0], atol=1e-6)
-
-
 def test_particles_and_density_agree() -> None:
     circle = mfpde.Circle(512)
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(5.0),
-        mfpde.Perceptron.random(2, 2, seed=777),
-        direction="descent",
+    equation = attention(
+        5.0, mfpde.Perceptron.random(2, 2, seed=777), direction="descent"
     )
     run = mfpde.solve(equation, mfpde.uniform(circle), t_end=40.0)
     particles = mfpde.solve_particles(
@@ -125,20 +105,9 @@ def test_particles_and_density_agree() -> None:
         assert one.angle == pytest.approx(other.angle, abs=circle.spacing / 2)
 
 
-def test_a_report_prints_a_table() -> None:
-    circle = mfpde.Circle(256)
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(20.0), direction="ascent")
-    text = str(mfpde.concentration(bumps(circle, [1.0], 0.01), equation))
-    assert "mass" in text
-    assert "shrinks" in text
-    assert "1 atom," in text
-
-
 def test_a_dead_stretch_is_at_rest_and_in_no_basin() -> None:
     circle = mfpde.Circle(512)
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Perceptron([[0.6, 0.8]], [1.0]), direction="ascent"
-    )
+    equation = ascent(mfpde.Perceptron([[0.6, 0.8]], [1.0]))
     report = mfpde.concentration(mfpde.uniform(circle), equation)
     assert report.resting_mass == pytest.approx(0.5, abs=2 / 512)
     total = report.resting_mass + sum(region.mass for region in report.regions)
@@ -147,27 +116,13 @@ def test_a_dead_stretch_is_at_rest_and_in_no_basin() -> None:
     assert "frozen" in report.summary
 
 
-@pytest.mark.parametrize(
-    ("measure", "message"),
-    [
-        (mfpde.Atoms(np.eye(4)), "use d = 2 or 3, or a Measure on a Zonal grid"),
-        (mfpde.Atoms.none(3), "total mass 0"),
-        (np.ones(8), "must be a Density, Atoms or a Measure"),
-    ],
-)
-def test_what_cannot_be_searched_is_named(measure, message) -> None:
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
-    with pytest.raises(ValueError, match=message):
-        mfpde.concentration(measure, equation)
-
-
 @pytest.mark.parametrize("total", [2.0, 0.5])
 @pytest.mark.parametrize("grid", [mfpde.Circle(256), mfpde.Sphere(32)])
 def test_masses_are_masses_whatever_the_total(
     grid: mfpde.Circle | mfpde.Sphere, total: float
 ) -> None:
     """A measure scaled by a number has its masses scaled by it, and the verdict of before."""
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
+    equation = attention(4.0)
     points = np.eye(grid.dimension)[:2] * [[1.0], [-1.0]]
     background = 0.1 / grid.areas.sum()
 
@@ -197,7 +152,7 @@ def test_polished_regions_are_the_atoms_of_the_measure() -> None:
     """Atoms of total mass 2 turn and split at the same rates, however they are handed over."""
     circle = mfpde.Circle(256)
     atoms = mfpde.Atoms([[1.0, 0.0], [-1.0, 0.0]], [1.2, 0.8])
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(9.0), direction="ascent")
+    equation = attention(9.0)
     measure = mfpde.Measure(mfpde.Density(circle, np.zeros(256)), atoms)
     own = mfpde.polish(equation, atoms)
     found = mfpde.polish(equation, mfpde.concentration(measure, equation).clusters)
@@ -210,8 +165,8 @@ def test_polished_regions_are_the_atoms_of_the_measure() -> None:
 def test_a_track_adds_no_shares_to_masses() -> None:
     """An exact atom and one on the grid, in a measure of mass 2, are followed by their masses."""
     circle = mfpde.Circle(256)
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(25.0), direction="ascent")
-    peak = bumps(circle, [4.0], circle.spacing / 2)
+    equation = attention(25.0)
+    peak = bumps(circle, on_circle(np.array([4.0])), [1.0], width=circle.spacing / 2)
     measure = mfpde.Measure(
         mfpde.Density(circle, 0.8 * peak.values), mfpde.Atoms([[1.0, 0.0]], [1.2])
     )
@@ -219,3 +174,286 @@ def test_a_track_adds_no_shares_to_masses() -> None:
     saved = replace(run, times=np.array([0.0]), states=(measure,), events=())
     (seen,) = saved.tracked().track.seen
     np.testing.assert_allclose(np.sort(seen.masses), [0.8, 1.2], rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize("bare", [True, False])
+def test_exact_atoms_are_found_in_any_orientation(seed, bare) -> None:
+    turn = np.eye(3) if seed is None else rotation(seed)
+    points = CENTRES @ turn.T
+    measure = (
+        mfpde.Atoms(points, MASSES)
+        if bare
+        else atoms_on(mfpde.Sphere(64), points, MASSES)
+    )
+    report = mfpde.concentration(measure, attention(20.0))
+    assert [a.kind for a in report.atoms] == ["atom"] * 3
+    assert len(report.regions) == 3
+    np.testing.assert_allclose([a.mass for a in report.atoms], MASSES, atol=1e-14)
+    np.testing.assert_allclose([a.core_mass for a in report.atoms], MASSES, atol=1e-14)
+    for atom, point in zip(report.atoms, points, strict=True):
+        np.testing.assert_allclose(atom.position, point, atol=1e-6)
+        assert atom.radius <= 1e-12
+        assert np.isnan(atom.spacing) == bare
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.01, 0.03, 0.3, 1.5])
+def test_a_lone_atom_contracts_at_its_mass(tilt: float) -> None:
+    """All directions shrink at rate 1 per unit mass, at a pole too."""
+    sphere = mfpde.Sphere(128)
+    point = np.array([[np.sin(tilt) * 0.6, np.sin(tilt) * 0.8, np.cos(tilt)]])
+    report = mfpde.concentration(atoms_on(sphere, point, [1.0]), attention(5.0))
+    (atom,) = report.atoms
+    # Differences over half a cell to both sides see the kernel's next order.
+    expected = -np.exp(-5.0 * (sphere.spacing / 2) ** 2 / 2)
+    np.testing.assert_allclose(atom.eigenvalues, expected, rtol=1e-4)
+    assert atom.contraction_rate == -atom.eigenvalues[-1]
+    np.testing.assert_allclose(atom.position, point[0], atol=1e-12)
+    assert atom.angle == pytest.approx(tilt, abs=1e-12)
+    bare = mfpde.concentration(mfpde.Atoms(point), attention(5.0)).atoms[0]
+    np.testing.assert_allclose(bare.eigenvalues, -1.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("radius", [0.05, 0.3, np.pi / 6, 2.0, 3.2])
+def test_largest_ball_mass_is_that_of_all_balls_about_centres_and_atoms(
+    radius: float, rng
+) -> None:
+    sphere = mfpde.Sphere(32)
+    density = mfpde.Density(sphere, rng.random(sphere.shape) ** 8).normalized()
+    atoms = mfpde.Atoms(unit(rng.standard_normal((5, 3))), 0.02 * rng.random(5))
+    centres = np.concatenate([sphere.points.reshape(-1, 3), atoms.points])
+    held = np.concatenate([density.masses.ravel(), atoms.masses])
+    inside = distance(centres[:, np.newaxis], centres) <= radius + 1e-9
+    measure = mfpde.Measure(density, atoms)
+    assert largest_ball_mass(measure, radius) == pytest.approx((inside @ held).max())
+    count = density.masses.size
+    alone = (inside[:count, :count] @ held[:count]).max()
+    measure = mfpde.Measure(density)
+    assert largest_ball_mass(measure, radius) == pytest.approx(alone)
+
+
+@pytest.mark.parametrize(
+    ("beta", "radius"), [(0.0, np.pi / 6), (0.1, np.pi / 6), (25.0, 0.1)]
+)
+def test_the_radius_of_a_ball_is_that_of_a_core(beta: float, radius: float) -> None:
+    equation = attention(beta)
+    assert ball_radius(equation) == pytest.approx(radius)
+    for geometry in (mfpde.Circle(256), mfpde.Sphere(256), mfpde.Zonal(3, 64)):
+        report = mfpde.concentration(mfpde.uniform(geometry), equation)
+        assert report.core_radius == pytest.approx(radius)
+
+
+@pytest.mark.parametrize("angle", [0.6, 1.2])
+def test_a_curve_has_the_axis_the_polar_angle_and_the_length_of_its_circle(angle):
+    # It stays: attention at beta = 0 moves nothing.
+    report = mfpde.concentration(
+        ring(mfpde.Sphere(96), AXES[2], angle, cells=1.0), attention(0.0)
+    )
+    (region,) = [r for r in report.regions if r.curve is not None]
+    side = np.sign(region.curve.axis @ AXES[2])
+    np.testing.assert_allclose(side * region.curve.axis, AXES[2], atol=5e-3)
+    assert region.curve.polar_angle == pytest.approx(angle, abs=5e-3)
+    assert region.curve.length == pytest.approx(2 * np.pi * np.sin(angle), rel=0.05)
+
+
+TILT = np.array([0.5, 0.4, -0.3])
+
+
+def quadratic(turn, rates):
+    """V = sum_k rates_k (turn_k.x)^2 / 2: basins are the halves about +- turn_0."""
+    neurons = mfpde.Perceptron(turn, rates, "linear")
+    return ascent(neurons)
+
+
+def half_masses(turn, width):
+    """Masses about +- turn_0 of (1 + tilt.x) exp(-(turn_2.x / width)^2 / 2)."""
+    z, weights = np.polynomial.legendre.leggauss(400)
+    weights = weights * np.exp(-((z / width) ** 2) / 2)
+    mean = 2 / np.pi * (weights @ np.sqrt(1 - z**2)) / weights.sum()
+    return {side: 0.5 + side * (TILT @ turn[0]) * mean / 2 for side in (1, -1)}
+
+
+def tilted(sphere, turn, width):
+    return mfpde.Density.from_function(
+        sphere, lambda x: (1 + x @ TILT) * np.exp(-((x @ turn[2] / width) ** 2) / 2)
+    )
+
+
+# From nearly even to a ring two cells wide of the coarsest grid, along which s F is flat.
+SHAPES = [([1.0, 0.6, 0.0], 50.0), ([1.0, 0.9, 0.0], 0.15)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("rates", "width"), SHAPES)
+def test_masses_of_basins_are_those_of_their_halves(rates, width, seed) -> None:
+    """Edges oblique to the grid: eight directions leave some thousandths beyond them."""
+    turn = rotation(seed)
+    exact, equation = half_masses(turn, width), quadratic(turn, rates)
+    particles = mfpde.Atoms(
+        mfpde.quantized(tilted(mfpde.Sphere(32), turn, width), 3000).points
+    )
+    sides = np.sign(particles.points @ turn[0])
+    inside = {side: particles.masses[sides == side].sum() for side in (1, -1)}
+    for measure, masses in (
+        (tilted(mfpde.Sphere(32), turn, width), exact),
+        (tilted(mfpde.Sphere(128), turn, width), exact),
+        (particles, inside),
+    ):
+        report = mfpde.concentration(measure, equation)
+        assert len(report.regions) == 2
+        for region in report.regions:
+            side = int(np.sign(region.position @ turn[0]))
+            assert region.mass == pytest.approx(masses[side], abs=1e-2)
+
+
+def test_basins_are_those_of_paths_followed_in_small_steps() -> None:
+    """Five neurons in descent with kinks, and a ridge along which nearly nothing moves."""
+    equation = attention(
+        8.0, mfpde.Perceptron.random(5, 3, seed=7), direction="descent"
+    )
+    start = mfpde.Atoms(mfpde.quantized(mfpde.uniform(mfpde.Sphere(32)), 400).points)
+    atoms = mfpde.solve_particles(equation, start, t_end=6.0, time_step=0.1).final
+    assert isinstance(atoms, mfpde.Atoms)
+    regions = mfpde.concentration(atoms, equation).regions
+
+    def velocity(_, flat):
+        points = flat.reshape(-1, 3)
+        unit = points / np.linalg.norm(points, axis=1, keepdims=True)
+        return equation.velocity(atoms, unit).ravel()
+
+    paths = solve_ivp(
+        velocity, (0.0, 1000.0), atoms.points.ravel(), rtol=1e-6, atol=1e-8
+    )
+    ends = paths.y[:, -1].reshape(-1, 3)
+    places = np.stack([region.position for region in regions])
+    nearest = (ends @ places.T).argmax(axis=1)
+    masses = np.bincount(nearest, weights=atoms.masses)
+    assert len(regions) == 2
+    np.testing.assert_allclose([r.mass for r in regions], masses, atol=1e-2)
+
+
+def clusters_at(centres, counts, *, radius=1e-6, seed=0):
+    """Equal particles scattered by ``radius`` about ``centres``."""
+    rng = np.random.default_rng(seed)
+    points = np.repeat(np.asarray(centres, dtype=float), counts, axis=0)
+    noise = radius * rng.standard_normal(points.shape)
+    noise -= np.einsum("ni,ni->n", noise, points)[:, None] * points
+    return mfpde.Atoms(exponential_map(points, noise))
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_clusters_within_one_basin_are_told_apart(dimension: int) -> None:
+    """Two clusters at distance .4 feel one attractor between them for beta = 1."""
+    plane = np.linalg.qr(np.random.default_rng(1).standard_normal((dimension, 2)))[0]
+    centres = on_circle(np.array([0.0, 0.4])) @ plane.T
+    particles = clusters_at(centres, [70, 30])
+    equation = attention(1.0)
+    report = mfpde.concentration(particles, equation)
+    assert report.verdict == "atoms"
+    masses = sorted(region.mass for region in report.of_kinds("atom"))
+    np.testing.assert_allclose(masses, [0.3, 0.7], rtol=1e-12)
+    for centre in centres:
+        nearest = max(region.position @ centre for region in report.regions)
+        assert nearest > 1 - 1e-10
+
+
+def test_a_cluster_beside_a_kink_has_its_own_basin() -> None:
+    r"""An attractor and the end of its basin, both 1e-4 from a kink, to either side.
+
+    V = c cos(x - phi) + w relu(cos x)^2 / 2 has the drift -c sin(x - phi), less w sin x cos x
+    below pi/2: with phi = pi/2 + e and w = 2 c, zeros at phi and near pi/2 - e.
+    """
+    e, c = 1e-4, 1.0
+    target = np.array([-np.sin(e), np.cos(e)])
+    smooth = mfpde.Potential(
+        value=lambda x: c * (x @ target),
+        gradient=lambda x: np.broadcast_to(c * target, x.shape),
+        dimension=2,
+    )
+    neuron = mfpde.Perceptron([[1.0, 0.0]], [2 * c])
+    np.testing.assert_allclose(neuron.kink_angles(), [np.pi / 2, 3 * np.pi / 2])
+    equation = ascent(smooth, neuron)
+    particles = mfpde.Atoms(
+        on_circle(np.array([np.pi / 2 + e, np.pi / 2 - 3 * e])), [0.6, 0.4]
+    )
+    report = mfpde.concentration(particles, equation)
+    (held,) = [r for r in report.regions if abs(r.angle - np.pi / 2 - e) < 1e-12]
+    assert held.kind == "atom"
+    assert held.mass == pytest.approx(0.6)
+    assert held.eigenvalues[0] == pytest.approx(-c, rel=1e-3)
+    before = report.basins.edges[report.basins.edges < held.angle]
+    assert before.max() == pytest.approx(np.pi / 2 - e, abs=1e-6)
+
+
+def test_kinks_of_biased_neurons_lie_where_the_slope_jumps() -> None:
+    rng = np.random.default_rng(3)
+    neurons = mfpde.Perceptron(
+        rng.standard_normal((6, 2)), rng.standard_normal(6), biases=rng.normal(size=6)
+    )
+    angles = neurons.kink_angles()
+    assert len(angles) > 0
+    step = 1e-5
+
+    def drift(at):
+        tangents = np.stack([-np.sin(at), np.cos(at)], axis=1)
+        return np.einsum("ni,ni->n", neurons.drift(on_circle(at)), tangents)
+
+    bend = (drift(angles + step) - 2 * drift(angles) + drift(angles - step)) / step
+    between = (angles + np.roll(angles, -1)) / 2 + np.pi * (
+        np.roll(angles, -1) < angles
+    )
+    smooth = drift(between + step) - 2 * drift(between) + drift(between - step)
+    assert np.abs(bend).min() > 100 * np.abs(smooth / step).max()
+    assert len(mfpde.Perceptron([[1.0, 0.0]], [1.0], "gelu").kink_angles()) == 0
+    assert len(mfpde.Perceptron([[1.0, 0.0]], [1.0], biases=[2.0]).kink_angles()) == 0
+
+
+def to_one_end(dimension):
+    """A drift to one end, without attention: one basin."""
+    neuron = mfpde.Perceptron(np.eye(dimension)[:1], [1.0], "linear", biases=[5.0])
+    return ascent(neuron)
+
+
+@settings(max_examples=25, deadline=None)
+@given(count=st.integers(1, 5000), dimension=st.integers(2, 3), seed=st.integers(0))
+def test_particles_of_a_density_are_no_clusters(count, dimension, seed) -> None:
+    geometry = mfpde.Circle(64) if dimension == 2 else mfpde.Sphere(32)
+    density = mfpde.uniform(geometry)
+    for particles in (
+        mfpde.sampled(density, count, seed),
+        mfpde.quantized(density, count),
+    ):
+        report = mfpde.concentration(particles, to_one_end(dimension))
+        assert len(report.regions) == 1
+
+
+def test_what_is_far_from_all_atoms_is_on_its_way() -> None:
+    """README's first example: two atoms to be, and tails that take long."""
+    neurons = mfpde.Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5])
+    equation = attention(5.0, neurons, direction="descent")
+    circle = mfpde.Circle(512)
+    run = mfpde.solve(
+        equation, mfpde.uniform(circle), t_end=20.0, track=mfpde.Concentration()
+    )
+    report = mfpde.concentration(run.final, equation)
+    # What is further from an atom than this has not arrived; cores reach a little further.
+    away = 0.2
+    assert report.core_radius >= away
+    assert {atom.kind for atom in report.atoms} == {"atom"}
+    places = np.array([atom.position for atom in report.atoms])
+    is_far = (circle.points @ places.T < np.cos(away)).all(axis=1)
+    far = run.final.density.masses[is_far].sum()
+    assert far > 0.3
+    assert report.arriving_mass == pytest.approx(far, abs=0.02)
+    assert report.arrived_mass + report.arriving_mass == pytest.approx(1.0, abs=1e-12)
+    assert f"mass {report.arrived_mass:.6f} in atoms" in report.summary
+    assert f"{report.arriving_mass:.6f} on its way" in report.summary
+    assert report.summary in str(run)
+
+
+def test_an_exact_atom_has_all_of_its_own_mass() -> None:
+    equation = attention(5.0)
+    atoms = mfpde.Atoms([[1.0, 0.0], [-1.0, 0.0]], [0.7, 0.3])
+    report = mfpde.concentration(atoms, equation)
+    assert report.arrived_mass == pytest.approx(1.0, abs=1e-14)
+    assert report.arriving_mass == 0.0

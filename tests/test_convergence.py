@@ -2,25 +2,20 @@
 
 import numpy as np
 import pytest
+from equations import ascent, descent
 
 import mfpde
-from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.geometry import Circle, Sphere
 from mfpde.measures import starts
 from mfpde.measures.measure import Density
-from mfpde.measures.sampling import as_atoms
-from mfpde.particles import label_density
 from mfpde.studies import Converging
 from mfpde.studies.study import (
-    align,
-    build_ladder,
-    find_centres,
     find_final_atoms,
     start_on,
 )
 from mfpde.terms import Attention, Perceptron
 
-ASCENT = MeanFieldEquation(Attention(6.0), direction="ascent")
+ASCENT = ascent(Attention(6.0))
 
 
 def two_waves(points, phase=0.4):
@@ -94,9 +89,7 @@ def test_a_study_is_printed_and_drawn(study):
 
 
 def test_an_under_resolved_case_is_not_converged():
-    equation = MeanFieldEquation(
-        Attention(25.0), Perceptron([[1.0, 0.0]], [0.5]), direction="descent"
-    )
+    equation = descent(Attention(25.0), Perceptron([[1.0, 0.0]], [0.5]))
     study = mfpde.convergence_to_atoms(
         equation, two_waves, cells=[72, 128, 256], t_end=60.0, particles=0
     )
@@ -112,7 +105,7 @@ def test_the_merge_time_of_two_bumps_is_that_of_two_points_but_for_their_width()
             100 * (np.cos(angles - 2.1) - 1)
         )
 
-    equation = MeanFieldEquation(Attention(10.0), direction="ascent")
+    equation = ascent(Attention(10.0))
     study = mfpde.convergence_to_atoms(
         equation, bumps, cells=[256, 512, 1024], t_end=80.0, particles=0, rtol=1e-4
     )
@@ -141,7 +134,7 @@ def test_a_pair_on_the_sphere():
         widths=[0.35, 0.35],
         masses=[0.6, 0.4],
     )
-    equation = MeanFieldEquation(Attention(4.0), direction="ascent")
+    equation = ascent(Attention(4.0))
     grids = [Sphere(32), Sphere(48), Sphere(64)]
     study = mfpde.convergence_to_atoms(
         equation, start, cells=grids, t_end=12.0, particles=0, rtol=1e-4
@@ -199,38 +192,6 @@ def test_a_last_difference_that_is_small_by_accident_is_not_believed():
     assert found.error >= 0.01 / 16 / 3
 
 
-def test_the_centre_does_not_depend_on_how_the_mass_is_held():
-    def lump(points):
-        angles = np.arctan2(points[..., 1], points[..., 0])
-        return np.exp(200 * (np.cos(angles - 1.234) - 1)) * (
-            1 + 0.5 * np.sin(3 * (angles - 1.234))
-        )
-
-    place, radius = Circle(1024).points[200:201], np.array([0.5])
-    labels = mfpde.particles.labels.labels_of(Density.from_function(Circle(256), lump))
-    assert label_density(labels, Circle(256)).total_mass == pytest.approx(1.0)
-    densities = [Density.from_function(Circle(cells), lump) for cells in (256, 1024)]
-    held = [*map(as_atoms, densities), labels]
-    centres = [find_centres(place, cells, radius)[0] for cells in held]
-    np.testing.assert_allclose(centres, centres[0][np.newaxis].repeat(3, 0), atol=1e-9)
-
-
-def test_matching_is_independent_of_the_order():
-    generator = np.random.default_rng(0)
-    angles, masses = np.arange(5) * 1.2, generator.uniform(0.1, 0.3, 5)
-    shuffled = generator.permutation(5)
-    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    moved = np.stack([np.cos(angles + 0.02), np.sin(angles + 0.02)], axis=1)
-    here = {"position": points, "mass": masses, "name": np.arange(5.0)}
-    there = {
-        "position": moved[shuffled],
-        "mass": masses[shuffled],
-        "name": here["name"],
-    }
-    found = align(here, there, 0.1)
-    np.testing.assert_array_equal(shuffled[found["name"].astype(int)], here["name"])
-
-
 @pytest.mark.parametrize("cells", [128, 512])
 def test_a_density_is_taken_to_any_grid(cells):
     start = Density.from_function(Circle(256), two_waves)
@@ -238,15 +199,6 @@ def test_a_density_is_taken_to_any_grid(cells):
     np.testing.assert_allclose(
         start_on(start, Circle(cells)).values, wanted.values, rtol=1e-10
     )
-
-
-def test_a_density_is_taken_to_a_coarser_sphere():
-    def smooth(points):
-        return np.exp(points @ [0.5, -0.3, 0.8])
-
-    coarse = start_on(Density.from_function(Sphere(64), smooth), Sphere(32))
-    wanted = Density.from_function(Sphere(32), smooth)
-    np.testing.assert_allclose(coarse.values, wanted.values, rtol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -261,28 +213,3 @@ def test_a_rough_density_is_smoothed_on_a_coarser_grid(fine, coarse):
         for d in (start, found)
     ]
     np.testing.assert_allclose(means[1], means[0], atol=0.03)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"cells": [64]}, "two grids"),
-        ({"cells": [128, 64]}, "increase"),
-        ({"cells": [Circle(64), Sphere(64)]}, "mixes"),
-        ({"cells": [Zonal(5, 64), Zonal(5, 128)]}, "Circle or a Sphere"),
-        ({"cells": [64, 128], "atoms": "all"}, "atoms"),
-        ({"cells": [64, 128], "particles": -1}, "particles"),
-        ({"cells": [64, 128], "smallest_mass": 0.0}, "smallest_mass"),
-        ({"cells": [64, 128], "t_end": -1.0}, "t_end"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        mfpde.convergence_to_atoms(ASCENT, two_waves, **{"t_end": 1.0, **arguments})
-    assert len(build_ladder([64, 128], two_waves)) == 2
-
-
-def test_diffusion_is_refused():
-    equation = MeanFieldEquation(Attention(2.0), direction="ascent", diffusion=0.1)
-    with pytest.raises(ValueError, match=r"diffusion = 0\.1"):
-        mfpde.convergence_to_atoms(equation, two_waves, cells=[64, 128], t_end=1.0)

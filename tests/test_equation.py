@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from equations import ascent, descent
 from scipy.special import ive
 
 import mfpde
@@ -16,7 +17,7 @@ def equation_of(
     *, beta: float = 5.0, normalized: bool = False, kernel: str = "shifted"
 ) -> mfpde.MeanFieldEquation:
     attention = mfpde.Attention(beta, normalized=normalized, kernel=kernel)  # type: ignore[arg-type]
-    return mfpde.MeanFieldEquation(attention, PERCEPTRON, direction="descent")
+    return descent(attention, PERCEPTRON)
 
 
 @pytest.mark.parametrize("beta", [0.0, 2.0, 30.0])
@@ -68,7 +69,7 @@ def test_velocity_is_the_signed_gradient_of_the_first_variation(
 
 def test_energies_of_uniform_and_atom() -> None:
     for beta in (1.0, 5.0, 40.0):
-        equation = mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
+        equation = ascent(mfpde.Attention(beta))
         uniform = mfpde.uniform(mfpde.Circle(256))
         assert equation.energy(uniform) == pytest.approx(
             ive(0, beta) / (2 * beta), rel=1e-13
@@ -82,15 +83,11 @@ def test_kernel_conventions_agree_after_rescaling() -> None:
     beta = 3.0
     circle = mfpde.Circle(128)
     density = mfpde.perturbed_uniform(circle, 0.4)
-    shifted = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta), PERCEPTRON, direction="ascent"
-    )
+    shifted = ascent(mfpde.Attention(beta), PERCEPTRON)
     scaled = mfpde.Perceptron(
         PERCEPTRON.directions, PERCEPTRON.weights * np.exp(beta), "gelu"
     )
-    unshifted = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta, kernel="unshifted"), scaled, direction="ascent"
-    )
+    unshifted = ascent(mfpde.Attention(beta, kernel="unshifted"), scaled)
     np.testing.assert_allclose(
         unshifted.velocity(density),
         np.exp(beta) * shifted.velocity(density),
@@ -108,56 +105,22 @@ def test_softmax_is_the_same_under_both_kernels() -> None:
     np.testing.assert_allclose(velocities[0], velocities[1], rtol=1e-13)
 
 
-def test_small_beta_tends_to_kuramoto() -> None:
-    density = mfpde.perturbed_uniform(mfpde.Circle(128), 0.4)
-    limit = mfpde.MeanFieldEquation(mfpde.Attention(0.0), direction="ascent")
-    near = mfpde.MeanFieldEquation(mfpde.Attention(1e-7), direction="ascent")
-    np.testing.assert_allclose(
-        near.velocity(density), limit.velocity(density), atol=1e-7
-    )
-
-
-def test_two_heads_add_up() -> None:
-    density = mfpde.perturbed_uniform(mfpde.Circle(128), 0.4)
-    heads = [mfpde.Attention(2.0), mfpde.Attention(6.0, normalized=True)]
-    together = mfpde.MeanFieldEquation(*heads, direction="ascent").velocity(density)
-    alone = sum(
-        mfpde.MeanFieldEquation(head, direction="ascent").velocity(density)
-        for head in heads
-    )
-    np.testing.assert_allclose(together, alone, atol=1e-14)
-
-
 def test_lyapunov_claims() -> None:
     vector = mfpde.Perceptron([[1.0, 0.0]], [[0.3, 0.7]])
     softmax, plain = mfpde.Attention(5.0, normalized=True), mfpde.Attention(5.0)
 
     def claim(*terms: object) -> bool:
-        return mfpde.MeanFieldEquation(*terms, direction="ascent").energy_is_lyapunov  # type: ignore[arg-type]
+        return ascent(*terms).energy_is_lyapunov  # type: ignore[arg-type]
 
     assert claim(plain, PERCEPTRON)
     assert claim(softmax)
     assert not claim(softmax, PERCEPTRON)
     assert not claim(plain, vector)
-    general = mfpde.MeanFieldEquation(plain, vector, direction="ascent")
+    general = ascent(plain, vector)
     density = mfpde.uniform(mfpde.Circle(64))
     assert general.energy(density) is None
     with pytest.raises(ValueError, match="vector weights"):
         general.first_variation(density)
-
-
-@pytest.mark.parametrize(
-    "activation", ["relu", "leaky_relu", "gelu", "silu", "tanh", "linear"]
-)
-def test_an_equation_goes_to_another_process_and_back(activation: str) -> None:
-    perceptron = mfpde.Perceptron([[1.0, 0.2]], [0.8], activation)  # type: ignore[arg-type]
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(5.0), perceptron, direction="ascent", diffusion=0.01
-    )
-    again = pickle.loads(pickle.dumps(equation))
-    density = mfpde.perturbed_uniform(mfpde.Circle(64), 0.3)
-    np.testing.assert_array_equal(again.velocity(density), equation.velocity(density))
-    assert again.energy(density) == equation.energy(density)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +133,7 @@ def test_an_equation_goes_to_another_process_and_back(activation: str) -> None:
 )
 def test_what_was_computed_goes_to_another_process_and_back(geometry, copied) -> None:
     """Grid, measure, field and run can be sent after they have been used."""
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
+    equation = ascent(mfpde.Attention(4.0))
     start = mfpde.Density(geometry, 1 + 0.3 * geometry.points[..., -1]).normalized()
     run = mfpde.solve(equation, start, t_end=0.2)
     points = geometry.points.reshape(-1, geometry.dimension)[:3]

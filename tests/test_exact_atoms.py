@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from equations import ascent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
 
-import mfpde
 from mfpde import (
     Atoms,
     Attention,
@@ -17,15 +18,22 @@ from mfpde import (
     Perceptron,
     Potential,
     Sphere,
-    Zonal,
     solve,
     uniform,
 )
 from mfpde.atoms import atoms_of_state, state_of
+from mfpde.atoms.cells import Cells
 from mfpde.atoms.exact import HandOff
 from mfpde.atoms.motion import AtomMotion, StepTooSmallError
+from mfpde.measures.sampling import as_atoms
 from mfpde.transport import scheme_for
+from validation.references import ring, two_bumps
 from validation.references.two_atoms import merge_time
+
+
+def equation_of(beta, *terms, direction="ascent", **options):
+    attention = Attention(beta, **options)
+    return MeanFieldEquation(attention, *terms, direction=direction)
 
 
 def angles(atoms):
@@ -89,9 +97,7 @@ def test_an_atom_slides_as_if_alone(beta, start, strength):
 @pytest.mark.parametrize("softmax", [False, True])
 @pytest.mark.parametrize("beta", [1.0, 8.0, 25.0])
 def test_two_atoms_merge_when_they_should(beta, softmax):
-    equation = MeanFieldEquation(
-        Attention(beta, normalized=softmax), direction="ascent"
-    )
+    equation = equation_of(beta, normalized=softmax)
     start = at_angles(np.array([0.3, 1.1]), [0.5, 0.5])
     run = solve(
         equation, empty(Circle(256), start), t_end=1e4, save_at=[1e4], atoms="exact"
@@ -119,9 +125,7 @@ def test_the_dissipation_is_that_of_the_atoms_too(geometry):
         Density(geometry, 0.6 * uniform(geometry).values),
         Atoms([place.sum(axis=0)], [0.4]),
     )
-    run = solve(
-        MeanFieldEquation(slope, direction="ascent"), start, t_end=0.01, atoms="exact"
-    )
+    run = solve(ascent(slope), start, t_end=0.01, atoms="exact")
     mean_square = 0.5 if geometry.dimension == 2 else 2 / 3
     expected = 0.49 * (0.4 * 0.8**2 + 0.6 * mean_square)
     assert run.diagnostics["dissipation"][0] == pytest.approx(expected, rel=1e-6)
@@ -131,9 +135,7 @@ def test_atoms_that_meet_are_at_their_mean_when_they_meet_whenever_that_is():
     """Three atoms alone, from the time 0 and from 7; they meet at an angle of .05."""
     masses = np.array([0.6, 0.3, 0.1])
     places = at_angles(np.array([0.0, 0.5, 1.3]), masses).points
-    motion = AtomMotion(
-        MeanFieldEquation(Attention(4.0), direction="ascent"), meeting_distance=0.05
-    )
+    motion = AtomMotion(equation_of(4.0), meeting_distance=0.05)
     moves = [
         motion.move(places, masses, start=start, end=start + 50.0)
         for start in (0.0, 7.0)
@@ -154,75 +156,9 @@ def test_atoms_that_meet_are_at_their_mean_when_they_meet_whenever_that_is():
 @pytest.mark.parametrize("mass", [1e-3, 0.5])
 def test_a_light_cluster_becomes_an_atom_as_a_heavy_one_does(mass):
     start = bumps(Circle(512), centres=(0.3, 2.5), masses=(mass, 1 - mass), width=0.02)
-    equation = MeanFieldEquation(Attention(25.0, normalized=True), direction="ascent")
+    equation = equation_of(25.0, normalized=True)
     run = solve(equation, start, t_end=5.0, save_at=[5.0], atoms="exact")
     assert np.sort(run.final.atoms.masses)[0] == pytest.approx(mass, rel=1e-3)
-
-
-@pytest.mark.parametrize("softmax", [False, True])
-def test_two_bumps_become_atoms_and_merge(softmax):
-    equation = MeanFieldEquation(
-        Attention(25.0, normalized=softmax), direction="ascent"
-    )
-    start = bumps(Circle(512), centres=(0.3, 1.1), masses=(1, 1), width=0.05)
-    run = solve(equation, start, t_end=250.0, save_every=2.0, atoms="exact")
-    assert [event.kind for event in run.events] == ["birth", "birth", "merge"]
-    # Label particles of the bumps, moved without any grid.
-    labels = mfpde.solve_particles(
-        equation, mfpde.quantized(start, 400), t_end=250.0, save_every=2.0, rtol=1e-7
-    )
-    for time in (40.0, 80.0):
-        index = int(np.argmin(np.abs(run.times - time)))
-        atoms = run.states[index].atoms
-        split = angles(labels.states[index]) > 0.7
-        exact = [angles(labels.states[index])[side].mean() for side in (~split, split)]
-        assert np.sort(angles(atoms)) == pytest.approx(exact, abs=2e-4)
-    assert run.final.density.total_mass == 0
-    assert run.mass_drift <= 1e-14
-    assert np.diff(run.energies).min() >= -1e-14
-
-
-def test_energy_moves_one_way_and_the_check_sees_a_reversed_flow():
-    neurons = Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5])
-    rises = {}
-    for direction in ("ascent", "descent"):
-        equation = MeanFieldEquation(Attention(10.0), neurons, direction=direction)
-        run = solve(
-            equation, uniform(Circle(512)), t_end=40.0, save_every=0.5, atoms="exact"
-        )
-        assert run.events
-        assert run.mass_drift <= 1e-13
-        assert run.diagnostics["minimum"].min() >= 0
-        rises[direction] = np.diff(run.energies)
-    assert rises["ascent"].min() >= -1e-13
-    assert rises["descent"].max() <= 1e-13
-    assert rises["ascent"].max() > 1e-4
-
-
-@pytest.mark.parametrize("axis", [0.7, 0.73])
-def test_an_atom_beside_a_kink_keeps_the_mass_of_particles(axis):
-    # Two atoms a cell from the neuron's kinks, with a separatrix a cell behind; 7 % of what
-    # gathers there leaves over it again.  The axes are a third of a cell apart.
-    neuron = Perceptron([[np.cos(axis), np.sin(axis)]], [0.5])
-    equation = MeanFieldEquation(Attention(25.0), neuron, direction="descent")
-    run = solve(
-        equation, uniform(Circle(512)), t_end=60.0, save_at=[60.0], atoms="exact"
-    )
-    particles = mfpde.solve_particles(
-        equation,
-        mfpde.quantized(uniform(Circle(64)), 4000),
-        t_end=60.0,
-        save_at=[60.0],
-        time_step=0.1,
-    ).final
-    atoms = run.final.atoms
-    assert len(atoms) == 2
-    for point, mass in zip(atoms.points, atoms.masses, strict=True):
-        near = particles.points @ point > np.cos(0.03)
-        assert mass == pytest.approx(particles.masses[near].sum(), abs=1e-3)
-        mean = particles.masses[near] @ particles.points[near]
-        angle = np.arctan2(mean[1], mean[0]) - np.arctan2(point[1], point[0])
-        assert abs(np.angle(np.exp(1j * angle))) <= 1e-3
 
 
 # --- The hand-off ---------------------------------------------------------------------
@@ -252,7 +188,7 @@ def test_a_hand_off_keeps_mass_and_first_moment(geometry, seed):
     def bump(points):
         return np.exp((points @ centre - 1) / width**2) + 1e-3
 
-    equation = MeanFieldEquation(Attention(4.0), direction="ascent")
+    equation = equation_of(4.0)
     density = Density.from_function(geometry, bump)
     before, after, events = handed_off(Measure(density), equation)
     assert [event.kind for event in events] == ["birth"]
@@ -283,7 +219,7 @@ def test_what_is_too_light_for_an_atom_stays_in_its_cells():
         lambda x: x @ axis, lambda x: axis - (x @ axis)[..., np.newaxis] * x
     )
     neuron = Perceptron([[1.0, 0.0]], [0.48])
-    equation = MeanFieldEquation(Attention(25.0), smooth, neuron, direction="ascent")
+    equation = equation_of(25.0, smooth, neuron)
     light = bumps(circle, centres=[kink], masses=[1.0], width=1.5 * h)
     tail = bumps(circle, centres=[4.7], masses=[1.0], width=2 * h)
     masses = 1.4e-4 * light.masses + 1e-3 * tail.masses
@@ -310,7 +246,7 @@ def wide_atom(geometry, mass):
 def test_a_wide_atom_is_released_where_the_flow_expands(geometry):
     atoms, width = wide_atom(geometry, 1.0)
     (position,) = atoms.points
-    equation = MeanFieldEquation(Attention(4.0), direction="descent")
+    equation = equation_of(4.0, direction="descent")
     _, after, events = handed_off(empty(geometry, atoms), equation)
     assert [event.kind for event in events] == ["fission"]
     assert len(after.atom_masses) == 0
@@ -327,7 +263,7 @@ def test_a_release_leaves_the_rest_of_the_density_as_it_was(geometry):
     atoms, width = wide_atom(geometry, 0.4)
     steep = Density.from_function(geometry, lambda x: np.exp(8 * x[..., 0]))
     density = Density(geometry, 0.6 * steep.normalized().values)
-    equation = MeanFieldEquation(Attention(4.0), direction="descent")
+    equation = equation_of(4.0, direction="descent")
     transport = scheme_for(None, geometry, exact_atoms=True).transport(
         equation.on(geometry)
     )
@@ -343,7 +279,7 @@ def test_a_release_leaves_the_rest_of_the_density_as_it_was(geometry):
 def test_a_narrow_atom_stays_where_the_flow_expands():
     position = np.array([0.6, 0.8])
     atoms = Atoms([position], [1.0], np.zeros((1, 2, 2)))
-    equation = MeanFieldEquation(Attention(4.0), direction="descent")
+    equation = equation_of(4.0, direction="descent")
     _, after, events = handed_off(empty(Circle(256), atoms), equation)
     assert events == ()
     assert atoms_of_state(after).points[0] == pytest.approx(position, abs=1e-15)
@@ -352,37 +288,26 @@ def test_a_narrow_atom_stays_where_the_flow_expands():
 # --- Bad input ------------------------------------------------------------------------
 
 
-def test_only_circle_and_sphere_without_diffusion():
-    ascent = MeanFieldEquation(Attention(4.0), direction="ascent")
-    with pytest.raises(ValueError, match="'exact' works on a Circle or a Sphere"):
-        solve(ascent, uniform(Zonal(5, 64)), t_end=1.0, atoms="exact")
-    noisy = MeanFieldEquation(Attention(4.0), direction="ascent", diffusion=0.1)
-    with pytest.raises(ValueError, match="diffusion dissolves"):
-        solve(noisy, uniform(Circle(256)), t_end=1.0, atoms="exact")
-    with pytest.raises(ValueError, match="did you mean 'exact'"):
-        solve(ascent, uniform(Circle(256)), t_end=1.0, atoms="exakt")
-
-
 @pytest.mark.parametrize(
     ("geometry", "beta"), [(Circle(128), 4.0), (Sphere(64), 50.0)], ids=["S1", "S2"]
 )
 def test_a_coarse_grid_is_named_before_the_run(geometry, beta):
-    equation = MeanFieldEquation(Attention(beta), direction="ascent")
+    equation = equation_of(beta)
     with pytest.warns(UserWarning, match="the grid is coarse for exact atoms"):
         solve(equation, uniform(geometry), t_end=0.01, save_at=[0.01], atoms="exact")
 
 
 def test_atoms_alone_that_would_never_arrive_end_the_run():
     """A weight of 1e50 moves the atom by steps of 1e-50: a reason, not a run without end."""
-    circle = mfpde.Circle(128)
+    circle = Circle(128)
     values = np.zeros(128)
     values[38] = 1.0
-    start = mfpde.Measure(mfpde.Density(circle, values).normalized())
-    head = mfpde.Attention(1.0, bilinear=[[0.0, 0.352], [-0.386, -0.602]])
+    start = Measure(Density(circle, values).normalized())
+    head = Attention(1.0, bilinear=[[0.0, 0.352], [-0.386, -0.602]])
     directions = [[-0.85441581, 0.51958986], [-0.42536114, 0.9050237], [0.0, -1.0]]
-    neurons = mfpde.Perceptron(directions, [1e50, 1e-300, -5e-324])
-    run = mfpde.solve(
-        mfpde.MeanFieldEquation(head, neurons, direction="ascent"),
+    neurons = Perceptron(directions, [1e50, 1e-300, -5e-324])
+    run = solve(
+        ascent(head, neurons),
         start,
         t_end=0.3,
         save_at=[0.1, 0.3],
@@ -391,33 +316,6 @@ def test_atoms_alone_that_would_never_arrive_end_the_run():
     )
     assert run.stop.kind == "step_too_small"
     assert run.final.total_mass == pytest.approx(1.0, abs=1e-12)
-
-
-def test_atoms_near_rest_cross_decades_whatever_rounding_does():
-    """From this state LSODA takes 150,000 steps of .7 on some processors, never a stiff one."""
-    directions = [
-        [-0.9967456002240224, 0.0806114658969388],
-        [-0.6198538201675943, -0.784717300448792],
-    ]
-    neurons = mfpde.Perceptron(directions, [0.6324575844117477, -0.4696753890279187])
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(25.0), neurons, direction="ascent"
-    )
-    points = np.array(
-        [
-            [-0.947468958580337, 0.3198477333461841],
-            [0.8357882512101736, -0.5490519093301104],
-            [0.7786205820716765, 0.6274950112744833],
-        ]
-    )
-    masses = np.array([0.46018053602825376, 0.2877063654186284, 0.2521130985531198])
-    motion = AtomMotion(equation, 1e-3)
-    ends, _, events = motion.move(points, masses, start=123942.9, end=242046.9)
-    assert events == ()
-    # Radau's method at tolerances of 1e-8.
-    wanted = [[-0.94746896, 0.31984773], [0.83625447, -0.54834156]]
-    np.testing.assert_allclose(ends[:2], wanted, atol=1e-7)
-    np.testing.assert_allclose(ends[2], [0.77922866, 0.62673974], atol=1e-7)
 
 
 def test_a_method_that_takes_too_many_evaluations_gives_way_to_the_next(monkeypatch):
@@ -431,7 +329,7 @@ def test_a_method_that_takes_too_many_evaluations_gives_way_to_the_next(monkeypa
         return solve_ivp(rate, span, first, method=method, **options)
 
     monkeypatch.setattr("mfpde.atoms.motion.solve_ivp", recorded)
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent")
+    equation = equation_of(1.0)
     points = np.array([[1.0, 0.0], [np.cos(1.0), np.sin(1.0)]])
     motion = AtomMotion(equation, 1e-3)
     ends, _, _ = motion.move(points, np.array([0.5, 0.5]), start=0.0, end=1.0)
@@ -445,9 +343,129 @@ def test_a_method_that_takes_too_many_evaluations_gives_way_to_the_next(monkeypa
 
 def test_a_method_that_fails_gives_way_without_a_warning():
     """LSODA finds no step for a velocity of 1e30 beside its zero; warnings are errors here."""
-    neuron = mfpde.Perceptron([[0.0, 1.0]], [-1e30], "leaky_relu")
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), neuron, direction="ascent")
+    neuron = Perceptron([[0.0, 1.0]], [-1e30], "leaky_relu")
+    equation = equation_of(1.0, neuron)
     motion = AtomMotion(equation, 1e-3)
     point = np.array([[1.0, 1.75358081e-33]])
     ends, _, _ = motion.move(point, np.ones(1), start=4e-6, end=0.2)
     assert np.abs(ends - [[1.0, 0.0]]).max() <= 1e-12
+
+
+TILTED = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
+OVER_THE_POLE = Rotation.from_euler("y", -np.pi / 2).as_matrix()
+OBLIQUE = Rotation.from_euler("xyz", [0.4, 0.9, 0.3]).as_matrix()
+
+
+def separation(measure):
+    """Angle between two atoms; nan while there are none, 0 once they are one."""
+    points = measure.atoms.points
+    if len(points) == 2:
+        return two_bumps.angle_between(points[0], points[1])
+    return 0.0 if len(points) == 1 else np.nan
+
+
+@pytest.mark.parametrize(
+    ("name", "turn"),
+    [
+        pytest.param("equal", np.eye(3), marks=pytest.mark.slow),
+        ("equal", OBLIQUE),
+        pytest.param("equal", OVER_THE_POLE, marks=pytest.mark.slow),
+        ("tidal softmax", np.eye(3)),
+        pytest.param("tidal softmax", OBLIQUE, marks=pytest.mark.slow),
+        pytest.param("sharp", np.eye(3), marks=pytest.mark.slow),
+        ("sharp softmax", OVER_THE_POLE),
+    ],
+)
+def test_bumps_merge_in_time(name, turn):
+    """The times at which the angle between the atoms falls below .5, .3 and .1.
+
+    Neither atom is released, although the tide of the heavier one stretches the lighter one.
+    """
+    case = two_bumps.CASES[name]
+    times = np.array(two_bumps.separation_times(case))
+    equation = equation_of(case.beta, normalized=case.softmax)
+    start = Density.from_function(Sphere(64), two_bumps.start_density(case, turn))
+    near = np.linspace(0.988, 1.012, 31)
+    end = times[-1] * near[-1]
+    saves = np.union1d(np.outer(times, near).ravel(), np.linspace(0, end, 60))
+    observed = {"separation": separation}
+    options = {"save_at": saves[saves <= end], "atoms": "exact", "observe": observed}
+    run = solve(equation, start, t_end=end, **options)
+    apart = run.diagnostics["separation"]
+    # Of one atom alone, before the other has formed, the separation says nothing.
+    known = np.isfinite(apart) & (np.cumsum(apart > 0) > 0)
+    thresholds = np.array(two_bumps.THRESHOLDS)
+    found = np.interp(-thresholds, -apart[known], run.times[known])
+    np.testing.assert_allclose(found, times, rtol=5e-3)
+    assert [event.kind for event in run.events[:2]] == ["birth", "birth"]
+    assert "fission" not in {event.kind for event in run.events}
+    assert run.mass_drift <= 1e-13
+    if not case.softmax:
+        assert np.diff(run.energies).min() >= -1e-13
+
+
+def test_an_atom_opens_into_a_ring():
+    """One neuron in descent: its rms radius on the way and at the end."""
+
+    def radius(measure):
+        clouds = Measure(measure.density, measure.atoms.as_clouds())
+        held = as_atoms(clouds)
+        angles = np.arccos(np.clip(held.points @ TILTED, -1, 1))
+        return float(np.sqrt(held.masses @ angles**2))
+
+    sphere = Sphere(64)
+    neuron = Perceptron([TILTED], [ring.WEIGHT])
+    equation = equation_of(ring.BETA, neuron, direction="descent")
+    width = ring.WIDTH**2 * (np.eye(3) - np.outer(TILTED, TILTED))
+    start = Measure(
+        Density(sphere, np.zeros(sphere.shape)), Atoms([TILTED], [1.0], [width])
+    )
+    options = {"save_at": ring.TIMES, "atoms": "exact", "observe": {"radius": radius}}
+    run = solve(equation, start, t_end=ring.TIMES[-1], **options)
+    radii = run.diagnostics["radius"]
+    assert len(run.events) == 1
+    np.testing.assert_allclose(radii, ring.rms_radii(*ring.opening()), rtol=0.15)
+    assert radii[-1] == pytest.approx(ring.ring_angle(ring.BETA, ring.WEIGHT), rel=0.01)
+    assert np.diff(run.energies).max() <= 1e-13
+
+
+@pytest.mark.parametrize("seed", [None, 0, 1, 2])
+def test_a_thin_ring_closes_at_its_centre_at_any_angle_to_the_grid(seed):
+    """A ring of a cell's width stays one: nothing but the grid could break it.
+
+    It is unstable: what the grid favours in one place would grow to an atom there.
+    """
+    sphere, axis = Sphere(96), TILTED
+    if seed is not None:
+        axis = Rotation.random(random_state=seed).apply([0.0, 0.0, 1.0])
+
+    def ring(points):
+        away = (np.arccos(np.clip(points @ axis, -1, 1)) - 0.5) / sphere.spacing
+        return np.exp(-0.5 * away**2)
+
+    equation = equation_of(50.0)
+    start = Density.from_function(sphere, ring)
+    run = solve(equation, start, t_end=90.0, save_at=[90.0], atoms="exact")
+    (birth,) = run.events
+    assert birth.kind == "birth"
+    assert np.linalg.norm(birth.points[0] - axis) <= 0.1 * sphere.spacing
+    assert run.mass_drift <= 1e-13
+
+
+@pytest.mark.parametrize("narrow", [0.0, 0.13, 0.5])
+def test_a_released_atom_has_its_mass_and_place_however_narrow(narrow):
+    """Rounding along the radius, here 1.5e-15 of the largest eigenvalue, must not count."""
+    sphere = Sphere(32)
+    cells = Cells(sphere, np.zeros(sphere.areas.size), velocity_at=None)
+    spacing = sphere.spacing
+    generator = np.random.default_rng(5)
+    for _ in range(20):
+        turn = Rotation.random(rng=generator).as_matrix()
+        axes = turn * np.array([narrow, 1.95, 0.0]) * spacing
+        place, rounding = turn[:, 2].copy(), 6e-15 * spacing**2
+        atom = 0.12, place, axes @ axes.T + rounding * np.outer(place, place)
+        masses = cells.as_gaussian(atom, (0.3 * spacing) ** 2, 12 * spacing)
+        assert masses.min() >= 0
+        assert masses.sum() == pytest.approx(0.12, rel=1e-12)
+        mean = masses @ cells.points
+        assert np.linalg.norm(mean / np.linalg.norm(mean) - turn[:, 2]) <= spacing / 2

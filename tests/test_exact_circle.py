@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from equations import ascent
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import mfpde
+from mfpde.transport.semi_lagrangian_schemes import cell_means, centre_values
 from validation.circle_cases import (
     Array,
     cosine_potential,
@@ -16,28 +22,36 @@ from validation.circle_cases import (
     poisson,
     wrapped,
 )
-from validation.references.two_atoms import merge_time
 
 CELLS = [256, 512, 1024]
 
 
-def kuramoto_error(num_cells: int, transport: str, phase: float = 0.7) -> float:
-    """Ott-Antonsen, r0 = 0.3, t = 3, ascent, errors in time far below the grid's: L1 error."""
+def kuramoto_error(num_cells: int, **options: Any) -> float:
+    """Ott-Antonsen, r0 = 0.3, t = 3, ascent: L1 error."""
     circle = mfpde.Circle(num_cells)
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(0.0), direction="ascent")
-    start = mfpde.Density(circle, poisson(circle.angles, 0.3, phase))
-    run = mfpde.solve(
-        equation, start, t_end=3.0, save_at=[3.0], transport=transport, rtol=1e-6
-    )
+    equation = ascent(mfpde.Attention(0.0))
+    start = mfpde.Density(circle, poisson(circle.angles, 0.3, 0.7))
+    run = mfpde.solve(equation, start, t_end=3.0, save_at=[3.0], **options)
     odds = np.exp(3.0) * 0.3**2 / (1 - 0.3**2)
-    exact = poisson(circle.angles, float(np.sqrt(odds / (1 + odds))), phase)
+    exact = poisson(circle.angles, float(np.sqrt(odds / (1 + odds))), 0.7)
     return l1_distance(run.final.density, exact)
 
 
-def test_kuramoto_default_scheme_is_fourth_order_and_better() -> None:
-    errors = [kuramoto_error(n, "donor_blended") for n in CELLS]
+def test_kuramoto_is_of_fourth_order_by_donor_blending_and_better() -> None:
+    """Errors in time are far below the grid's."""
+    errors = [kuramoto_error(n, transport="donor_blended", rtol=1e-6) for n in CELLS]
     assert errors[-1] <= 3e-8
     assert orders(errors).mean() >= 4.0
+
+
+def test_kuramoto_is_of_third_order_by_semi_lagrangian_steps_and_better() -> None:
+    """Steps and cells halved together."""
+    errors = [
+        kuramoto_error(n, transport="semi_lagrangian", rtol=1.0, max_step=32 / n)
+        for n in (64, 128, 256, 512)
+    ]
+    assert (orders(errors) >= 3.0).all()
+    assert errors[-1] < 1e-6
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -65,56 +79,6 @@ def test_kuramoto_with_a_cosine_potential(sign: int) -> None:
         errors.append(l1_distance(run.final.density, poisson(circle.angles, r, phase)))
     assert (orders(errors) >= 1.9).all()
     assert errors[-1] < 1e-5
-
-
-@pytest.mark.parametrize("direction", ["ascent", "descent"])
-def test_one_relu_neuron_moves_half_the_mass(direction: str) -> None:
-    """Active side (1/2pi) M/(cos^2 + M^2 sin^2), M = e^(s w t); dead side stays uniform."""
-    weight, t_end, axis = 1.0, 1.5, 0.4
-    sign = 1 if direction == "ascent" else -1
-    factor = np.exp(sign * weight * t_end)
-    neuron = mfpde.Perceptron([[np.cos(axis), np.sin(axis)]], [weight])
-    equation = mfpde.MeanFieldEquation(neuron, direction=direction)
-
-    def exact_cdf_from_axis(x: Array) -> Array:
-        """Mass between the axis and an angle x from it, x in [-pi, pi]."""
-        inner = np.arctan2(factor * np.sin(x), np.cos(x))
-        return np.where(np.abs(x) < np.pi / 2, inner, x) / (2 * np.pi)
-
-    errors = []
-    for num_cells in CELLS:
-        circle = mfpde.Circle(num_cells)
-        run = mfpde.solve(equation, mfpde.uniform(circle), t_end=t_end, save_at=[t_end])
-        faces = wrapped(circle.face_angles - axis)
-        cdf = exact_cdf_from_axis(faces)
-        masses = np.mod(cdf - np.roll(cdf, 1), 1.0)
-        exact = density_of(circle, masses / circle.areas)
-        errors.append(mfpde.wasserstein(run.final, exact))
-        dead = np.abs(wrapped(circle.angles - axis)) > np.pi / 2 + 3 * circle.spacing
-        values = run.final.density.values[dead]
-        np.testing.assert_allclose(values, 1 / (2 * np.pi), rtol=1e-11)
-    assert np.log2(errors[0] / errors[-1]) / 2 >= 1.5
-    assert errors[-1] < 1e-5
-
-
-@pytest.mark.parametrize("normalized", [False, True])
-def test_two_exact_atoms_beside_an_empty_density_close_in_time(
-    normalized: bool,
-) -> None:
-    """Atoms of a Measure move by the same stages; total mass 1."""
-    beta, begin, end = 8.0, 1.2, 0.3
-    time = merge_time(beta, start_angle=begin, end_angle=end, softmax=normalized)
-    circle = mfpde.Circle(128)
-    points = [[np.cos(x), np.sin(x)] for x in (2.0, 2.0 + begin)]
-    start = mfpde.Measure(
-        mfpde.Density(circle, np.zeros(128)), mfpde.Atoms(points, [0.5, 0.5])
-    )
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta, normalized=normalized), direction="ascent"
-    )
-    run = mfpde.solve(equation, start, t_end=time, rtol=1e-6)
-    cosine = float(run.final.atoms.points[0] @ run.final.atoms.points[1])
-    assert np.arccos(cosine) == pytest.approx(end, abs=2e-5)
 
 
 def separation(measure: mfpde.Measure, middle: float) -> float:
@@ -165,7 +129,7 @@ def test_two_bumps_merge_on_the_grid(
         np.exp(-(wrapped(circle.angles - middle - side) ** 2) / (2 * 0.08**2))
         for side in (-0.4, 0.4)
     )
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(25.0), direction="ascent")
+    equation = ascent(mfpde.Attention(25.0))
     times = np.linspace(165, 185, 81)
     run = mfpde.solve(
         equation,
@@ -193,9 +157,7 @@ def test_an_atom_on_the_grid_slides_within_a_cell(
     cell = int(1.0 / circle.spacing)
     values = np.zeros(num_cells)
     values[cell] = 1 / circle.spacing
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(25.0), cosine_potential(strength), direction="ascent"
-    )
+    equation = ascent(mfpde.Attention(25.0), cosine_potential(strength))
     run = mfpde.solve(equation, mfpde.Density(circle, values), t_end=2.0 / strength)
     exact = 2 * np.arctan(
         np.tan(circle.angles[cell] / 2) * np.exp(-strength * run.times)
@@ -213,9 +175,7 @@ def test_mass_carried_to_a_kink_rests_beside_it(transport: str) -> None:
         start = mfpde.Density.from_function(
             circle, lambda x, c=centre: np.exp(20 * (x @ c - 1))
         )
-        equation = mfpde.MeanFieldEquation(
-            mfpde.Perceptron([axis], [-1.0]), direction="ascent"
-        )
+        equation = ascent(mfpde.Perceptron([axis], [-1.0]))
         run = mfpde.solve(equation, start, t_end=15.0, transport=transport)
         offsets.append(run.final.density.masses @ (circle.points @ axis))
     # The kink is anywhere in its cell; donors go on while the centre before it feels the drift.
@@ -223,18 +183,169 @@ def test_mass_carried_to_a_kink_rests_beside_it(transport: str) -> None:
     assert abs(np.mean(offsets)) <= 0.4 * circle.spacing
 
 
-def test_an_exact_atom_slides_on_the_exact_path() -> None:
-    """The same with an atom off the grid, beside a uniform density that does not pull."""
-    circle = mfpde.Circle(128)
-    start = mfpde.Measure(
-        mfpde.Density(circle, np.zeros(128)), mfpde.Atoms([[np.cos(1), np.sin(1)]])
+NOBODY = mfpde.Atoms.none(2)
+WEAK = mfpde.Perceptron([[1.0, 0.0], [0.0, 1.0]], [0.4, -0.25], "gelu")
+
+
+def smooth_start(circle: mfpde.Circle) -> mfpde.Density:
+    x = circle.angles
+    return mfpde.Density(
+        circle, (1 + 0.3 * np.cos(x) + 0.2 * np.sin(2 * x)) / (2 * np.pi)
     )
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(25.0), cosine_potential(0.1), direction="ascent"
+
+
+@pytest.mark.parametrize(
+    "attention", [mfpde.Attention(0.0), mfpde.Attention(4.0, normalized=True)]
+)
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_order_four_in_time_of_density_and_atoms(attention, share) -> None:
+    """Against the same grid with small steps: the spatial error drops out."""
+    circle = mfpde.Circle(512)
+    equation = ascent(attention, WEAK)
+    density = mfpde.Density(circle, (1 - share) * smooth_start(circle).values)
+    atom = mfpde.Atoms([[np.cos(2.5), np.sin(2.5)]], [share]) if share else NOBODY
+    start = mfpde.Measure(density, atom)
+    options = {"t_end": 2.0, "save_at": [2.0], "transport": "semi_lagrangian"}
+
+    def end(step: float) -> mfpde.Measure:
+        return mfpde.solve(equation, start, rtol=1.0, max_step=step, **options).final
+
+    fine = end(1 / 64)
+    waves = np.exp(-1j * np.outer(np.arange(1, 7), circle.angles))
+    errors, atom_errors = [], []
+    for step in (0.25, 0.125):
+        measure = end(step)
+        missed = waves @ (measure.density.masses - fine.density.masses)
+        errors.append(float(np.abs(missed).max()))
+        atom_errors.append(
+            float(np.abs(measure.atoms.points - fine.atoms.points).max(initial=0))
+        )
+    # 3.78 to 3.97; with steps of 1/2 atoms are not there yet: 3.1 under softmax.
+    assert (orders(errors) >= 3.7).all()
+    if share:
+        assert (orders(atom_errors) >= 3.9).all()
+
+
+@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize("axis", [0.0, 0.4])
+def test_a_jump_behind_a_neuron_does_not_ring(direction: str, axis: float) -> None:
+    """Active side (1/2pi) M/(cos^2 + M^2 sin^2) between 1/M and M; dead side uniform."""
+    factor = np.exp(1.5 if direction == "ascent" else -1.5)
+    neuron = mfpde.Perceptron([[np.cos(axis), np.sin(axis)]], [1.0])
+    equation = mfpde.MeanFieldEquation(neuron, direction=direction)
+    low, high = sorted((1 / factor, factor))
+    errors = []
+    for n in (128, 256, 512, 1024):
+        circle = mfpde.Circle(n)
+        run = mfpde.solve(
+            equation,
+            mfpde.uniform(circle),
+            t_end=1.5,
+            save_at=[1.5],
+            transport="semi_lagrangian",
+        )
+        density = run.final.density
+        faces = wrapped(circle.face_angles - axis)
+        active = np.arctan2(factor * np.sin(faces), np.cos(faces))
+        cdf = np.where(np.abs(faces) < np.pi / 2, active, faces) / (2 * np.pi)
+        exact = np.mod(cdf - np.roll(cdf, 1), 1.0) / circle.spacing
+        errors.append(l1_distance(density, exact))
+        scaled = 2 * np.pi * density.values
+        # The foot next to the kink is off by a hundredth of a cell: no ringing beyond it
+        # (0.989 and 1.003 measured, each on one grid).
+        assert scaled.min() >= min(low, 1.0) * 0.985
+        assert scaled.max() <= max(high, 1.0) * 1.005
+        dead = np.abs(wrapped(circle.angles - axis)) > np.pi / 2 + 3 * circle.spacing
+        np.testing.assert_allclose(scaled[dead], 1.0, rtol=1e-11)
+    assert np.log2(errors[0] / errors[-1]) / 3 >= 1.0
+    assert errors[-1] < 2.5e-4
+
+
+@pytest.mark.parametrize("convert", [cell_means, centre_values])
+@given(seed=st.integers(0, 2**31), size=st.integers(16, 90), power=st.integers(1, 40))
+@settings(deadline=None, max_examples=60)
+def test_conversions_keep_mass_sign_and_plateaus(
+    *, convert: object, seed: int, size: int, power: int
+) -> None:
+    generator = np.random.default_rng(seed)
+    values = generator.random(size) ** power
+    values[: size // 2] = 1.0
+    converted = convert(values)  # type: ignore[operator]
+    assert converted.min() >= 0
+    assert converted.sum() == pytest.approx(values.sum(), rel=1e-13)
+    # Inside a plateau and next to a jump down nothing rises above it.
+    np.testing.assert_allclose(converted[4 : size // 2 - 4], 1.0, atol=1e-15)
+    assert converted[3 : size // 2 - 1].max() <= 1.0 + 1e-15
+
+
+def test_conversions_are_of_order_eight_and_inverse() -> None:
+    errors = []
+    for n in (32, 64, 128):
+        circle = mfpde.Circle(n)
+        wave, half = 3.0, circle.spacing / 2
+        values = 2 + np.sin(wave * circle.angles)
+        means = 2 + np.sin(wave * circle.angles) * np.sin(wave * half) / (wave * half)
+        there = np.abs(cell_means(values) - means).max()
+        back = np.abs(centre_values(means) - values).max()
+        errors.append(float(max(there, back)))
+    assert (orders(errors) >= 7.5).all()
+
+
+SCHEME = "semi_lagrangian_donor_blended"
+
+
+def driven(**options: object) -> mfpde.MeanFieldEquation:
+    neurons = mfpde.Perceptron.random(2, 2, seed=777, activation="gelu")
+    return ascent(mfpde.Attention(5.0), neurons, **options)
+
+
+def tilted_start(cells: int) -> mfpde.Density:
+    return mfpde.Density.from_function(
+        mfpde.Circle(cells), lambda x: 1 + 0.3 * x[..., 1] + 0.2 * x[..., 0] * x[..., 1]
+    ).normalized()
+
+
+def test_what_concentrates_is_handed_over_with_its_mass_and_sign() -> None:
+    run = mfpde.solve(
+        driven(), tilted_start(64), t_end=8.0, save_every=0.5, transport=SCHEME
     )
-    run = mfpde.solve(equation, start, t_end=30.0, rtol=1e-6)
-    exact = 2 * np.arctan(np.tan(0.5) * np.exp(-0.1 * run.times))
-    angles = [
-        np.arctan2(s.atoms.points[0, 1], s.atoms.points[0, 0]) for s in run.states
+    assert 0.0 < run.statistics["semi_lagrangian_until"] < 8.0
+    for state in run.states:
+        assert state.density.values.min() >= 0.0
+        assert state.total_mass == pytest.approx(1.0, abs=1e-12)
+    assert np.diff(run.energies).min() >= -1e-6
+    report = mfpde.concentration(run.final, run.equation)
+    assert len(report.atoms) >= 1
+
+
+@pytest.mark.parametrize("case", ["rough", "atoms", "diffusion"])
+def test_there_is_no_such_phase(case: str) -> None:
+    circle, equation = mfpde.Circle(64), driven()
+    start: mfpde.Density | mfpde.Measure = tilted_start(64)
+    if case == "rough":
+        spikes = np.random.default_rng(0).random(64) ** 8
+        start = mfpde.Density(circle, spikes).normalized()
+    elif case == "atoms":
+        half = mfpde.Density(circle, 0.5 * tilted_start(64).values)
+        start = mfpde.Measure(half, mfpde.Atoms([[0.6, 0.8]], [0.5]))
+    else:
+        equation = driven(diffusion=0.05)
+    runs = [
+        mfpde.solve(equation, start, t_end=0.3, save_at=[0.3], transport=name)
+        for name in (SCHEME, "donor_blended")
     ]
-    np.testing.assert_allclose(angles, exact, atol=1e-6)
+    first, second = (run.final.density.values for run in runs)
+    assert np.array_equal(first, second)
+    assert runs[0].statistics.get("semi_lagrangian_until", 0.0) == 0.0
+
+
+def test_a_layer_begins_with_the_phase_only_where_the_grid_resolves_the_density() -> (
+    None
+):
+    """It used to take a step of it, and throw that away, in each layer after clusters formed."""
+    layers = mfpde.Layers([(driven(), 0.5)] * 16)
+    run = mfpde.solve(layers, tilted_start(64), save_at=[8.0], transport=SCHEME)
+    left = run.statistics["semi_lagrangian_until"]
+    assert 0.0 < left < 5.0
+    again = mfpde.solve(driven(), run.final, t_end=0.1, transport=SCHEME)
+    assert again.statistics["semi_lagrangian_until"] == 0.0

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
+from equations import ascent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
@@ -15,15 +14,12 @@ import mfpde
 from mfpde import (
     Circle,
     Interaction,
-    MeanFieldEquation,
     Polynomial,
     Sphere,
     Zonal,
     ZonalKernel,
 )
 from mfpde.geometry.harmonics import zonal_harmonics
-from mfpde.settings.settings import SettingsError, settings_from_dict
-from mfpde.storage.records import CONVERTER, to_json
 from mfpde.theory import critical_diffusion, fastest_mode, growth_rates
 
 EXAMPLE = load("kernels_of_two_functions")
@@ -103,7 +99,7 @@ def test_the_sum_of_the_counted_series_is_the_kernel_or_it_is_refused(
 
 
 def test_a_kernel_that_loses_its_digits_is_refused_before_any_work():
-    equation = MeanFieldEquation(Interaction(rods(0.1)), direction="ascent")
+    equation = ascent(Interaction(rods(0.1)))
     with pytest.raises(ValueError, match="loses its digits on a zonal grid of dim"):
         equation.on(Zonal(64, 512))
     assert equation.on(Zonal(16, 512)).degree > 16
@@ -176,7 +172,7 @@ def test_linear_attention_against_its_exact_solution_on_the_circle():
         lambda x: x @ potential,
     )
     attention = Interaction(Polynomial((0, 0, 0.5)))
-    equation = MeanFieldEquation(attention, quadratic, direction="ascent")
+    equation = ascent(attention, quadratic)
     circle = Circle(512)
     density = mfpde.Density.from_function(circle, lambda x: central(start, x))
     expected = mfpde.Density.from_function(circle, lambda x: central(end, x))
@@ -201,77 +197,3 @@ def test_theory_of_the_exponential_kernel_is_that_of_attention():
         growth_rates(kernel, 2, 1, direction="ascent", normalized=True)
     with pytest.raises(ValueError, match="no degree grows"):
         fastest_mode(Polynomial((0, -1.0)), 3)
-
-
-@pytest.mark.parametrize("kernel", WITH_NAMES, ids=repr)
-def test_runs_are_stored_with_their_kernel(kernel, tmp_path):
-    equation = MeanFieldEquation(Interaction(kernel), direction="descent")
-    record = to_json(equation)
-    assert (
-        CONVERTER.structure(json.loads(record), MeanFieldEquation).terms
-        == equation.terms
-    )
-    run = mfpde.solve(equation, mfpde.perturbed_uniform(Circle(256), 0.1), t_end=0.1)
-    mfpde.save(run, tmp_path / "run.zarr")
-    assert mfpde.load(tmp_path / "run.zarr").equation.terms == equation.terms
-
-
-def test_zonal_grids_in_high_dimension_and_exact_atoms():
-    attention = Interaction(Polynomial((0, 0, 0.5)))
-    equation = MeanFieldEquation(attention, direction="ascent")
-    zonal = Zonal(16, 128)
-    start = mfpde.Density.from_function(zonal, lambda x: np.exp(3 * x[..., -1]))
-    run = mfpde.solve(equation, start, t_end=1.0)
-    assert (np.diff(run.energies) > -1e-13).all()
-    bumps = mfpde.bumps(Circle(256), angles=[0.4, 1.4], widths=0.1)
-    exact = mfpde.solve(equation, bumps, t_end=40.0, atoms="exact")
-    assert len(exact.final.atoms) == 1
-    polished = mfpde.polish(equation, exact.final.atoms)
-    assert polished.converged
-    with pytest.raises(ValueError, match="bound of the kernel"):
-        mfpde.certificate(
-            MeanFieldEquation(attention, direction="descent"), exact.final
-        )
-
-
-SETTINGS = {
-    "geometry": {"kind": "circle", "cells": 512},
-    "equation": {"direction": "ascent"},
-    "start": {"kind": "uniform"},
-    "solve": {"t_end": 1.0},
-}
-
-
-def test_kernels_in_settings():
-    for table, kernel in (
-        ({"kind": "polynomial", "coefficients": [0, 0, 1]}, Polynomial((0, 0, 1))),
-        ({"kind": "exponential", "beta": 2.0}, mfpde.Exponential(2.0)),
-    ):
-        found = settings_from_dict(SETTINGS | {"interaction": table})
-        assert found.single_equation().terms == (Interaction(kernel),)
-        again = settings_from_dict(json.loads(found.to_json()))
-        assert again.single_equation().terms == (Interaction(kernel),)
-
-
-@pytest.mark.parametrize(
-    ("table", "words"),
-    [
-        ({"kind": "polynomial", "coefficients": [1.0]}, "coefficients of shape (1,)"),
-        ({"kind": "polynomial", "coefficients": [1.0, 0.0]}, "constant kernel"),
-        ({"kind": "exponentail", "beta": 1.0}, "did you mean 'exponential'"),
-        ({"kind": "exponential", "beta": -1.0}, "beta = -1.0"),
-        ({"coefficients": [0, 1]}, "needs the setting 'kind'"),
-    ],
-)
-def test_wrong_kernels_in_settings_are_named(table, words):
-    with pytest.raises(SettingsError) as error:
-        settings_from_dict(SETTINGS | {"interaction": table})
-    assert words in str(error.value)
-    assert "pydantic" not in str(error.value)
-
-
-def test_a_kernel_with_a_corner_is_refused():
-    corner = mfpde.ZonalKernel(np.abs, np.sign)
-    equation = MeanFieldEquation(Interaction(corner), direction="ascent")
-    with pytest.raises(ValueError, match="not smooth enough"):
-        equation.on(Circle(256))

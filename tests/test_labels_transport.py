@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
+from equations import ascent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
-from test_spectral_phase import driven, smooth_start
 
 from mfpde import (
     Atoms,
     Attention,
-    Circle,
     Density,
     Layers,
     MeanFieldEquation,
@@ -19,14 +18,30 @@ from mfpde import (
     Sphere,
     perturbed_uniform,
     solve,
-    solve_particles,
     uniform,
-    wasserstein,
 )
-from mfpde.transport import State, scheme_for
-from mfpde.transport.lagrangian import KEPT_DEGREE
+from mfpde.transport import SMOOTH, State, scheme_for
+from mfpde.transport.lagrangian import KEPT_DEGREE, LagrangianSphere
 from mfpde.transport.push_forward import deposit_masses
 from validation.sphere_cases import AXES, l1_distance, moebius, von_mises
+
+SPHERE = Sphere(32)
+
+
+def smooth_start(sphere):
+    return Density.from_function(
+        sphere, lambda x: np.exp(0.5 * x[..., 0] + x[..., 1] * x[..., 2])
+    ).normalized()
+
+
+def driven(beta=4.0, activation="gelu", direction="ascent", **options):
+    neurons = Perceptron.random(3, 3, seed=111)
+    return MeanFieldEquation(
+        Attention(beta),
+        Perceptron(neurons.directions, neurons.weights, activation),
+        direction=direction,
+        **options,
+    )
 
 
 def after_turn(sphere, function, seed):
@@ -67,24 +82,6 @@ def test_labels_in_one_place_are_an_atom_of_that_mean():
     mean = np.einsum("ij,ijk->k", found, sphere.points)
     apart = np.arccos(mean @ place / np.linalg.norm(mean))
     assert apart <= 0.1 * sphere.spacing
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_patches_tile_the_sphere(seed):
-    """A uniform density that turns rigidly stays uniform, but at the poles and their images."""
-    turned_axis = Rotation.random(random_state=seed).as_matrix()[:, 2]
-    errors = []
-    for nlat in (32, 64):
-        sphere = Sphere(nlat)
-        found, exact = after_turn(sphere, lambda x: np.ones(x.shape[:-1]), seed)
-        relative = np.abs(found / exact.masses - 1)
-        cosines = np.abs(sphere.points @ np.stack([turned_axis, [0, 0, 1.0]], 1))
-        is_away = cosines.max(axis=-1) < np.cos(3 * sphere.spacing)
-        assert relative[is_away].max() <= 0.04
-        assert relative.max() <= 0.35
-        errors.append(np.abs(found - exact.masses).sum())
-    assert errors[0] <= 8e-3
-    assert errors[1] <= 0.7 * errors[0]
 
 
 def test_a_turned_bump_is_pushed_forward_to_second_order_in_its_moments():
@@ -133,10 +130,7 @@ def test_what_rests_keeps_its_density():
 def test_the_moebius_flow(case):
     """Characteristics do not depend on the density: moments are the push-forward's."""
     axis, centre = AXES[case]
-    equation = MeanFieldEquation(
-        Perceptron([axis], [1.0], activation=(np.ones_like, lambda z: z)),
-        direction="ascent",
-    )
+    equation = ascent(Perceptron([axis], [1.0], activation=(np.ones_like, lambda z: z)))
     errors, moments = [], []
     for nlat in (32, 64):
         sphere = Sphere(nlat)
@@ -158,52 +152,11 @@ def test_the_moebius_flow(case):
     assert moments[1] <= 8e-5
 
 
-def test_late_densities_are_far_better_than_those_of_fluxes():
-    """Beside the push-forward by four times as many labels each way, at t = 5."""
-    equation = driven(5.0, "relu")
-    fine, sphere = Sphere(128), Sphere(48)
-    best = solve(
-        equation, smooth_start(fine), t_end=5.0, save_at=[5.0], transport="labels"
-    ).final
-    wanted = fine.moments(best.density.masses, 8)
-    missed, apart = {}, {}
-    for name in (None, "spectral_donor_blended"):
-        run = solve(
-            equation, smooth_start(sphere), t_end=5.0, save_at=[5.0], transport=name
-        )
-        found = sphere.moments(run.final.density.masses, 8)
-        missed[name] = np.abs(found - wanted).max()
-        apart[name] = wasserstein(run.final, best, order=1)
-    assert missed[None] <= 0.35 * missed["spectral_donor_blended"]
-    assert apart[None] <= 0.9 * apart["spectral_donor_blended"]
-
-
-def test_the_saved_density_has_the_moments_of_the_labels():
-    """While it is wide beside the cells; without the factor they are missed by much more."""
-    sphere, equation = Sphere(48), driven(5.0)
-    transport = scheme_for("labels", sphere).transport(equation.on(sphere))
-    start = smooth_start(sphere).masses
-    state = transport.begin(State(start, np.empty((0, 3)), np.empty(0)))
-    for _ in range(6):
-        state = transport.step(state, 0.25).state
-    wanted = sphere.atom_moments(state.points, state.atom_masses, KEPT_DEGREE)
-    labels = state.points.reshape(*sphere.shape, 3)
-    plain = deposit_masses(labels, start, sphere).masses
-    saved = transport.measured(state).masses
-    misses = [
-        np.abs(sphere.moments(masses, KEPT_DEGREE) - wanted).max()
-        for masses in (saved, plain)
-    ]
-    assert misses[0] <= 0.3 * misses[1]
-    assert saved.min() >= 0
-    assert saved.sum() == pytest.approx(1, abs=1e-13)
-
-
 @pytest.mark.parametrize("nlat", [32, 48])
 def test_what_rests_beside_a_core_keeps_its_density_in_what_is_saved(nlat):
     """One neuron draws half of the mass into an atom, the other half is in its dead zone."""
     sphere, centre = Sphere(nlat), np.array([0.48, -0.6, 0.64])
-    equation = MeanFieldEquation(Perceptron([centre], [1.0]), direction="ascent")
+    equation = ascent(Perceptron([centre], [1.0]))
     run = solve(equation, uniform(sphere), t_end=8.0, save_at=[8.0])
     rests = sphere.points @ centre < -2 * sphere.spacing
     values = run.final.density.values[rests] * 4 * np.pi
@@ -212,41 +165,9 @@ def test_what_rests_beside_a_core_keeps_its_density_in_what_is_saved(nlat):
     assert run.final.density.masses[near].sum() == pytest.approx(0.5, abs=0.02)
 
 
-def test_a_turn_about_the_axis_by_cells_turns_the_result():
-    sphere = Sphere(32)
-    angle = 2 * np.pi * 5 / sphere.shape[1]
-    turn = Rotation.from_rotvec([0, 0, angle]).as_matrix()
-    neurons = Perceptron.random(3, 3, seed=111)
-    finals = []
-    for matrix in (np.eye(3), turn):
-        turned = Perceptron(neurons.directions @ matrix.T, neurons.weights, "gelu")
-        equation = MeanFieldEquation(Attention(5.0), turned, direction="ascent")
-        start = Density.from_function(
-            sphere, lambda x, m=matrix: np.exp((x @ m)[..., 0] + (x @ m)[..., 2])
-        ).normalized()
-        run = solve(equation, start, t_end=2.0, save_at=[2.0], transport="labels")
-        finals.append(run.final.density.values)
-    turned_back = np.roll(finals[1], -5, axis=1)
-    assert np.abs(turned_back - finals[0]).max() <= 1e-7 * finals[0].max()
-
-
 # --- Where labels are used, and where not ---------------------------------------------
 
 
-def test_labels_follow_the_spectral_phase_by_default():
-    run = solve(
-        driven(5.0, "relu"), smooth_start(Sphere(32)), t_end=3.0, save_every=0.5
-    )
-    assert run.statistics["method"] == "spectral_labels"
-    assert 0.2 < run.statistics["spectral_until"] < 3.0
-    for state in run.states:
-        assert len(state.atoms) == 0
-        assert state.density.values.min() >= 0
-        assert state.total_mass == pytest.approx(1, abs=1e-13)
-    assert (np.diff(run.energies) >= -1e-5).all()
-
-
-SPHERE = Sphere(32)
 HALF = Density(SPHERE, 0.5 * uniform(SPHERE).values)
 CASES = {
     "atoms": (
@@ -286,22 +207,6 @@ def several_layers(count=6, duration=1.0):
     return Layers(pairs)
 
 
-def test_labels_go_on_from_layer_to_layer():
-    """Moments are those of labels on a finer grid, moved by an independent integrator."""
-    layers, fine, coarse = several_layers(), Sphere(64), Sphere(40)
-    nodes = Atoms(fine.points.reshape(-1, 3), smooth_start(fine).masses.ravel())
-    last = solve_particles(layers, nodes, save_at=[layers.depth], rtol=1e-6).final
-    wanted = fine.atom_moments(last.points, last.masses, 8)
-    missed = {}
-    for name in (None, "spectral_donor_blended"):
-        run = solve(
-            layers, smooth_start(coarse), save_at=[layers.depth], transport=name
-        )
-        found = coarse.moments(run.final.density.masses, 8)
-        missed[name] = np.abs(found - wanted).max()
-    assert missed[None] <= 0.35 * missed["spectral_donor_blended"]
-
-
 def test_a_run_goes_on_with_the_labels_that_another_left():
     layers = several_layers(2, 2.0)
     start = smooth_start(Sphere(32))
@@ -333,18 +238,98 @@ def test_a_layer_that_labels_cannot_carry_leaves_all_to_fluxes():
         solve(layers, uniform(Sphere(32)), transport="labels")
 
 
-def test_kernels_of_high_degree_are_left_to_fluxes():
-    equation = MeanFieldEquation(Attention(200.0), direction="ascent")
-    start = perturbed_uniform(Sphere(160), 0.1)
-    run = solve(equation, start, t_end=0.001, save_at=[0.001])
-    assert run.statistics["method"] == "spectral_donor_blended"
+def carried(transport, state, time, *, steps):
+    """The state after a ``time`` of equal steps."""
+    for _ in range(steps):
+        state = transport.step(state, time / steps).state
+    return state
 
 
-def test_the_circle_has_no_such_scheme():
-    with pytest.raises(ValueError, match="transport = 'labels'"):
-        solve(
-            MeanFieldEquation(Attention(1.0), direction="ascent"),
-            uniform(Circle(64)),
-            t_end=0.1,
-            transport="labels",
+def distance(state, other):
+    apart = np.linalg.norm(state.points - other.points, axis=1)
+    return float(state.atom_masses @ apart)
+
+
+def test_the_error_of_a_step_falls_with_its_fifth_power():
+    transport = LagrangianSphere(driven(5.0).on(SPHERE))
+    nobody = np.empty((0, 3)), np.empty(0)
+    start = transport.begin(State(smooth_start(SPHERE).masses, *nobody))
+    state = carried(transport, start, 1.0, steps=10)
+    errors = [
+        distance(
+            carried(transport, state, step, steps=1),
+            carried(transport, state, step, steps=8),
         )
+        for step in (0.1, 0.05)
+    ]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(5, abs=0.25)
+
+
+# --- Moments of a flux ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grid", [Sphere(32), Sphere(32, 128)])
+def test_rates_of_moments_are_sums_of_gradients_of_harmonics(grid):
+    """d/dt of g_k = sum m conj Y_k as the centres move, by central differences."""
+    generator = np.random.default_rng(3)
+    masses = generator.random(grid.shape)
+    velocity = generator.standard_normal(grid.tangents.shape[:-1])
+    points = grid.points.reshape(-1, grid.dimension)
+    moved = np.einsum("a...,a...i->...i", velocity, grid.tangents)
+    along, step = moved.reshape(points.shape), 1e-4
+    ends = [points + sign * step * along for sign in (1, -1)]
+    plus, minus = (
+        grid.atom_moments(
+            end / np.linalg.norm(end, axis=1, keepdims=True), masses.ravel(), 8
+        )
+        for end in ends
+    )
+    by_differences = (plus - minus) / (2 * step)
+    exact = grid.drift_moments(masses, velocity, 8)
+    assert np.abs(by_differences - exact).max() <= 1e-5 * np.abs(exact).max()
+
+
+def test_the_phase_begins_where_the_band_limited_form_of_a_density_is_positive():
+    sphere = Sphere(32)
+    transport = scheme_for("spectral_labels", sphere).transport(driven().on(sphere))
+    phases = []
+    for function in (
+        lambda x: np.exp(2 * x[..., 0]),
+        lambda x: 1.0 * (x[..., 0] > 0.7),
+    ):
+        start = Density.from_function(sphere, function).normalized()
+        state = State(start.masses, np.empty((0, 3)), np.empty(0))
+        phases.append(transport.begin(state).phase)
+    assert phases == [SMOOTH, 0]
+
+
+# --- The phase itself -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", AXES)
+@pytest.mark.parametrize(("rtol", "allowed"), [(1e-4, 1e-5), (1e-9, 1e-7)])
+def test_the_moebius_flow_is_as_exact_as_rtol_says(case, rtol, allowed):
+    axis, centre = AXES[case]
+    equation = ascent(Perceptron([axis], [1.0], activation=(np.ones_like, lambda z: z)))
+    start = Density.from_function(Sphere(64), lambda x: von_mises(x, centre))
+    run = solve(equation, start, t_end=0.6, save_at=[0.6], rtol=rtol)
+    assert "spectral_until" not in run.statistics
+    density = run.final.density
+    assert l1_distance(density, moebius(axis, centre, 0.6)) <= allowed
+    assert density.values.min() >= 0
+    assert run.final.total_mass == pytest.approx(1, abs=1e-13)
+
+
+# --- Hand-over ------------------------------------------------------------------------
+
+
+def test_a_rough_start_is_left_to_finite_volumes_from_the_first_step():
+    sphere = Sphere(32)
+    cap = Density.from_function(sphere, lambda x: 1.0 * (x[..., 2] > 0.7)).normalized()
+    runs = [
+        solve(driven(), cap, t_end=1.0, save_at=[0.5, 1.0], transport=name)
+        for name in ("spectral_donor_blended", "donor_blended")
+    ]
+    assert runs[0].statistics["spectral_until"] == 0.0
+    for one, other in zip(runs[0].states, runs[1].states, strict=True):
+        assert np.array_equal(one.density.values, other.density.values)

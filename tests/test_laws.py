@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from equations import ascent, descent
 from fuzzing import SCHEMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,31 +20,6 @@ RELU = mfpde.Perceptron.random(2, 2, seed=777)
 def smooth_start(circle: mfpde.Circle, turn: float = 0.0) -> mfpde.Density:
     x = circle.angles - turn
     return density_of(circle, 1 + 0.4 * np.cos(x - 1) + 0.3 * np.sin(2 * x))
-
-
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_mass_is_kept_to_rounding_over_ten_thousand_steps(transport: str) -> None:
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), RELU, direction="ascent")
-    run = mfpde.solve(
-        equation,
-        smooth_start(mfpde.Circle(512)),
-        t_end=100.0,
-        max_step=0.01,
-        transport=transport,
-    )
-    assert run.statistics["steps"] >= 10_000
-    assert run.mass_drift <= 1e-13
-    assert (run.diagnostics["minimum"] >= 0).all()
-
-
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_mass_is_kept_to_rounding(transport: str) -> None:
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), RELU, direction="ascent")
-    run = mfpde.solve(
-        equation, smooth_start(mfpde.Circle(256)), t_end=20.0, transport=transport
-    )
-    assert run.mass_drift <= 1e-14
-    assert abs(run.final.total_mass - 1) <= 1e-14
 
 
 @given(
@@ -122,7 +98,7 @@ def test_summed_energy_rises_are_a_thousandth_of_the_drop(
 
 def test_energy_decays_at_the_rate_of_dissipation() -> None:
     """d(-sE)/dt = -int |v|^2 dmu: central differences against the diagnostic."""
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), RELU, direction="descent")
+    equation = descent(mfpde.Attention(5.0), RELU)
     run = mfpde.solve(
         equation, smooth_start(mfpde.Circle(512)), t_end=2.0, save_every=0.01
     )
@@ -145,9 +121,7 @@ def test_rotation_by_cells_and_reflection_commute_with_the_flow(
         perceptron = mfpde.Perceptron(
             RELU.directions @ matrix.T, RELU.weights, "gelu", biases=[0.1, -0.2]
         )
-        equation = mfpde.MeanFieldEquation(
-            mfpde.Attention(6.0, normalized=normalized), perceptron, direction="descent"
-        )
+        equation = descent(mfpde.Attention(6.0, normalized=normalized), perceptron)
         run = mfpde.solve(
             equation, mfpde.Density(circle, values), t_end=3.0, transport=transport
         )
@@ -161,38 +135,14 @@ def test_rotation_by_cells_and_reflection_commute_with_the_flow(
     np.testing.assert_allclose(final(mirror, begin[::-1]), end[::-1], atol=1e-10)
 
 
-def test_rotation_by_a_share_of_a_cell_changes_little() -> None:
-    """W1 between a run and the turned run, turned back: falls at second order."""
-    errors = []
-    for num_cells in (64, 128, 256):
-        circle = mfpde.Circle(num_cells)
-        turn = 0.37 * circle.spacing
-        finals = []
-        for angle in (0.0, turn):
-            c, s = np.cos(angle), np.sin(angle)
-            directions = RELU.directions @ np.array([[c, s], [-s, c]])
-            perceptron = mfpde.Perceptron(directions, RELU.weights, "gelu")
-            equation = mfpde.MeanFieldEquation(
-                mfpde.Attention(5.0), perceptron, direction="ascent"
-            )
-            run = mfpde.solve(equation, smooth_start(circle, angle), t_end=2.0)
-            waves = np.exp(-1j * np.outer(np.arange(1, 9), circle.angles - angle))
-            finals.append(waves @ run.final.density.masses)
-        errors.append(float(np.abs(finals[1] - finals[0]).max()))
-    assert (-np.diff(np.log2(errors)) >= 1.9).all()
-
-
 def test_shifted_and_unshifted_runs_are_one_after_rescaling() -> None:
     """shifted(beta, w, kappa, t) = unshifted(beta, w e^beta, kappa e^beta, t e^-beta)."""
     beta, factor = 3.0, float(np.exp(3.0))
     start = smooth_start(mfpde.Circle(256))
-    shifted = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta), RELU, direction="ascent", diffusion=0.01
-    )
-    unshifted = mfpde.MeanFieldEquation(
+    shifted = ascent(mfpde.Attention(beta), RELU, diffusion=0.01)
+    unshifted = ascent(
         mfpde.Attention(beta, kernel="unshifted"),
         mfpde.Perceptron(RELU.directions, RELU.weights * factor),
-        direction="ascent",
         diffusion=0.01 * factor,
     )
     # With the same steps both runs are the same numbers, but for a last step that
@@ -208,16 +158,6 @@ def test_shifted_and_unshifted_runs_are_one_after_rescaling() -> None:
     np.testing.assert_allclose(
         one.final.density.values, other.final.density.values, rtol=1e-6, atol=1e-7
     )
-
-
-def test_beta_1000_works() -> None:
-    circle = mfpde.Circle(1024)
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(1000.0, normalized=True), direction="ascent"
-    )
-    run = mfpde.solve(equation, smooth_start(circle), t_end=1.0)
-    assert run.stop.kind == "t_end"
-    assert abs(run.final.total_mass - 1) < 1e-13
 
 
 def label_error(
@@ -253,10 +193,9 @@ def test_w1_to_label_particles_falls_at_second_order(
 
 
 def test_general_drift_from_vector_weights_against_particles() -> None:
-    equation = mfpde.MeanFieldEquation(
+    equation = ascent(
         mfpde.Attention(4.0),
         mfpde.Perceptron([[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.6], [-0.4, 0.1]], "tanh"),
-        direction="ascent",
     )
     circle = mfpde.Circle(512)
     run = mfpde.solve(equation, smooth_start(circle), t_end=3.0)
@@ -265,40 +204,6 @@ def test_general_drift_from_vector_weights_against_particles() -> None:
         equation, smooth_start(mfpde.Circle(2048)), t_end=3.0, method="labels"
     ).final
     assert mfpde.wasserstein(run.final, mfpde.label_density(labels, circle)) < 1e-4
-
-
-def extrema(density: mfpde.Density, peaks: np.ndarray, *, beyond: int) -> np.ndarray:
-    """Local extrema of a density, more than so many cells from the peaks, by amplitude."""
-    values, size = density.values, len(density.values)
-    before, after = values - np.roll(values, 1), np.roll(values, -1) - values
-    away = np.abs(np.arange(size)[:, np.newaxis] - peaks)
-    away = np.minimum(away, size - away).min(axis=1)
-    amplitudes = np.minimum(np.abs(before), np.abs(after))
-    return amplitudes[(before * after < 0) & (away > beyond) & (amplitudes > 1e-6)]
-
-
-def test_oscillations_of_donor_blending_stay_within_ten_cells_of_atoms() -> None:
-    """Beyond them extrema are no more than with a remap, which has a limiter everywhere."""
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), RELU, direction="descent")
-    start = mfpde.uniform(mfpde.Circle(512))
-    found = {
-        scheme: mfpde.solve(equation, start, t_end=20.0, transport=scheme).final.density
-        for scheme in ("donor_blended", "semi_lagrangian")
-    }
-    values = found["semi_lagrangian"].values
-    high = (
-        (values > 3) & (values >= np.roll(values, 1)) & (values >= np.roll(values, -1))
-    )
-    peaks = np.flatnonzero(high)
-    counts = {
-        scheme: [len(extrema(density, peaks, beyond=cells)) for cells in (4, 12)]
-        for scheme, density in found.items()
-    }
-    assert counts["donor_blended"][1] <= counts["semi_lagrangian"][1]
-    # So many more are what the docstring of solve speaks of.
-    assert counts["donor_blended"][0] > counts["semi_lagrangian"][0]
-    inside = extrema(found["donor_blended"], peaks, beyond=4)
-    assert inside.sum() * start.geometry.spacing < 1e-3
 
 
 GRIDS = {

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from equations import ascent
 
 import mfpde
 
@@ -120,7 +121,7 @@ def test_what_a_run_is_said_to_need_is_what_it_takes(geometry, beta, saves) -> N
 
 
 def test_solve_and_random_neurons_say_what_they_need() -> None:
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
+    equation = ascent(mfpde.Attention(4.0))
     start = mfpde.uniform(mfpde.Circle(2**18))
     begun = time.process_time()
     # A million saves of 2^18 cells are 2 TB.

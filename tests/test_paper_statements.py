@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from equations import ascent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_points import random_points
@@ -128,9 +129,7 @@ def test_polished_atoms_of_softmax_are_critical_for_log_z_and_v(rng) -> None:
     """(2.9): grad(log Z + (beta/2) v) = 0 at the atoms, from Z and V alone."""
     beta = 4.0
     neurons = mfpde.Perceptron(random_points(3, 2, rng), [0.5, 0.7, 0.4], "gelu")
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta, normalized=True), neurons, direction="ascent"
-    )
+    equation = ascent(mfpde.Attention(beta, normalized=True), neurons)
     run = mfpde.solve(equation, mfpde.uniform(CIRCLE), t_end=100.0, atoms="exact")
     found = mfpde.polish(equation, run.final.atoms)
     assert found.converged
@@ -238,7 +237,7 @@ def test_the_odd_part_of_v_is_the_matrix_of_non_degeneracy(rng) -> None:
     """(6.2): v(x) - v(-x) = x^T D_C x on C, constant iff D_C is a multiple of I."""
     neurons = mfpde.Perceptron(random_points(4, 3, rng), rng.standard_normal(4))
     softmax = mfpde.Attention(3.0, normalized=True)
-    equation = mfpde.MeanFieldEquation(softmax, neurons, direction="ascent")
+    equation = ascent(softmax, neurons)
     found = theory.non_degeneracy(equation)
     points = random_points(4000, 3, rng)
     odd = 2 * (neurons.value(points) - neurons.value(-points))

@@ -1,37 +1,34 @@
-"""Particles: both ways of summing, exact trajectories, symmetries, steps, starts, errors."""
+"""Particles: both ways of summing, exact trajectories, steps, starts, labels."""
 
-import ast
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
+from equations import ascent, descent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_points import random_atoms, random_points
 from scipy.stats import special_ortho_group
 
-import mfpde.particles
 from mfpde import (
     Atoms,
     Attention,
     Circle,
     Density,
     Interaction,
-    Layers,
     MeanFieldEquation,
-    Measure,
     Perceptron,
     Polynomial,
     Potential,
     Sphere,
     Zonal,
+    label_density,
     quantized,
     solve_particles,
     uniform,
-    wasserstein,
 )
 from mfpde.particles import systems
+from mfpde.particles.labels import labels_of
 from mfpde.particles.systems import particle_system
 from mfpde.terms import Exponential, PointMasses
 from validation.circle_cases import (
@@ -40,6 +37,7 @@ from validation.circle_cases import (
     orders,
     points_at,
 )
+from validation.references.moebius import kuramoto_parameter, poisson, poisson_mass
 from validation.references.two_atoms import merge_time
 
 METHODS = ["direct", "spectral"]
@@ -53,14 +51,6 @@ plain_and_softmax = pytest.mark.parametrize("normalized", [False, True])
 
 def atoms_at(angles, masses=None):
     return Atoms(points_at(np.asarray(angles, dtype=float)), masses)
-
-
-def ascent(*terms):
-    return MeanFieldEquation(*terms, direction="ascent")
-
-
-def descent(*terms):
-    return MeanFieldEquation(*terms, direction="descent")
 
 
 def velocities(equation, atoms, method):
@@ -177,45 +167,6 @@ def test_sums_are_to_the_bit_the_same_on_any_number_of_threads(name, monkeypatch
         np.testing.assert_array_equal(energy, found[0][1])
 
 
-@plain_and_softmax
-@pytest.mark.parametrize("beta", [0.0, 5.0])
-def test_whole_runs_of_both_methods_agree(beta, normalized):
-    layer = Perceptron(DIRECTIONS, WEIGHTS, "gelu")
-    equation = descent(Attention(beta, normalized), layer)
-    start = random_atoms(40)
-    runs = [
-        solve_particles(equation, start, t_end=2.0, method=m, **TIGHT) for m in METHODS
-    ]
-    np.testing.assert_allclose(runs[0].final.points, runs[1].final.points, atol=1e-10)
-    for name in ("energy", "dissipation", "mass"):
-        np.testing.assert_allclose(*(run.diagnostics[name] for run in runs), atol=1e-11)
-
-
-def test_layers_on_the_sphere_may_end_between_steps_of_either_method():
-    layers = Layers(
-        [
-            (ascent(*TERMS["attention"]), 0.7),
-            (descent(*TERMS["softmax"], NEURONS), 0.6),
-        ]
-    )
-    start = random_atoms(30, 3)
-    direct, spectral = (
-        solve_particles(layers, start, method=method, rtol=1e-10).final.points
-        for method in METHODS
-    )
-    assert np.abs(spectral - direct).max() <= 1e-8
-
-
-def test_vector_weights_move_particles_without_an_energy():
-    equation = ascent(Attention(2.0), Perceptron(DIRECTIONS, [[0.1, 0.7], [0.3, -0.2]]))
-    atoms = random_atoms(40)
-    direct, spectral = (velocities(equation, atoms, method) for method in METHODS)
-    np.testing.assert_allclose(spectral, direct, atol=1e-13)
-    for method in METHODS:
-        run = solve_particles(equation, atoms, t_end=0.1, method=method)
-        assert np.isnan(run.energies).all()
-
-
 # --- exact trajectories -------------------------------------------------------
 
 
@@ -243,18 +194,6 @@ def test_two_atoms_close_in_the_exact_time(beta, normalized, method):
 # --- invariances and conservation ---------------------------------------------
 
 
-def test_the_circle_is_the_plane_of_any_dimension():
-    """Particles on a great circle of S^2 move as those on S^1."""
-    flat = random_atoms(20)
-    raised = Atoms(np.pad(flat.points, ((0, 0), (0, 1))), flat.masses)
-    on_circle, on_sphere = (
-        solve_particles(ascent(Attention(6.0)), atoms, t_end=2.0, **TIGHT).final.points
-        for atoms in (flat, raised)
-    )
-    np.testing.assert_allclose(on_sphere[:, :2], on_circle, atol=1e-10)
-    assert np.abs(on_sphere[:, 2]).max() == 0.0
-
-
 @pytest.mark.parametrize("dimension", [2, 4])
 @pytest.mark.parametrize("direction", ["ascent", "descent"])
 def test_energy_is_monotone_and_changes_by_the_dissipation(dimension, direction):
@@ -269,24 +208,6 @@ def test_energy_is_monotone_and_changes_by_the_dissipation(dimension, direction)
     simpson = (rates[:-2:2] + 4 * rates[1:-1:2] + rates[2::2]) * (times[1] / 3)
     np.testing.assert_allclose(gains[::2] + gains[1::2], simpson, rtol=1e-5)
     assert run.mass_drift == 0.0
-
-
-@each_method
-def test_shifted_and_unshifted_kernels_are_one_equation_up_to_scales(method):
-    """shifted(beta, w, t) = unshifted(beta, w e^beta, t e^-beta)."""
-    beta, scale, duration = 4.0, np.exp(4.0), 1.5
-    start = random_atoms(30)
-    shifted = descent(Attention(beta), Perceptron(DIRECTIONS, WEIGHTS))
-    unshifted = descent(
-        Attention(beta, kernel="unshifted"),
-        Perceptron(DIRECTIONS, scale * np.array(WEIGHTS)),
-    )
-    first = solve_particles(shifted, start, t_end=duration, method=method, **TIGHT)
-    second = solve_particles(
-        unshifted, start, t_end=duration / scale, method=method, **TIGHT
-    )
-    np.testing.assert_allclose(first.final.points, second.final.points, atol=1e-10)
-    np.testing.assert_allclose(scale * first.energies, second.energies, rtol=1e-9)
 
 
 # --- integrators and saves ----------------------------------------------------
@@ -307,19 +228,6 @@ def test_fixed_steps_have_order_four_and_stay_on_the_sphere(dimension, normalize
         np.testing.assert_allclose(lengths, 1.0, rtol=0, atol=1e-15)
     assert orders(errors)[-1] == pytest.approx(4.0, abs=0.15)
     assert (orders(errors) > 3.8).all()
-
-
-def test_fixed_steps_pass_the_kink_of_a_neuron():
-    """Where an adaptive method slows down; both end at the same measure."""
-    neuron = Perceptron([[np.cos(0.7), np.sin(0.7)]], [0.5])
-    start = quantized(uniform(Circle(256)), 200)
-    fixed, adaptive = (
-        solve_particles(
-            descent(Attention(25.0), neuron), start, t_end=20.0, **steps
-        ).final
-        for steps in ({"time_step": 0.1}, {"rtol": 1e-8, "atol": 1e-10})
-    )
-    assert wasserstein(fixed, adaptive) < 1e-5
 
 
 def test_a_fixed_step_is_shortened_at_the_end_of_each_interval():
@@ -413,31 +321,6 @@ def test_densities_are_quantised_into_count_particles(geometry, method):
     assert run.final.total_mass == pytest.approx(1.0, abs=1e-14)
 
 
-def test_particles_of_a_density_have_its_velocity_and_energy():
-    """Quantisation of a smooth density: the field is off by far less than n^{-1/2}."""
-    equation = ascent(Attention(4.0))
-    axis = np.array([0.6, 0.0, 0.8])
-    density = Density.from_function(Sphere(64), lambda x: np.exp(2 * (x @ axis)))
-    run = solve_particles(equation, density, t_end=1e-6, count=1500)
-    exact = equation.velocity(density, run.states[0].points)
-    error = np.abs(equation.velocity(run.states[0]) - exact).max()
-    assert error < 0.01 * np.abs(exact).max()
-    assert run.energies[0] == pytest.approx(equation.energy(density), rel=2e-3)
-
-
-def test_uniform_particles_with_an_atom_on_the_sphere():
-    measure = Measure(
-        Density(Sphere(32), 0.5 * uniform(Sphere(32)).values),
-        Atoms([[0.0, 0.0, 1.0]], [0.5]),
-    )
-    run = solve_particles(
-        ascent(Attention(1.0)), measure, t_end=1.0, count=100, time_step=0.1
-    )
-    heights = run.final.points[:, 2]
-    assert (heights > 1 - 1e-3).sum() >= 50
-    assert heights.mean() > 0.5
-
-
 def test_many_particles_are_summed_spectrally_and_few_directly():
     named = [
         solve_particles(
@@ -510,82 +393,87 @@ def test_clusters_merge_in_the_order_of_their_gaps_over_a_hundred_decades(beta):
     np.testing.assert_allclose(plateaus, heights, atol=1e-11)
 
 
-# --- errors, and independence -------------------------------------------------
-
-CIRCLE_ATOMS = random_atoms(12)
-SPHERE_ATOMS = random_atoms(12, 3)
-SPACE_ATOMS = random_atoms(12, 4)
-CIRCLE = uniform(Circle(32))
-PLAIN = ascent(Attention(2.0))
-LAYERED = ascent(Attention(1.0), Perceptron(DIRECTIONS, WEIGHTS))
-DIFFUSIVE = MeanFieldEquation(Attention(1.0), direction="ascent", diffusion=0.25)
+# --- weighted labels ----------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("equation", "start", "arguments", "message"),
-    [
-        (DIFFUSIVE, CIRCLE_ATOMS, {}, "diffusion = 0.25.*mfpde.solve"),
-        (PLAIN, Atoms.none(2), {}, "no atoms"),
-        (PLAIN, [[1.0, 0.0]], {}, "must be Atoms, a Density or a Measure"),
-        (LAYERED, SPHERE_ATOMS, {}, "directions have 2 entries"),
-        (PLAIN, SPACE_ATOMS, {"method": "spectral"}, "d = 4.*use method='direct'"),
-        (PLAIN, SPACE_ATOMS, {"method": "labels"}, "d = 4.*use method='direct'"),
-        (
-            PLAIN,
-            Measure(CIRCLE, CIRCLE_ATOMS),
-            {"method": "labels"},
-            "12 atoms; use method='spectral'",
-        ),
-        (
-            PLAIN,
-            CIRCLE,
-            {"method": "labels", "count": 16},
-            "count = 16 must be a whole number of at least 32",
-        ),
-        (
-            PLAIN,
-            uniform(Sphere(32)),
-            {"method": "labels", "count": 4000},
-            r"count = 4000 labels .* such as 4232",
-        ),
-        (PLAIN, CIRCLE, {"count": 0}, "count = 0"),
-        *(
-            (PLAIN, CIRCLE_ATOMS, arguments, message)
-            for arguments, message in [
-                ({"count": 5}, "count = 5 cannot change the 12 atoms"),
-                ({"t_end": 0.0}, "t_end = 0.0"),
-                ({"method": "spectrall"}, "did you mean 'spectral'"),
-                ({"save_every": 1.0, "save_at": [1.0]}, "give one"),
-                ({"save_at": [3.0]}, r"save_at\[0\] = 3"),
-                ({"time_step": -0.1}, "time_step = -0.1"),
-                ({"rtol": 0.0}, "rtol = 0.0 .* at least 1e-13"),
-                ({"atol": 0.0}, "atol = 0.0"),
-                ({"merge_below": 1.0}, "merge_below = 1.0 .* at most 0.1"),
-                (
-                    {"merge_below": 1e-6, "time_step": 0.1},
-                    "time_step = 0.1: particles that merge have .* steps of their own",
-                ),
-            ]
-        ),
-    ],
-)
-def test_errors_repeat_the_value_and_name_the_way_out(
-    equation, start, arguments, message
-):
-    with pytest.raises(ValueError, match=message):
-        solve_particles(equation, start, **{"t_end": 2.0} | arguments)
+def equation(*terms, direction="ascent"):
+    return MeanFieldEquation(*terms, direction=direction)
 
 
-def test_the_witness_imports_nothing_of_the_density_solver():
-    forbidden = {
-        "mfpde.transport",
-        "mfpde.solver.solve",
-        "mfpde.solver.time_loop",
-        "mfpde.geometry.remap",
-    }
-    for module in Path(mfpde.particles.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(module.read_text())):
-            names = [alias.name for alias in getattr(node, "names", [])]
-            source = getattr(node, "module", None) or ""
-            imported = {source, *names, *(f"{source}.{name}" for name in names)}
-            assert not imported & forbidden
+def poisson_start(cells, radius):
+    circle = Circle(cells)
+    return Density(circle, poisson(angles_of(circle.points), radius))
+
+
+def poisson_cell_means(circle, radius):
+    faces = np.concatenate([[0.0], circle.face_angles])
+    turns = np.floor((faces + np.pi) / (2 * np.pi))
+    masses = turns + poisson_mass(faces - 2 * np.pi * turns, radius)
+    return np.diff(masses) / circle.spacing
+
+
+def labels_after(problem, start, duration, **options):
+    run = solve_particles(
+        problem, start, t_end=duration, method="labels", **(TIGHT | options)
+    )
+    return run.final
+
+
+@pytest.mark.parametrize("direction", ["ascent", "descent"])
+def test_labels_are_spectrally_accurate_on_the_kuramoto_solution(direction):
+    fine, duration, radius = Circle(400), 1.2, 0.4
+    problem = equation(Attention(0.0), direction=direction)
+    later = kuramoto_parameter(radius, duration, sign=problem.sign)
+    errors = []
+    for count in (16, 32, 64, 128):
+        labels = labels_after(problem, poisson_start(count, radius), duration)
+        values = label_density(labels, fine).values
+        errors.append(np.abs(values - poisson_cell_means(fine, later)).max())
+    for coarse, doubled in itertools.pairwise(errors):
+        assert doubled < 1e-10 or coarse / doubled > 2**4.5
+    assert errors[-1] < 1e-10
+    at_centers = label_density(labels, fine, at_centers=True).values
+    np.testing.assert_allclose(
+        at_centers, poisson(angles_of(fine.points), later), atol=1e-9
+    )
+
+
+def test_labels_follow_a_linear_potential_exactly():
+    """V = c cos(theta): the uniform density becomes the Poisson kernel of tanh(c t / 2)."""
+    circle, strength = Circle(256), 1.3
+    labels = labels_after(equation(cosine_potential(strength)), uniform(circle), 1.0)
+    exact = poisson_cell_means(circle, np.tanh(strength / 2))
+    np.testing.assert_allclose(label_density(labels, circle).values, exact, atol=1e-10)
+
+
+def test_labels_at_rest_give_back_the_density_and_its_cell_means():
+    circle = Circle(64)
+    start = Density.from_function(circle, lambda x: 1 + 0.5 * x[..., 1])
+    same = label_density(labels_of(start), circle, at_centers=True)
+    np.testing.assert_allclose(same.values, start.values, atol=1e-10)
+    back = label_density(labels_of(start), circle)
+    damping = np.sinc(circle.spacing / (2 * np.pi))
+    exact = (1 + 0.5 * damping * circle.points[:, 1]) / (2 * np.pi)
+    np.testing.assert_allclose(back.values, exact, atol=1e-12)
+
+
+@pytest.mark.parametrize("duration", [3.0, 30.0, 1000.0])
+def test_label_density_stays_a_probability_when_mass_concentrates(duration):
+    """Several clusters, then one; labels meet, the flow map is a staircase."""
+    circle = Circle(128)
+    start = Density.from_function(circle, lambda x: np.maximum(x[..., 0] + 0.3, 0.0))
+    problem = equation(Attention(8.0), Perceptron(DIRECTIONS, WEIGHTS))
+    labels = solve_particles(problem, start, t_end=duration, method="labels").final
+    density = label_density(labels, circle)
+    assert density.values.min() >= 0.0
+    assert density.total_mass == pytest.approx(1.0, abs=1e-12)
+    first_moment = density.masses @ circle.points
+    assert np.abs(first_moment - labels.masses @ labels.points).max() < circle.spacing
+
+
+def test_labels_that_all_met_are_one_cell():
+    """All but the mass of one label, which spans the rest of the circle."""
+    count = 40
+    angles = 1.0 + 1e-15 * np.random.default_rng(0).standard_normal(count)
+    density = label_density(Atoms(points_at(angles)), Circle(32))
+    assert density.masses.max() >= 1 - 1 / count

@@ -6,7 +6,7 @@ from scipy.spatial import cKDTree
 
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of, points_at
-from mfpde.measures.distributions import TURN, AngularDistribution
+from mfpde.measures.distributions import TURN
 from mfpde.measures.measure import Atoms, Density, Measure, uniform
 from mfpde.measures.sampling import quantized, sampled
 from mfpde.measures.wasserstein import wasserstein
@@ -51,42 +51,12 @@ def test_sampled_converges_like_one_over_root_n(bump):
     assert rate(sizes, errors) == pytest.approx(0.5, abs=0.1)
 
 
-def passes_the_kolmogorov_smirnov_test(levels):
-    """Whether they are as uniform as random ones are, except with the probability 1e-3."""
-    even = (np.arange(len(levels)) + 0.5) / len(levels)
-    return np.abs(np.sort(levels) - even).max() < 1.95 / np.sqrt(len(levels))
-
-
-def test_sampled_points_have_the_distribution(bump):
-    angles = angles_of(sampled(bump, 20_000, seed=3).points)
-    levels = AngularDistribution.of(bump).cdf(angles)
-    assert passes_the_kolmogorov_smirnov_test(levels)
-
-
 def test_sampled_atoms_fall_on_the_atoms_with_their_shares():
     atoms = Atoms(points_at(np.array([1.0, 4.0])), [0.3, 0.9])
     drawn = angles_of(sampled(atoms, 10_000, seed=1).points)
     hits = np.isclose(drawn, 1.0)
     np.testing.assert_allclose(drawn[~hits], 4.0)
     assert hits.mean() == pytest.approx(0.25, abs=4 * np.sqrt(0.25 * 0.75 / 10_000))
-
-
-@pytest.mark.parametrize("make", [sampled, quantized])
-def test_errors_name_the_value_and_the_way_out(make, bump):
-    with pytest.raises(ValueError, match="n = 0 must be a whole number of at least 1"):
-        make(bump, 0)
-    with pytest.raises(ValueError, match="total mass = 0 must be above 0"):
-        make(Density(Circle(16), np.zeros(16)), 4)
-    for empty in (Density(Sphere(32), np.zeros((32, 64))), Atoms.none(5)):
-        with pytest.raises(ValueError, match="total mass = 0 must be above 0"):
-            make(empty, 4)
-    with pytest.raises(ValueError, match="must be a Density, Atoms or a Measure"):
-        make([1.0, 2.0], 4)
-
-
-def test_seed_must_be_a_number_so_that_nothing_is_hidden(bump):
-    with pytest.raises(ValueError, match="seed = None must be a whole number"):
-        sampled(bump, 4, seed=None)
 
 
 # --- the sphere ---------------------------------------------------------------
@@ -121,27 +91,6 @@ def test_quantized_sphere_has_the_moments_of_the_density(cap):
     means = [m.masses @ m.points for m in (quantized(cap, n) for n in sizes)]
     errors = np.linalg.norm(np.array(means) - MEAN_COSINE * AXIS, axis=1)
     assert (errors < 0.35 / sizes**0.8).all()
-
-
-def mollified_distance(atoms, density, time=1 / 40):
-    """L2 distance on the sphere after the heat flow."""
-    grid, degree = density.geometry, 15
-    difference = grid.moments(density.masses, degree)
-    difference -= grid.atom_moments(atoms.points, atoms.masses, degree)
-    l = grid.degrees(degree)
-    damped = np.exp(-2 * time * l * (l + 1.0)) * difference
-    return np.sqrt(grid.pairing(damped, difference))
-
-
-def test_sampled_sphere_converges_like_one_over_root_n(cap):
-    sizes = np.array([64, 256, 1024, 4096])
-    errors = [
-        np.mean([mollified_distance(sampled(cap, n, seed), cap) for seed in range(8)])
-        for n in sizes
-    ]
-    assert rate(sizes, errors) == pytest.approx(0.5, abs=0.05)
-    better = [mollified_distance(quantized(cap, n), cap) for n in sizes]
-    assert (np.array(better) < np.array(errors) / [1.5, 3, 6, 12]).all()
 
 
 def test_points_stay_in_the_cells_that_have_mass():

@@ -1,12 +1,218 @@
-"""Starts made of bumps: mass, place, width and symmetry on every geometry."""
+"""Mixtures, samples and arrays as starts, on every geometry."""
+
+from __future__ import annotations
+
+import json
+import shutil
 
 import numpy as np
 import pytest
+from equations import ascent
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ive
 
-from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.measures.measure import uniform
-from mfpde.measures.starts import bumps
-from mfpde.measures.wasserstein import wasserstein
+import mfpde
+from mfpde import Atoms, Circle, Density, Sphere, Zonal, bumps, uniform, wasserstein
+from mfpde.commands.command_line import main
+from mfpde.measures.samples import least_bandwidth
+from mfpde.settings.settings import SettingsError, settings_from_dict
+from mfpde.storage import RunWriter
+
+GRIDS = [Circle(256), Sphere(64), Zonal(5, 256)]
+
+
+def unit(values):
+    return np.asarray(values) / np.linalg.norm(values, axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("concentration", [1.0, 30.0, 200.0])
+def test_bumps_have_the_mean_of_von_mises_and_fisher(concentration):
+    for grid in GRIDS:
+        d = grid.dimension
+        centre = np.eye(d)[-1] if grid.axis is not None else unit(np.arange(1.0, d + 1))
+        places = {"centres": [centre]}
+        if d == 2 or grid.axis is not None:
+            angle = np.arctan2(2.0, 1.0) if d == 2 else 0.0
+            places = {"angles": [angle]}
+        density = bumps(grid, widths=1 / np.sqrt(concentration), **places)
+        assert density.total_mass == pytest.approx(1.0, abs=1e-14)
+        mean = density.masses.ravel() @ (grid.points.reshape(-1, d) @ centre)
+        expected = ive(d / 2, concentration) / ive(d / 2 - 1, concentration)
+        assert mean == pytest.approx(
+            expected, abs=2e-4 if grid.axis is not None else 1e-11
+        )
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    count=st.integers(1, 40),
+    bandwidth=st.floats(0.12, 1.0),
+    grid=st.sampled_from(GRIDS),
+)
+def test_samples_are_smoothed_by_the_heat_flow(seed, count, bandwidth, grid):
+    """Each moment of degree l is that of the samples times e^(-h^2 l (l + d - 2) / 2)."""
+    generator = np.random.default_rng(seed)
+    d = grid.dimension
+    points = unit(generator.standard_normal((count, d)))
+    weights = generator.uniform(0.5, 2.0, count)
+    density = Density.from_samples(grid, points, weights, bandwidth)
+    assert density.total_mass == pytest.approx(1.0, abs=1e-13)
+    assert (density.values >= 0).all()
+    l = grid.degrees(4)
+    found = grid.moments(density.masses, 4)
+    given_moments = grid.atom_moments(points, weights / weights.sum(), 4)
+    expected = given_moments * np.exp(-(bandwidth**2) / 2 * l * (l + d - 2))
+    assert np.abs(found - expected).max() < (1e-4 if grid.axis is not None else 1e-10)
+
+
+def test_the_default_bandwidth_narrows_with_the_number_of_samples():
+    circle = Circle(512)
+    start = bumps(circle, angles=[0.0], widths=20**-0.5)
+    errors = []
+    for count in (100, 10_000):
+        points = mfpde.sampled(start, count, 1).points
+        errors.append(wasserstein(Density.from_samples(circle, points), start))
+    assert errors[1] < errors[0]
+    assert errors[1] < 0.02
+    one = Density.from_samples(circle, [[0.0, 1.0]])
+    width = np.sqrt(one.masses @ (circle.angles - np.pi / 2) ** 2)
+    assert width == pytest.approx(least_bandwidth(circle), rel=0.02)
+
+
+SETTINGS = {
+    "geometry": {"kind": "circle", "cells": 128},
+    "attention": {"beta": 2.0},
+    "equation": {"direction": "ascent"},
+    "solve": {"t_end": 1.0},
+}
+
+
+def stored_run(path, geometry=None, **options):
+    """A short run with saves at 0, 0.25 and 0.5, stored at ``path``."""
+    grid = Circle(128) if geometry is None else geometry
+    equation = ascent(mfpde.Attention(3.0))
+    start = mfpde.perturbed_uniform(grid, 0.3)
+    run = mfpde.solve(equation, start, t_end=0.5, save_every=0.25, **options)
+    mfpde.save(run, path)
+    return run
+
+
+def started_from(path, *, cells=128, **more):
+    table = {"kind": "run", "path": str(path), **more}
+    geometry = {"kind": "circle", "cells": cells}
+    return settings_from_dict(SETTINGS | {"geometry": geometry, "start": table})
+
+
+def test_settings_start_from_a_stored_run(tmp_path):
+    run = stored_run(tmp_path / "a.zarr")
+    for more, state in (({}, run.final), ({"time": 0.25}, run.states[1])):
+        found = started_from(tmp_path / "a.zarr", **more)
+        assert (found.start.values == state.density.values).all()
+        again = settings_from_dict(json.loads(found.to_json()))
+        assert (again.start.values == state.density.values).all()
+        finer = started_from(tmp_path / "a.zarr", cells=512, **more).start
+        expected = state.density.interpolated(Circle(512))
+        assert (finer.values == expected.values).all()
+
+
+def test_atoms_of_a_stored_run_are_part_of_the_start(tmp_path):
+    circle = Circle(256)
+    halved = Density(circle, uniform(circle).values / 2)
+    start = mfpde.Measure(halved, Atoms([[0.6, 0.8]], [0.5]))
+    equation = ascent(mfpde.Attention(3.0))
+    run = mfpde.solve(equation, start, t_end=0.1, save_every=0.1, atoms="exact")
+    mfpde.save(run, tmp_path / "a.zarr")
+    found = started_from(tmp_path / "a.zarr", cells=256).start
+    assert (found.atoms.points == run.final.atoms.points).all()
+    assert (found.density.values == run.final.density.values).all()
+
+
+def test_wrong_stored_starts_are_named(tmp_path):
+    stored_run(tmp_path / "a.zarr")
+    stored_run(tmp_path / "sphere.zarr", mfpde.Sphere(32))
+    particles = mfpde.solve_particles(
+        ascent(mfpde.Attention(1.0)),
+        Atoms(np.eye(2)),
+        t_end=0.1,
+    )
+    mfpde.save(particles, tmp_path / "particles.zarr")
+    (tmp_path / "empty").mkdir()
+    for name, more, words in (
+        ("none.zarr", {}, "there is no store of a run at"),
+        ("empty", {}, "zarr.json is missing"),
+        ("a.zarr", {"time": 0.3}, "time = 0.3 is no save: of 3 from 0 to 0.5"),
+        ("a.zarr", {"time": 0.3}, "the nearest are at 0.25, 0.5"),
+        ("a.zarr", {"time": -1.0}, "time = -1.0 must be"),
+        ("a.zarr", {"time": "end"}, "time = 'end' must be"),
+        ("a.zarr", {"cells": 64}, "finer geometry = Circle(num_cells=64)"),
+        ("sphere.zarr", {}, "holds a density on Sphere"),
+        ("particles.zarr", {}, "holds a run of particles, not of a density"),
+    ):
+        with pytest.raises(SettingsError) as error:
+            started_from(tmp_path / name, **more)
+        assert words in str(error.value)
+        assert str(error.value).startswith("[start] ")
+        assert "\n" not in str(error.value)
+    for path in ("", "a\0b"):
+        with pytest.raises(SettingsError, match="must be a path"):
+            started_from(path)
+
+
+CONFIG = """
+[geometry]
+kind = "circle"
+cells = 128
+[attention]
+beta = 3.0
+[equation]
+direction = "ascent"
+[start]
+kind = "run"
+path = "first.zarr"
+[solve]
+t_end = 0.5
+save_every = 0.1
+"""
+
+
+def test_the_command_starts_from_a_stored_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    first = stored_run("first.zarr")
+    (tmp_path / "second.toml").write_text(CONFIG)
+    assert main(["run", "second.toml", "--quiet", "--out", "second.zarr"]) == 0
+    equation = ascent(mfpde.Attention(3.0))
+    expected = mfpde.solve(equation, first.final, t_end=0.5, save_every=0.1)
+    found = mfpde.load("second.zarr")
+    assert (found.final.density.values == expected.final.density.values).all()
+    # A run does not write over its own start.
+    written = ["--out", "first.zarr", "--overwrite"]
+    assert main(["run", "second.toml", "--quiet", *written]) == 2
+    assert "a run does not write over its own start" in capsys.readouterr().err
+    assert len(mfpde.load("first.zarr").times) == 3
+
+
+def test_a_run_goes_on_when_the_store_of_its_start_is_gone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stored_run("first.zarr")
+    (tmp_path / "second.toml").write_text(CONFIG)
+    main(["run", "second.toml", "--quiet", "--out", "whole.zarr"])
+    written, left = RunWriter.save, iter(range(3))
+
+    def save_until_interrupted(writer, *arguments):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        written(writer, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunWriter, "save", save_until_interrupted)
+        main(["run", "second.toml", "--quiet", "--out", "x.zarr"])
+    shutil.rmtree("first.zarr")
+    assert main(["resume", "x.zarr", "--quiet"]) == 0
+    ends = (mfpde.load(name).final.density.values for name in ("x.zarr", "whole.zarr"))
+    assert (next(ends) == next(ends)).all()
+
 
 SPHERE = Sphere(48)
 
@@ -26,21 +232,6 @@ def test_bumps_have_their_masses_on_every_grid():
         assert density.masses[near].sum() == pytest.approx(expected, abs=1e-8)
 
 
-def test_a_narrow_bump_has_its_width_as_standard_deviation():
-    circle = Circle(512)
-    density = bumps(circle, angles=[np.pi], widths=0.05)
-    variance = density.masses @ (circle.angles - np.pi) ** 2
-    assert np.sqrt(variance) == pytest.approx(0.05, rel=1e-2)
-
-
-def test_bumps_are_equivariant_under_rotations_by_cells():
-    circle = Circle(128)
-    one = bumps(circle, angles=[1.0, 2.5], widths=[0.2, 0.4])
-    turn = 40 * circle.spacing
-    other = bumps(circle, angles=[1.0 + turn, 2.5 + turn], widths=[0.2, 0.4])
-    np.testing.assert_allclose(np.roll(one.values, 40), other.values, rtol=1e-12)
-
-
 def test_no_background_and_all_background():
     circle = Circle(64)
     flat = bumps(circle, angles=[1.0], widths=[0.3], background=1.0)
@@ -49,15 +240,6 @@ def test_no_background_and_all_background():
 
 
 # --- sphere ---------------------------------------------------------------------------
-
-
-def test_bumps_on_the_sphere_have_their_places_and_widths():
-    centre = np.array([0.6, 0.0, 0.8])
-    density = bumps(SPHERE, centres=[centre], widths=0.1)
-    mean = np.einsum("ij,ijk->k", density.masses, SPHERE.points)
-    np.testing.assert_allclose(mean / np.linalg.norm(mean), centre, atol=1e-12)
-    # A von Mises-Fisher density of concentration k has |mean| = coth k - 1/k.
-    assert np.linalg.norm(mean) == pytest.approx(1 - 0.1**2, abs=1e-12)
 
 
 def test_angles_are_another_way_to_write_a_centre():
@@ -96,51 +278,3 @@ def test_a_ring_has_its_polar_angle_and_width(dimension, cells, *, angle, width)
     deviation = np.sqrt(density.masses @ (zonal.angles - mean) ** 2)
     assert mean == pytest.approx(angle, abs=0.1 * width)
     assert deviation == pytest.approx(width, rel=0.02)
-
-
-def test_rings_are_symmetric_about_the_equator():
-    zonal = Zonal(16, 128)
-    north = bumps(zonal, angles=[0.0, 0.9], widths=[0.2, 0.1], background=0.1)
-    south = bumps(zonal, angles=[np.pi, np.pi - 0.9], widths=[0.2, 0.1], background=0.1)
-    np.testing.assert_allclose(north.values, south.values[::-1], rtol=1e-10)
-
-
-def test_a_bump_at_the_pole_is_that_of_the_sphere():
-    zonal = Zonal(3, 128)
-    density = bumps(zonal, angles=[0.0], widths=0.2)
-    expected = np.exp((np.cos(zonal.angles) - 1) / 0.2**2)
-    np.testing.assert_allclose(
-        density.values / density.values[0], expected / expected[0], rtol=1e-10
-    )
-
-
-@pytest.mark.parametrize(
-    ("geometry", "arguments", "expected"),
-    [
-        (Circle(64), {"angles": []}, "must be a nonempty list of angles"),
-        (Circle(64), {"widths": [0.2, 0.3]}, "widths of shape (2,) do not match the 1"),
-        (Circle(64), {"widths": [0.05]}, "use at least 126 cells"),
-        (
-            Circle(64),
-            {"widths": [0.0]},
-            "widths[0] = 0 must be at least the cell width",
-        ),
-        (Circle(64), {"masses": [0.0]}, "masses[0] = 0 must be above 0"),
-        (Circle(64), {"background": 1.5}, "background = 1.5 must be a finite number"),
-        (Circle(64), {"angles": None, "centres": [[1, 0]]}, "take angles, not centres"),
-        (SPHERE, {"angles": [1.0]}, "take centres, not angles"),
-        (SPHERE, {"angles": None}, "bumps on Sphere(nlat=48, nlon=96) take centres"),
-        (SPHERE, {"centres": []}, "must be a nonempty list of unit vectors"),
-        (SPHERE, {"centres": [[1, 1, 1]]}, "centres[0] has length 1.73205"),
-        (SPHERE, {"centres": [[4.0, 0.0]]}, "the first must lie between 0 and pi"),
-        (SPHERE, {"centres": [[0, 0, 1]], "widths": 0.05}, "use at least 63 rings"),
-        (Zonal(5, 64), {"angles": [4.0]}, "must lie between 0 and pi"),
-        (Zonal(64, 256), {}, "must be at most 0.09"),
-        (Zonal(64, 256), {"widths": 0.01}, "use at least 315 cells"),
-    ],
-)
-def test_wrong_bumps_are_refused(geometry, arguments, expected):
-    angles = {} if "centres" in arguments else {"angles": [1.0]}
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
-        bumps(geometry, **({"widths": 0.2} | angles | arguments))
-    assert expected in str(caught.value)

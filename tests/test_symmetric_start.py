@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from equations import ascent
 
 import mfpde
 from mfpde import Attention, Circle, MeanFieldEquation, Perceptron, Sphere, Zonal
@@ -43,13 +44,6 @@ def test_a_ring_that_breaks_into_atoms_is_noted_with_its_axis(axis):
     assert "perturbed_uniform" in note
 
 
-def test_rings_are_noted_with_the_axis_and_not_with_a_mirror_through_it():
-    note = note_of(
-        with_neuron(0.0, 0.0, 1.0, beta=64.0), mfpde.uniform(Sphere(60)), 20.0
-    )
-    assert f"{BEGINNING} all rotations about [0.0, 0.0, 1.0]" in note
-
-
 @pytest.mark.parametrize(
     ("grid", "beta", "normalized"),
     [
@@ -77,7 +71,7 @@ def held_at_top(angle):
     """A bump at the maximum of a potential that repels it, held together by attention."""
     top = np.array([np.cos(angle), np.sin(angle)])
     potential = Perceptron([top], [0.0], output_bias=-0.3 * top)
-    equation = MeanFieldEquation(Attention(1.0), potential, direction="ascent")
+    equation = ascent(Attention(1.0), potential)
     return equation, mfpde.bumps(Circle(256), angles=[angle], widths=0.3)
 
 
@@ -112,7 +106,7 @@ def test_a_cluster_on_top_of_a_hill_is_noted_with_its_mirror(angle):
         (with_neuron(0.0, 0.0, 1.0), Sphere(32), 1.0),
         # Without interaction nothing is unstable together.
         (
-            MeanFieldEquation(Perceptron([[0.0, 1.0]], [1.0]), direction="ascent"),
+            ascent(Perceptron([[0.0, 1.0]], [1.0])),
             Circle(64),
             5.0,
         ),
@@ -122,20 +116,10 @@ def test_a_stable_symmetric_run_has_no_note(equation, grid, t_end):
     assert not note_of(equation, mfpde.uniform(grid), t_end)
 
 
-@pytest.mark.parametrize(
-    ("equation", "grid"),
-    [(with_neuron(0.0, 0.0, 1.0), Sphere(32)), (pure(5.0), Circle(256))],
-)
-def test_a_perturbed_start_has_no_note(equation, grid):
-    assert note_of(equation, mfpde.uniform(grid), 60.0)
-    assert not note_of(equation, mfpde.perturbed_uniform(grid, 1e-2), 60.0)
-
-
 def test_neurons_without_a_common_symmetry_have_no_note():
-    equation = MeanFieldEquation(
+    equation = ascent(
         Attention(16.0, normalized=True),
         Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.1, -0.05]),
-        direction="ascent",
     )
     assert not note_of(equation, mfpde.uniform(Circle(256)), 20.0)
 
@@ -158,16 +142,6 @@ def test_the_note_is_a_warning_and_is_stored(tmp_path):
     mfpde.save(run, tmp_path / "run.zarr")
     assert mfpde.load(tmp_path / "run.zarr").notes == run.notes
     assert len(run.notes) == 1
-
-
-def test_a_run_is_the_same_with_and_without_the_look_at_its_symmetry(monkeypatch):
-    equation, start = with_neuron(0.0, 0.0, 1.0), mfpde.uniform(Sphere(32))
-    run = mfpde.solve(equation, start, t_end=2.0)
-    monkeypatch.setattr(
-        "mfpde.solver.notes.describe_unstable_symmetry", lambda *_, **__: None
-    )
-    without = mfpde.solve(equation, start, t_end=2.0)
-    assert np.array_equal(run.final.density.masses, without.final.density.masses)
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,22 @@
 """Terms: spectra against Bessel functions, primitives and gradients against differences."""
 
+from __future__ import annotations
+
+import pickle
+
 import numpy as np
 import pytest
+from equations import ascent, descent
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import ive
+from random_points import random_points
+from scipy.special import expit
 
 import mfpde
 from mfpde.geometry import Geometry
 from mfpde.terms.activations import ACTIVATIONS, find_activation
+from mfpde.terms.external import tangential
 from mfpde.theory import eigenvalues
-
-
-@pytest.mark.parametrize("beta", [0.01, 0.5, 5.0, 25.0, 200.0, 1000.0])
-def test_eigenvalues_on_the_circle_are_bessel_functions(beta: float) -> None:
-    degrees = np.arange(40)
-    np.testing.assert_allclose(
-        eigenvalues(beta, 2, range(40)), ive(degrees, beta), rtol=1e-12, atol=1e-300
-    )
 
 
 @pytest.mark.parametrize("beta", [0.1, 5.0, 1000.0])
@@ -163,9 +162,7 @@ def test_spectral_fields_are_the_direct_sums(
     circle = mfpde.Circle(600)
     density = mfpde.perturbed_uniform(circle, 0.7, seed=3)
     atoms = mfpde.Atoms(circle.points, density.masses)
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta, normalized=normalized), direction="ascent"
-    )
+    equation = ascent(mfpde.Attention(beta, normalized=normalized))
     points = mfpde.Circle(37).points
     np.testing.assert_allclose(
         equation.first_variation(density, points),
@@ -184,9 +181,114 @@ def test_spectral_fields_are_the_direct_sums(
 def test_the_smallest_beta_is_its_limit(beta: float, geometry: Geometry) -> None:
     start = mfpde.perturbed_uniform(geometry, amplitude=0.3, seed=3)
     velocities = [
-        mfpde.MeanFieldEquation(mfpde.Attention(value), direction="ascent").velocity(
-            start
-        )
-        for value in (beta, 0.0)
+        ascent(mfpde.Attention(value)).velocity(start) for value in (beta, 0.0)
     ]
     np.testing.assert_allclose(*velocities, atol=2e-9)
+
+
+CONSTANT = np.array([0.3, -0.5, 0.2])
+
+
+def neurons(dimension, *, vector=False, activation="gelu", **given):
+    generator = np.random.default_rng(dimension)
+    shape = (4, dimension) if vector else (4,)
+    return mfpde.Perceptron(
+        generator.standard_normal((4, dimension)),
+        generator.standard_normal(shape),
+        activation,
+        biases=generator.standard_normal(4),
+        **given,
+    )
+
+
+@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("dimension", [2, 3, 6])
+def test_it_adds_its_tangential_part_to_the_drift(dimension, vector):
+    constant, points = np.arange(1.0, dimension + 1), random_points(20, dimension)
+    plain = neurons(dimension, vector=vector)
+    biased = neurons(dimension, vector=vector, output_bias=constant)
+    added = tangential(np.broadcast_to(constant, points.shape), points)
+    drift = plain.drift(points) + added
+    np.testing.assert_allclose(biased.drift(points), drift, atol=1e-13)
+    if not vector:
+        value = plain.value(points) + points @ constant
+        np.testing.assert_allclose(biased.value(points), value, atol=1e-13)
+        # Value and drift are the same potential's.
+        mfpde.Potential(biased.value, biased.drift, dimension=dimension)
+    assert "output bias" in repr(biased)
+    assert "output bias" in biased.description
+    assert "output bias" not in repr(plain)
+    np.testing.assert_allclose(biased.scaled(2.0).drift(points), 2 * drift, atol=1e-12)
+
+
+@pytest.mark.parametrize("geometry", [mfpde.Circle(128), mfpde.Sphere(32)], ids=str)
+def test_minimum_and_maximum_are_global(geometry):
+    """No measure and no point drawn at random is beyond what is certified."""
+    d = geometry.dimension
+    attention = mfpde.Attention(4.0)
+    perceptron = neurons(d, activation="relu", output_bias=CONSTANT[:d])
+    equation = descent(attention, perceptron)
+    found = mfpde.minimize(equation, geometry)
+    assert 0 <= found.gap < 1e-11
+    points = random_points(5000, d)
+    generator = np.random.default_rng(1)
+    for k in range(100):
+        rival = mfpde.Atoms(points[3 * k : 3 * k + 3], generator.dirichlet(np.ones(3)))
+        assert equation.energy(rival) >= found.lower_bound
+    best = mfpde.maximize(equation)
+    values = perceptron.value(points)
+    assert values.max() <= best.potential + 1e-9
+    assert best.potential - values.max() < 0.05 * np.ptp(values)
+    np.testing.assert_allclose(perceptron.value(best.points), best.potential)
+
+
+def test_rotations_that_turn_the_constant_are_no_symmetry():
+    perceptron = mfpde.Perceptron([[0.0, 0.0, 1.0]], [1.0], output_bias=[1.0, 0.0, 0.0])
+    equation = ascent(mfpde.Attention(2.0), perceptron)
+    start = mfpde.Atoms(random_points(1, 3))
+    end = mfpde.solve_particles(equation, start, t_end=60.0).final
+    rest = mfpde.polish(equation, end)
+    assert rest.converged
+    assert rest.symmetry_dimension == 0
+
+
+def test_on_a_zonal_grid_it_is_along_the_axis():
+    zonal = mfpde.Zonal(5, 128)
+    along = mfpde.Perceptron(
+        [zonal.axis], [0.5], biases=[0.2], output_bias=0.7 * zonal.axis
+    )
+    equation = ascent(mfpde.Attention(2.0), along)
+    run = mfpde.solve(equation, mfpde.uniform(zonal), t_end=0.2)
+    assert run.final.density.masses @ zonal.points[:, -1] > 0.1
+
+
+def test_a_callable_alone_is_enough_for_vector_weights():
+    """They have no potential, so that no primitive of sigma is needed."""
+    points = random_points(30, 3)
+    own = neurons(3, vector=True, activation=np.tanh)
+    np.testing.assert_allclose(
+        own.drift(points), neurons(3, vector=True, activation="tanh").drift(points)
+    )
+    equation = ascent(own)
+    run = mfpde.solve(equation, mfpde.uniform(mfpde.Sphere(32)), t_end=0.1)
+    assert run.final.total_mass == pytest.approx(1.0)
+    pickle.loads(pickle.dumps(own)).drift(points)
+
+
+def test_silu_is_its_formula_with_its_primitive():
+    silu = ACTIVATIONS["silu"]
+    z = np.linspace(-30.0, 30.0, 1201)
+    np.testing.assert_allclose(silu.sigma(z), z * expit(z), rtol=1e-14)
+    nodes, weights = np.polynomial.legendre.leggauss(80)
+    inner = (nodes + 1) / 2 * z[:, np.newaxis]
+    integral = z / 2 * ((inner * expit(inner)) @ weights)
+    np.testing.assert_allclose(silu.primitive(z), integral, rtol=1e-12)
+    # All digits near 0, no overflow far out.
+    np.testing.assert_allclose(silu.primitive(np.array(1e-8)), 2.5e-17, rtol=1e-8)
+    far = silu.primitive(np.array([-800.0, 800.0]))
+    np.testing.assert_allclose(
+        far, [np.pi**2 / 12, 320_000 - np.pi**2 / 12], rtol=1e-14
+    )
+    assert silu.bounds.steepest == pytest.approx(
+        silu.derivative(np.linspace(2, 3, 9999)).max()
+    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from equations import ascent
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.integrate import solve_ivp
+from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import comb, gamma, iv, roots_legendre
 
@@ -18,12 +19,11 @@ from mfpde.stationary.derivatives import field_derivatives
 from mfpde.terms.activations import Activation, ActivationBounds
 from validation.circle_cases import (
     atomic_hessian,
-    cosine_potential,
     curvature,
     kernel_on_circle,
     points_at,
 )
-from validation.growth import measured_growth
+from validation.references.two_atoms import merge_time_by_quadrature
 from validation.stable_states import descent, weak_neurons
 
 BETAS = st.floats(0.01, 60.0)
@@ -52,23 +52,19 @@ def test_eigenvalues_are_integrals_of_the_kernel(beta, dimension, degree):
     np.testing.assert_allclose(unshifted, bessel, rtol=1e-11)
 
 
-GROWTHS = [
-    (mfpde.Circle(256), 5.0, 3, {"direction": "ascent"}),
-    (mfpde.Circle(256), 0.0, 1, {"direction": "ascent"}),
-    (mfpde.Circle(256), 5.0, 2, {"direction": "descent", "normalized": True}),
-    (mfpde.Circle(256), 2.0, 2, {"direction": "ascent", "kernel": "unshifted"}),
-    (mfpde.Circle(256), 5.0, 3, {"direction": "ascent", "diffusion": 0.02}),
-    (mfpde.Sphere(48), 4.0, 2, {"direction": "ascent", "normalized": True}),
-    (mfpde.Sphere(48), 2.0, 3, {"direction": "descent", "diffusion": 0.05}),
-    (mfpde.Zonal(6, 192), 4.0, 2, {"direction": "ascent"}),
-]
-
-
-@pytest.mark.parametrize(("geometry", "beta", "degree", "kind"), GROWTHS)
-def test_growth_rates_are_those_of_the_solver(geometry, beta, degree, kind):
-    rate = theory.growth_rates(beta, geometry.dimension, degree, **kind)
-    growth = measured_growth(geometry, beta, degree, **kind)
-    assert growth == pytest.approx(float(rate), rel=2e-3)
+@pytest.mark.parametrize("dimension", [2, 3, 6])
+@pytest.mark.parametrize("kernel", ["shifted", "unshifted"])
+def test_growth_rates_are_those_of_each_degree(dimension, kernel):
+    """l (l + d - 2) (s lambda_l / beta - kappa); lambda_l / lambda_0 with softmax."""
+    beta, l = 4.0, np.arange(1, 6)
+    values = theory.eigenvalues(beta, dimension, np.arange(6), kernel=kernel)
+    at = {"direction": "descent", "diffusion": 0.02, "kernel": kernel}
+    laplacian = l * (l + dimension - 2)
+    rates = theory.growth_rates(beta, dimension, l, **at)
+    np.testing.assert_allclose(rates, laplacian * (-values[1:] / beta - 0.02))
+    rates = theory.growth_rates(beta, dimension, l, normalized=True, **at)
+    expected = laplacian * (-values[1:] / values[0] / beta - 0.02)
+    np.testing.assert_allclose(rates, expected)
 
 
 def test_rates_of_softmax_exist_where_no_eigenvalue_is_representable():
@@ -226,27 +222,6 @@ def test_no_second_order_state_has_more_mass_in_a_cluster(
     assert np.linalg.eigvalsh(atomic_hessian(beta, atoms, perceptron)).min() < 0
 
 
-@pytest.mark.parametrize("beta", [1.0, 5.0, 40.0])
-def test_the_derived_bounds_are_sharp(beta):
-    """All other mass where K'' is largest: one atom is marginal at its bound, a pair near it."""
-    bound = theory.anti_concentration_bound(descent(beta))
-    angles = np.linspace(0, np.pi, 200_001)
-    steepest = angles[np.argmax(curvature(beta, angles))]
-
-    def pull(mass, pair):
-        """Hess F at the middle one of ``pair`` and beside it."""
-        others = np.array([steepest, -steepest])
-        far = curvature(beta, pair[:, np.newaxis] - others).mean()
-        near = curvature(beta, pair[0] - pair[-1])
-        return float(mass * near + (1 - mass) * far)
-
-    alone = np.zeros(1)
-    assert pull(bound.derived_single_atom, alone) == pytest.approx(0, abs=1e-9)
-    pair = np.array([-0.25, 0.25]) * bound.diameter * 2
-    assert pull(bound.derived, pair) < 0 < pull(0.8 * bound.derived, pair)
-
-
-WEAK = weak_neurons(np.array([0.01]))
 COSINE = Activation(
     "cosine",
     np.cos,
@@ -329,7 +304,7 @@ def test_components_are_those_that_random_points_find(dimension, count, rng):
 
 def softmax(*terms):
     attention = mfpde.Attention(5.0, normalized=True)
-    return mfpde.MeanFieldEquation(attention, *terms, direction="ascent")
+    return ascent(attention, *terms)
 
 
 @pytest.mark.parametrize(
@@ -357,40 +332,20 @@ def test_non_degeneracy_fails_for_matrices_that_are_multiples_of_the_identity(
 # Atoms
 
 
-def angular_velocity(equation, angles, masses=None):
-    """d theta / dt of atoms at ``angles``."""
-    tangents = points_at(angles + np.pi / 2)
-    atoms = mfpde.Atoms(points_at(angles), masses)
-    return np.asarray((equation.velocity(atoms) * tangents).sum(axis=1))
-
-
-@pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize(
     ("beta", "share"), [(0.0, 0.5), (4.0, 0.5), (4.0, 0.2), (25.0, 0.05)]
 )
-def test_two_particles_take_the_merge_time(beta, share, normalized):
-    """The velocity of two atoms integrated until their angle has fallen."""
-    masses = np.array([share, 1 - share])
-    attention = mfpde.Attention(beta, normalized)
-    equation = mfpde.MeanFieldEquation(attention, direction="ascent")
-
-    def velocity(_time, angles):
-        return angular_velocity(equation, angles, masses)
-
-    def merged(_time, angles):
-        return float(angles[1] - angles[0] - 0.2)
-
-    merged.terminal = True  # type: ignore[attr-defined]
-    run = solve_ivp(
-        velocity, (0, 1e6), [0.0, 0.9], events=merged, rtol=1e-10, atol=1e-12
-    )
-    ends = {"start_angle": 0.9, "end_angle": 0.2, "normalized": normalized}
-    time = theory.merge_time(beta, share=share, **ends)
-    assert run.t_events[0][0] == pytest.approx(time, rel=1e-7)
-    if not normalized:
-        # Mass scales time, and so does the kernel.
-        heavy = theory.merge_time(beta, 2.5, share=share, kernel="unshifted", **ends)
-        assert heavy == pytest.approx(time * np.exp(-beta) / 2.5, rel=1e-12)
+def test_merge_times_are_those_of_the_rate_of_two_angles(beta, share):
+    ends = {"start_angle": 0.9, "end_angle": 0.2, "share": share}
+    softmax = theory.merge_time(beta, normalized=True, **ends)
+    exact = merge_time_by_quadrature(beta, (share, 1 - share), angles=(0.9, 0.2))
+    assert softmax == pytest.approx(exact, rel=1e-10)
+    # Without softmax mass scales time, and so does the kernel.
+    time = theory.merge_time(beta, **ends)
+    exact = quad(lambda d: np.exp(beta * (1 - np.cos(d))) / np.sin(d), 0.2, 0.9)[0]
+    assert time == pytest.approx(exact, rel=1e-10)
+    heavy = theory.merge_time(beta, 2.5, kernel="unshifted", **ends)
+    assert heavy == pytest.approx(time * np.exp(-beta) / 2.5, rel=1e-12)
 
 
 def test_merge_times_beyond_all_numbers_are_infinite_and_none_is_negative():
@@ -402,28 +357,6 @@ def test_merge_times_beyond_all_numbers_are_infinite_and_none_is_negative():
         for a, b in ((1.0, 0.5), (0.5, 1e-9), (1.0, 1e-9))
     ]
     assert legs[0] + legs[1] == pytest.approx(legs[2], rel=1e-12)
-
-
-@pytest.mark.parametrize("normalized", [False, True])
-@pytest.mark.parametrize("direction", ["ascent", "descent"])
-@pytest.mark.parametrize(("beta", "count"), [(0.0, 4), (5.0, 7), (25.0, 4), (5.0, 2)])
-def test_equispaced_rates_are_eigenvalues_of_the_particles_jacobian(
-    *, beta, count, direction, normalized
-):
-    attention = mfpde.Attention(beta, normalized)
-    equation = mfpde.MeanFieldEquation(attention, direction=direction)
-    rest = 2 * np.pi * np.arange(count) / count
-    changes = [
-        angular_velocity(equation, rest + step)
-        - angular_velocity(equation, rest - step)
-        for step in 1e-5 * np.eye(count)
-    ]
-    jacobian = np.stack(changes, axis=1) / 2e-5
-    expected = np.sort(np.linalg.eigvals(jacobian).real)
-    options = {"direction": direction, "normalized": normalized}
-    rates = theory.equispaced_rates(beta, count, **options)
-    np.testing.assert_allclose(np.sort(rates), expected, atol=1e-9)
-    assert rates[0] == 0
 
 
 # The inverse of the interaction
@@ -440,48 +373,6 @@ def test_a_potential_has_a_density_if_its_coefficients_fall_faster_than_the_eige
 
 
 # Bad input
-
-
-def bound_of(term, attention=None, **options):
-    equation = mfpde.MeanFieldEquation(
-        attention or mfpde.Attention(5.0), term, **{"direction": "descent", **options}
-    )
-    with pytest.raises(ValueError, match="the bound is about "):
-        theory.cluster_count_bound(equation, 0.1)
-    return theory.anti_concentration_bound(equation)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: bound_of(WEAK, direction="ascent"), "is about .*descent"),
-        (lambda: bound_of(WEAK, mfpde.Attention(5.0, True)), "is about .*unnormalised"),
-        (lambda: bound_of(WEAK, diffusion=0.1), "is about .*diffusion"),
-        (
-            lambda: bound_of(mfpde.Perceptron([[1.0, 0.0, 0.0]], [0.01])),
-            "is about .*the circle",
-        ),
-        (lambda: bound_of(one_neuron([[0.01, 0.0]])), "is about .*gradient"),
-        (
-            lambda: bound_of(one_neuron([0.01], (np.sin, lambda z: 1 - np.cos(z)))),
-            "is about .*bounds",
-        ),
-        (lambda: bound_of(cosine_potential(0.01)), "is about .*other potentials"),
-        (lambda: theory.eigenvalues(400.0, 2, 1, kernel="unshifted"), "at most 350"),
-        (lambda: theory.early_clusters(1.0, mfpde.Atoms([[0, 0, 1.0]])), "circle"),
-        (lambda: theory.early_clusters(5.0, mfpde.uniform(mfpde.Circle(64))), "moment"),
-        (lambda: theory.cluster_count_bound(descent(5.0), 0.1, arcs=[9.0]), "arcs"),
-        (lambda: theory.strict_stability(softmax(), [[1.0, 0.0]]), "Remark 5.6"),
-        (lambda: theory.non_degeneracy(descent(5.0)), "softmax"),
-        (lambda: theory.non_degeneracy(softmax()), "ReLU"),
-        (lambda: theory.merge_time(1.0, start_angle=4.0, end_angle=1.0), "start_angle"),
-        (lambda: theory.merge_time(1.0, start_angle=1.0, end_angle=0.0), "end_angle"),
-        (lambda: theory.merge_time(1, start_angle=1, end_angle=1, share=0.7), "share"),
-    ],
-)
-def test_bad_input_is_named(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()
 
 
 def test_the_command_prints_what_the_functions_return(capsys):

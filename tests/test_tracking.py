@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from oracles.measure_cases import TRACKED_RUNS, tracked_run
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
 import mfpde
 from mfpde.geometry.arcs import angles_between
-from mfpde.geometry.arcs import normalize as unit
 from mfpde.measures.events import Event
 from mfpde.tracking import Concentration, SeenAtoms, Track, Tracker
 from mfpde.tracking.matching import FlowBetween, match_atoms
@@ -203,91 +203,33 @@ def test_atoms_unseen_for_a_while_are_the_same_atoms(nodes, seed) -> None:
     assert_is_tree(grown(times, sightings, [], longest_gap=2), nodes)
 
 
-@settings(max_examples=25, deadline=None)
-@given(merge_trees(), st.floats(1.5, 4.0))
-def test_what_the_solver_tells_is_exact_whatever_the_saves(nodes, step) -> None:
-    """Several merges between two saves, with atoms that no save ever sees."""
-    times = save_times(nodes, step)
-    sightings = [seen_at(nodes, time, 2) for time in times]
-    events = []
-    for whole in (n for n in nodes if len(n.leaves) > 1 and n.begins[0] <= times[-1]):
-        time = whole.begins[0]
-        parents = [n for n in nodes if n.ends == whole.begins]
-        at = np.array([node.at(time - 1e-9) for node in parents])
-        events.append(
-            Event("merge", time, placed(at, 2), np.array([n.mass for n in parents]))
-        )
-    told = [e.time for e in sorted(events, key=lambda event: event.time)]
-    tree = Tracker(Concentration(), ascent(4.0))
-    motion = Moving(*vars(REST).values(), nodes)
-    for start, end, atoms in zip([-np.inf, *times[:-1]], times, sightings, strict=True):
-        between = [e for e in events if start < e.time <= end]
-        between_saves = replace(motion, start=float(start), end=float(end))
-        tree.advance(atoms, between_saves, events=between)
-    junctions = tree.junctions
-    assert [j.event.time for j in junctions] == told
-    assert all(j.is_exact and len(j.parents) == 2 for j in junctions)
-    identities = [i for j in junctions for i in (*j.parents, *j.children)]
-    # Each atom ends in one merge at most and comes from one at most.
-    assert len({p for j in junctions for p in j.parents}) == 2 * len(junctions)
-    assert max(identities, default=0) <= len(nodes)
-
-
-@dataclass(frozen=True, eq=False)
-class Moving(FlowBetween):
-    """The true motion of a made-up tree."""
-
-    nodes: list[Node]
-
-    def carry(self, points: np.ndarray, start: float, end: float) -> np.ndarray:
-        moved = []
-        for point in points:
-            angle = np.mod(np.arctan2(point[1], point[0]), 2 * np.pi)
-            alive = [n for n in self.nodes if n.begins[0] <= start <= n.ends[0]]
-            node = min(alive, key=lambda n: (abs(n.at(start) - angle), -n.begins[0]))
-            moved.append(node.at(min(end, node.ends[0])))
-        return placed(np.array(moved), 2)
-
-
 # --- matching ------------------------------------------------------------------------
 
 
-def parents_of(earlier: Any, later: Any, masses: Any) -> dict[int, list[int]]:
+@pytest.mark.parametrize(
+    ("earlier", "later", "masses", "expected"),
+    [
+        # The nearest pair of all, (1, 0), would leave atom 0 without a partner.
+        ([0.0, 0.16], [0.11, 0.3], ([0.5, 0.5], [0.5, 0.5]), {0: [0], 1: [1]}),
+        # Masses decide where places do not.
+        ([0.0, 0.02], [0.01, 0.011], ([0.7, 0.3], [0.3, 0.7]), {1: [0], 0: [1]}),
+        # What does not add up is no merge.
+        ([0.0, 0.15], [0.0], ([0.5, 0.4], [0.5]), {0: [0]}),
+        ([0.0, 0.15], [0.0], ([0.5, 0.4], [0.88]), {0: [0, 1]}),
+        # A light atom out of sight is not in the heavy one, which did not grow by it ...
+        ([0.0, 0.15], [0.0], ([0.6, 0.03], [0.6]), {0: [0]}),
+        # ... unless the flow has brought it there: its mass was counted before.
+        ([1.0, 1.05], [1.0], ([0.6, 0.03], [0.6]), {0: [0, 1]}),
+        # Nothing that rests far away is swallowed, although masses add up.
+        ([1.0, 2.5], [1.0], ([0.5, 0.13], [0.63]), {0: [0]}),
+    ],
+)
+def test_atoms_are_matched(earlier, later, masses, expected) -> None:
     """Which atoms at angles of the circle are in which later ones, where nothing moves."""
-    own, others = (np.array(values, dtype=float) for values in masses)
+    own, others = (np.array(values) for values in masses)
     atoms = sighting(placed(np.array(later), 2), others)
-    return match_atoms(placed(np.array(earlier), 2), own, atoms, REST, reach=REACH)
-
-
-def test_the_best_assignment_is_not_the_greedy_one() -> None:
-    """The nearest pair of all, (1, 0), would leave atom 0 without a partner."""
-    found = parents_of([0.0, 0.16], [0.11, 0.3], ([0.5, 0.5], [0.5, 0.5]))
-    assert found == {0: [0], 1: [1]}
-
-
-def test_masses_decide_where_places_do_not() -> None:
-    found = parents_of([0.0, 0.02], [0.01, 0.011], ([0.7, 0.3], [0.3, 0.7]))
-    assert found == {1: [0], 0: [1]}
-
-
-def test_what_does_not_add_up_is_no_merge() -> None:
-    assert parents_of([0.0, 0.15], [0.0], ([0.5, 0.4], [0.5])) == {0: [0]}
-    assert parents_of([0.0, 0.15], [0.0], ([0.5, 0.4], [0.88])) == {0: [0, 1]}
-
-
-def test_a_light_atom_out_of_sight_has_not_merged() -> None:
-    """It is near the heavy one, whose mass did not grow by it."""
-    assert parents_of([0.0, 0.15], [0.0], ([0.6, 0.03], [0.6])) == {0: [0]}
-
-
-def test_what_the_flow_has_brought_to_an_atom_is_in_it() -> None:
-    """Unseen for a while, it adds nothing now: its mass was counted before."""
-    assert parents_of([1.0, 1.05], [1.0], ([0.6, 0.03], [0.6])) == {0: [0, 1]}
-
-
-def test_nothing_that_rests_far_away_is_swallowed() -> None:
-    """Masses add up, but the second atom is far away still: it may be seen again."""
-    assert parents_of([1.0, 2.5], [1.0], ([0.5, 0.13], [0.63])) == {0: [0]}
+    before = placed(np.array(earlier), 2)
+    assert match_atoms(before, own, atoms, REST, reach=REACH) == expected
 
 
 def test_an_atom_gone_for_longer_than_the_gap_has_died() -> None:
@@ -331,21 +273,6 @@ def test_a_released_atom_has_ended_and_what_forms_in_its_place_is_born() -> None
 
 
 # --- the flow between two saves ------------------------------------------------------
-
-
-@pytest.mark.parametrize("grid", [mfpde.Circle(64), mfpde.Sphere(64)])
-def test_points_are_in_the_basin_of_their_hemisphere(grid, rng) -> None:
-    """V = (a.x)^2 / 2 in ascent: everything flows to a or to -a."""
-    axis = unit(rng.standard_normal(grid.dimension))
-    neuron = mfpde.Perceptron(axis[np.newaxis], [1.0], "linear")
-    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
-    basins = mfpde.concentration(mfpde.uniform(grid), equation).basins
-    points = unit(rng.standard_normal((200, grid.dimension)))
-    # Cells have a width.
-    points = points[np.abs(points @ axis) > grid.spacing]
-    found = basins.hold_together(points, np.stack([axis, -axis]))
-    ahead = points @ axis > 0
-    np.testing.assert_array_equal(found, np.stack([ahead, ~ahead], axis=1))
 
 
 @pytest.mark.parametrize("elapsed", [0.3, 3.0, 300.0])
@@ -419,7 +346,7 @@ def circle_run() -> tuple[mfpde.Run, float]:
     )
     expected = time_between(beta, distance, basins_unite(beta))
     run = mfpde.solve(
-        mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent"),
+        ascent(beta),
         density_of(circle, values),
         t_end=1.6 * expected,
         save_every=expected / 20,
@@ -440,7 +367,7 @@ def test_exact_atoms_give_the_tree_its_times() -> None:
         np.exp(-(wrapped(circle.angles - c) ** 2) / (2 * 0.03**2)) for c in (-0.3, 0.3)
     )
     run = mfpde.solve(
-        mfpde.MeanFieldEquation(mfpde.Attention(25.0), direction="ascent"),
+        ascent(25.0),
         density_of(circle, values),
         t_end=60.0,
         save_every=12.0,
@@ -504,55 +431,13 @@ def test_two_bumps_on_the_sphere_merge_in_the_exact_time() -> None:
         time_between(beta, distance, unite + gap) for gap in (2 * sphere.spacing, 0.0)
     )
     run = mfpde.solve(
-        mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent"),
+        ascent(beta),
         start,
         t_end=late + 8.0,
         save_every=late / 10,
         track=Concentration(),
     )
     assert_merges_once(run, expected=(early, late))
-
-
-def test_carried_atoms_keep_their_masses_beside_a_density() -> None:
-    """Three exact atoms, two of them so near that they share a basin: three paths."""
-    circle = mfpde.Circle(256)
-    atoms = mfpde.Atoms(placed(np.array([0.0, 0.3, 2.0]), 2), [0.3, 0.3, 0.4])
-    measure = mfpde.Measure(mfpde.Density(circle, np.zeros(256)), atoms)
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(25.0), direction="ascent")
-    run = mfpde.solve(
-        equation, measure, t_end=0.5, save_every=0.25, track=Concentration()
-    )
-    for seen in run.track.seen:
-        np.testing.assert_array_equal(np.sort(seen.masses), [0.3, 0.3, 0.4])
-        assert sorted(seen.identities.tolist()) == [1, 2, 3]
-    assert run.events == ()
-
-
-def test_atoms_do_not_depend_on_where_the_circle_begins() -> None:
-    """A whole number of cells is a symmetry of the grid; identities and masses stay."""
-    circle = mfpde.Circle(256)
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(20.0), direction="ascent")
-    tracks = []
-    for turn in (0, 57):
-        values = 1 + 0.5 * np.cos(3 * circle.angles) + 0.2 * np.sin(circle.angles)
-        start = density_of(circle, np.roll(values, turn))
-        run = mfpde.solve(equation, start, t_end=40.0, track=Concentration())
-        tracks.append(run.track)
-    one, other = tracks
-    assert [e.kind for e in one.events] == [e.kind for e in other.events]
-    assert [e.time for e in one.events] == pytest.approx([e.time for e in other.events])
-    np.testing.assert_array_equal(one.counts, other.counts)
-    assert one.counts[-1] == 3
-
-
-def test_descent_of_attention_alone_has_no_atoms() -> None:
-    circle = mfpde.Circle(128)
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="descent")
-    start = mfpde.perturbed_uniform(circle, 0.8, seed=1)
-    run = mfpde.solve(equation, start, t_end=5.0, track=Concentration())
-    assert run.track.paths == {}
-    assert run.events == ()
-    assert len(run.track.verdicts) == len(run.times)
 
 
 def test_a_tracker_that_goes_on_gives_the_same_tree(circle_run) -> None:
@@ -570,18 +455,6 @@ def test_a_tracker_that_goes_on_gives_the_same_tree(circle_run) -> None:
             np.testing.assert_array_equal(one.identities, other.identities)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"smallest_mass": -0.1}, "smallest_mass = -0.1"),
-        ({"longest_gap": 1.5}, "longest_gap = 1.5"),
-    ],
-)
-def test_wrong_settings_are_named(options, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        Concentration(**options)
-
-
 def test_what_cannot_be_followed_is_named(circle_run) -> None:
     run, _ = circle_run
     with pytest.raises(ValueError, match="the run has no equation"):
@@ -593,100 +466,11 @@ def test_what_cannot_be_followed_is_named(circle_run) -> None:
 # --- what the living hold ------------------------------------------------------------
 
 
-def random_layers(dimension: int, seed: int, *, strength: float = 1.0) -> mfpde.Layers:
-    """Twelve layers of attention and 8 random GeLU neurons."""
-
-    def sampler(rng: np.random.Generator, index: int) -> mfpde.MeanFieldEquation:
-        directions = unit(rng.standard_normal((8, dimension)))
-        weights = strength * rng.standard_normal(8)
-        return mfpde.MeanFieldEquation(
-            mfpde.Attention(rng.uniform(1, 8), normalized=True),
-            mfpde.Perceptron(directions, weights, activation="gelu"),
-            direction="ascent",
-        )
-
-    return mfpde.Layers.random(sampler, count=12, duration=1.0, seed=seed)
-
-
-def rough_layers(dimension: int, seed: int) -> mfpde.Layers:
-    """Twelve layers as a network of random matrices has them: not a gradient flow."""
-
-    def sampler(rng: np.random.Generator, index: int) -> mfpde.MeanFieldEquation:
-        def matrix() -> np.ndarray:
-            return rng.standard_normal((dimension, dimension)) / np.sqrt(dimension)
-
-        heads = [
-            mfpde.Attention(
-                rng.uniform(1, 4), normalized=True, bilinear=matrix(), value=matrix()
-            )
-            for _ in range(2)
-        ]
-        return mfpde.MeanFieldEquation(
-            *heads,
-            mfpde.Perceptron(
-                unit(rng.standard_normal((16, dimension))),
-                rng.standard_normal((16, dimension)) / 2,
-                activation="gelu",
-                biases=rng.standard_normal(16),
-            ),
-            direction="ascent",
-        )
-
-    return mfpde.Layers.random(sampler, count=12, duration=1.0, seed=seed)
-
-
-def attention_and_neurons(dimension: int) -> mfpde.MeanFieldEquation:
-    directions = unit(np.array([[1.0, 0.2, 0], [0.6, 0.8, 0.1], [-0.3, 0.9, -0.7]]))
-    return mfpde.MeanFieldEquation(
-        mfpde.Attention(5.0),
-        mfpde.Perceptron(unit(directions[:, :dimension]), [0.8, -0.5, 0.6]),
-        direction="descent",
-    )
-
-
-ASCENT = mfpde.MeanFieldEquation(
-    mfpde.Attention(16.0, normalized=True), direction="ascent"
-)
-CIRCLE, FINE, SPHERE = mfpde.Circle(256), mfpde.Circle(512), mfpde.Sphere(32)
-RUNS = {
-    "layers": (random_layers(2, 0), CIRCLE, 12.0, 0.5, "grid"),
-    "layers, few saves": (random_layers(2, 3), CIRCLE, 12.0, 1.5, "grid"),
-    "layers, strong": (
-        random_layers(2, 9, strength=3.0),
-        CIRCLE,
-        12.0,
-        0.25,
-        "grid",
-    ),
-    "layers, exact": (random_layers(2, 5), FINE, 12.0, 1.0, "exact"),
-    "rough layers 1": (rough_layers(2, 1), CIRCLE, 12.0, 0.5, "grid"),
-    "rough layers 4": (rough_layers(2, 4), CIRCLE, 12.0, 0.5, "grid"),
-    "sphere, layers": (random_layers(3, 0), SPHERE, 12.0, 1.0, "grid"),
-    "sphere, layers, exact": (random_layers(3, 5), SPHERE, 6.0, 1.0, "exact"),
-    "ascent": (ASCENT, CIRCLE, 40.0, 1.0, "grid"),
-    "ascent, exact": (ASCENT, FINE, 200.0, 20.0, "exact"),
-    "descent": (attention_and_neurons(2), CIRCLE, 20.0, 1.0, "grid"),
-    "sphere, descent": (attention_and_neurons(3), SPHERE, 8.0, 1.0, "exact"),
-}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] * (name == "rough layers 4"))
-        for name in RUNS
-    ],
-)
+@pytest.mark.filterwarnings("ignore:.*coarse")
+@pytest.mark.parametrize("name", TRACKED_RUNS)
 def test_living_atoms_hold_no_more_than_the_whole_and_are_counted_once(name) -> None:
-    dynamics, geometry, end, every, atoms = RUNS[name]
-    run = mfpde.solve(
-        dynamics,
-        mfpde.perturbed_uniform(geometry, 0.3, seed=0),
-        t_end=end,
-        save_every=every,
-        atoms=atoms,
-        track=Concentration(),
-    )
+    run = tracked_run(*TRACKED_RUNS[name])
+    end = run.final_time
     track = run.track
     assert track.paths
     events = [junction.event.time for junction in track.junctions]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import mfpde
-from mfpde import theory  # noqa: F401
+from mfpde import theory
 
 CIRCLE, SPHERE, ZONAL = mfpde.Circle(32), mfpde.Sphere(32), mfpde.Zonal(4, 16)
 START = mfpde.perturbed_uniform(CIRCLE, 0.3)
@@ -35,6 +35,14 @@ IN_64 = mfpde.MeanFieldEquation(
     mfpde.Perceptron(np.random.default_rng(0).normal(size=(3, 64)), np.ones(3)),
     direction="ascent",
 )
+LOUDER = mfpde.Layers(
+    [
+        (ASCENT, 1.0),
+        (mfpde.MeanFieldEquation(mfpde.Attention(900.0), direction="ascent"), 1),
+    ]
+)
+NOISIER = mfpde.Layers([(ASCENT, 0.5), (NOISY, 0.5)])
+EMPTY = mfpde.Density(CIRCLE, np.zeros(32))
 HALF = mfpde.Measure(mfpde.Density(CIRCLE, START.values / 2), mfpde.Atoms(ONE, [0.5]))
 NEGATIVE = np.where(np.arange(32) == 5, -1.0, 1.0)
 
@@ -94,6 +102,19 @@ def equation(*terms: Any, **options: Any) -> mfpde.MeanFieldEquation:
 
 def run(start: Any = UNIFORM, by: Any = ASCENT, **options: Any) -> mfpde.Run:
     return mfpde.solve(by, start, **{"t_end": 1.0, **options})
+
+
+def particles(by: Any = ASCENT, start: Any = PAIR, **options: Any) -> mfpde.ParticleRun:
+    return mfpde.solve_particles(by, start, **{"t_end": 1.0, **options})
+
+
+def zonal(*terms: Any) -> mfpde.Run:
+    return run(mfpde.uniform(ZONAL), equation(*terms))
+
+
+def bound(*terms: Any, direction: str = "descent", **options: Any) -> Any:
+    problem = equation(ATTENTION, *terms, direction=direction, **options)
+    return theory.anti_concentration_bound(problem)
 
 
 def recording(value: Any) -> mfpde.Diagnostic:
@@ -270,6 +291,165 @@ plot_continuation(RUN) -> result = <Run | a Continuation
 plot_convergence(RUN) -> study = <Run | an AtomConvergence
 plot_phase_diagram(RUN) -> diagram = <Run | a PhaseDiagram
 save_figure(RUN, "x.pdf") -> figure = <Run | a figure, or axes
+
+Layers([]) -> layers is empty
+Layers(3) -> layers = 3 must be a list of pairs
+Layers([ASCENT]) -> layers[0] = | must be a pair
+Layers([(ASCENT, 1.0), (ATTENTION, 1.0)]) -> layers[1]: equation = Attention
+Layers([(ASCENT, 1.0), (ASCENT, 1e-13)]) -> layers[1]: duration = 1e-13
+Layers([(DESCENT, 1.0), (IN_64, 1.0)]) -> layers[1] lives in dimension 64, but layers[0] in
+Layers.random(5, count=1, duration=1.0, seed=0) -> sampler = 5 must be a function
+Layers.random(lambda *_: None, count=1, duration=1.0, seed=0) -> layers[0]: equation = None
+run(by=two_layers(0.1), t_end=0.3) -> at most the total depth of the 2 layers, 0.2
+run(by=[ASCENT]) -> must be a MeanFieldEquation or Layers
+run(by=LOUDER) -> layers[1]: | cells
+run(by=NOISIER, atoms="exact") -> layers[1]: atoms = 'exact' with diffusion
+solve(ASCENT, UNIFORM) -> t_end = None must be the end time
+solve_particles(two_layers(0.1), PAIR, t_end=0.3) -> at most the total depth of the 2 layers
+solve_particles(ASCENT, PAIR) -> t_end = None must be the end time
+solve_particles([ASCENT], PAIR) -> must be a MeanFieldEquation or Layers
+solve_particles(NOISIER, PAIR) -> layers[1]: | diffusion = 0.1
+ensemble(None, PAIR, runs=1, seed=0) -> make_layers = None must be a function
+ensemble(lambda _: 3, PAIR, runs=1, seed=0) -> make_layers returned 3
+ensemble(drawn_layers, PAIR, runs=1, seed=0, t_end=5.0) -> t_end = 5 must be at most the
+
+particles(NOISY) -> diffusion = 0.1 | mfpde.solve
+particles(start=Atoms.none(2)) -> no atoms
+particles(start=ONE) -> must be Atoms, a Density or a Measure
+particles(DESCENT, Atoms(np.eye(3))) -> directions have 2 entries
+particles(start=Atoms(np.eye(4)), method="spectral") -> d = 4 | use method='direct'
+particles(start=Atoms(np.eye(4)), method="labels") -> d = 4 | use method='direct'
+particles(start=HALF, method="labels") -> 1 atom | use method='spectral'
+particles(start=START, method="labels", count=16) -> count = 16 must be | of at least 32
+particles(start=uniform(SPHERE), method="labels", count=4000) -> count = 4000 labels | such as 4232
+particles(count=5) -> count = 5 cannot change the 2 atoms
+particles(method="spectrall") -> did you mean 'spectral'
+particles(save_every=1.0, save_at=[1.0]) -> give one
+particles(merge_below=1.0) -> merge_below = 1.0 | at most 0.1
+particles(merge_below=1e-6, time_step=0.1) -> time_step = 0.1: particles that merge | their own
+label_density(PAIR, CIRCLE) -> 2 labels
+label_density(Atoms([[0.0, 0.0, 1.0]] * 12), CIRCLE) -> dimension 3
+label_density(Atoms(CIRCLE.points[::-1]), CIRCLE) -> cyclic order
+label_density(Atoms(ONE * 40), CIRCLE, at_centers=True) -> narrower than its cells
+label_density(Atoms(CIRCLE.points), 32) -> circle = 32
+
+run(save_at=[]) -> nonempty
+run(save_at=[[0.5]]) -> nonempty list
+run(save_at=[0.5, 0.5]) -> save_at[0] = 0.5 is followed by 0.5
+run(save_at=[0.5, 1.5]) -> save_at[1] = 1.5 | raise t_end
+run(save_at=[-0.5]) -> save_at[0] = -0.5
+run(save_every=1e-9) -> 1e+09 saves; | raise save_every
+run(track=True) -> track = True must be a Concentration
+run(atoms="exakt") -> did you mean 'exact'
+run(uniform(ZONAL), atoms="exact") -> 'exact' works on a Circle or a Sphere
+run(transport="labels") -> transport = 'labels'
+run(uniform(ZONAL), transport="semilagrangian") -> did you mean 'semi_lagrangian'
+run(uniform(SPHERE), equation(Attention(400.0))) -> too coarse | nlat of at least
+run(by=equation(Interaction(ZonalKernel(np.abs, np.sign)))) -> not smooth enough
+
+Zonal(2, 64) -> use Circle
+Zonal(4096, 4096) -> at most 2048
+Zonal(64, 8) -> num_cells = 8 must be
+Zonal(2048, 100) -> at least 182 cells, better 996
+Zonal(3.5, 64) -> dimension = 3.5
+uniform(ZONAL).interpolated(Zonal(5, 64)) -> must be a Zonal of dimension 4
+zonal(Perceptron(np.eye(4)[[3, 0]], [1.0, 1.0])) -> directions[1] is not parallel | Use
+zonal(Perceptron([ZONAL.axis], [np.eye(4)[0]])) -> weights[0] is not parallel
+zonal(Perceptron([ZONAL.axis], [0.5], output_bias=np.eye(4)[0])) -> output_bias is not parallel
+zonal(Potential(first, lambda x: np.eye(1, x.shape[-1])[0])) -> not symmetric about the axis
+zonal(Attention(1.0, bilinear=np.diag([1.0, 1, 1, 2]))) -> takes no matrices | Circle and Sphere do
+run(uniform(Zonal(8, 64)), equation(Attention(1.0, bilinear=np.eye(8)))) -> particles need no grid
+Sphere(30) -> nlat = 30 must be a whole number of at least 32
+Sphere(64.5) -> nlat = 64.5 must be a whole number
+Sphere(33) -> nlat = 33 must be even
+Sphere(62) -> nlon = 124 = 2 nlat must be a multiple of 4
+Sphere(64, 50) -> nlon = 50 must be a whole number of at least 64
+Sphere(64, 130) -> nlon = 130 must be a multiple of 4 | such as 144
+
+bumps(CIRCLE, angles=[], widths=0.4) -> must be a nonempty list of angles
+bumps(CIRCLE, angles=[1.0], widths=[0.4, 0.3]) -> widths of shape (2,) do not match the 1
+bumps(CIRCLE, angles=[1.0], widths=0.1) -> use at least 63 cells
+bumps(CIRCLE, angles=[1.0], widths=[0.0]) -> widths[0] = 0 must be at least the cell width
+bumps(CIRCLE, angles=[1.0], widths=0.4, masses=[0.0]) -> masses[0] = 0 must be above 0
+bumps(CIRCLE, angles=[1.0], widths=0.4, background=1.5) -> background = 1.5 must be a finite number
+bumps(CIRCLE, centres=ONE, widths=0.4) -> take angles, not centres
+bumps(SPHERE, angles=[1.0], widths=0.4) -> take centres, not angles
+bumps(SPHERE, widths=0.4) -> bumps on Sphere(nlat=32, nlon=64) take centres
+bumps(SPHERE, centres=[], widths=0.4) -> must be a nonempty list of unit vectors
+bumps(SPHERE, centres=[[1, 1, 1]], widths=0.4) -> centres[0] has length 1.73205
+bumps(SPHERE, centres=[[4.0, 0.0]], widths=0.4) -> the first must lie between 0 and pi
+bumps(SPHERE, centres=[[0, 0, 1]], widths=0.05) -> use at least 63 rings
+bumps(ZONAL, angles=[4.0], widths=0.4) -> must lie between 0 and pi
+bumps(Zonal(64, 256), angles=[1.0], widths=0.2) -> must be at most 0.09
+bumps(Zonal(64, 256), angles=[1.0], widths=0.01) -> use at least 315 cells
+Density.from_samples(CIRCLE, ONE, None, 1e-3) -> cells, or a bandwidth of at least
+Density.from_samples(CIRCLE, [[1.0, 0.0, 0.0]]) -> must be (n, 2)
+Density.from_samples(CIRCLE, ONE, [1.0, 2.0]) -> masses of shape
+Density.from_samples(CIRCLE, [[3.0, 0.0]]) -> length 3
+EMPTY.normalized() -> total mass 0
+quantized(EMPTY, 4) -> total mass = 0 must be above 0
+sampled(Density(SPHERE, np.zeros((32, 64))), 4) -> total mass = 0 must be above 0
+quantized(Atoms.none(5), 4) -> total mass = 0 must be above 0
+sampled([1.0, 2.0], 4) -> must be a Density, Atoms or a Measure
+wasserstein(START, PAIR, order=3) -> order = 3 must be 1 or 2
+wasserstein(START, Atoms(np.eye(3))) -> a lives in dimension d = 2 and b in d = 3
+wasserstein(START, Atoms(ONE, [0.5])) -> a has total mass 1 and b 0.5 | normalise
+wasserstein(START, Atoms.none(2)) -> b has total mass 0
+wasserstein(START, [1.0]) -> b = [1.0] must be a Density, Atoms
+wasserstein(uniform(SPHERE), uniform(Zonal(3, 32))) -> a is no zonal measure | quantized
+wasserstein(uniform(Zonal(3, 32)), Atoms([[0.6, 0, 0.8]])) -> b is no zonal measure | quantized
+wasserstein(*[Atoms(np.tile(np.eye(5), (401, 1)))] * 2) -> 2005 x 2005 atoms | d = 5 | support
+
+Attention(5.0, value=EYE) -> value without bilinear
+Attention(5.0, bilinear=np.ones((2, 3))) -> shape (2, 3)
+Attention(5.0, bilinear=EYE, value=np.eye(3)) -> same d
+Attention(5.0, bilinear=np.zeros((2, 2))) -> bilinear is zero
+Attention(5.0, bilinear=300 * EYE) -> at most 1000
+Attention(5.0, bilinear=90 * EYE, kernel="unshifted") -> at most 350
+run(by=equation(Attention(200.0, bilinear=EYE))) -> for beta |bilinear| = 200
+run(by=equation(Attention(1.0, bilinear=np.eye(3)))) -> must be (2, 2)
+Perceptron(EYE, [1.0, 1.0], output_bias=[1.0]) -> output_bias of shape (1,) must have shape (2,)
+Perceptron(EYE, [1.0, 1.0], output_bias=[1e60, 0.0]) -> output_bias[0] = 1e+60 must be at most
+Perceptron(np.ones((5, 3)), np.ones((3, 5))) -> torch's Linear | give weights.T
+Perceptron(EYE, [1.0, 1.0], np.tanh) -> or a pair (sigma, Phi)
+
+clusters(np.ones((3, 2))) -> has length 1.41421
+clusters(np.ones((3, 1))) -> d must be at least 2
+clusters(np.empty((0, 3))) -> add up to 0
+clusters(EMPTY) -> add up to 0
+clusters(EYE, [1.0]) -> masses of shape (1,) do not match
+clusters(EYE, [0.5, 0.0]) -> masses[1] = 0 must be above 0
+clusters(EYE, angle=3.2) -> angle = 3.2 | at most 3.14159
+clusters(UNIFORM, angle=0.01) -> angle = 0.01 is below what tells clusters apart here, 0.147
+clusters(UNIFORM, masses=[1.0]) -> a measure has its own
+clusters(RUN) -> its last state is run.final
+concentration(Atoms(np.eye(4)), ASCENT) -> use d = 2 or 3, or a Measure on a Zonal grid
+concentration(Atoms(np.eye(4)), ASCENT) -> mfpde.clusters counts
+concentration(Atoms.none(3), ASCENT) -> total mass 0
+concentration(np.ones(8), ASCENT) -> must be a Density, Atoms or a Measure
+convergence_to_atoms(ASCENT, wave, cells=[64], t_end=1.0) -> two grids
+convergence_to_atoms(ASCENT, wave, cells=[128, 64], t_end=1.0) -> increase
+convergence_to_atoms(ASCENT, wave, cells=[CIRCLE, SPHERE], t_end=1.0) -> mixes
+convergence_to_atoms(ASCENT, wave, cells=[ZONAL, Zonal(4, 32)], t_end=1.0) -> Circle or a Sphere
+convergence_to_atoms(ASCENT, wave, cells=[64, 128], t_end=1.0, atoms="all") -> atoms
+convergence_to_atoms(NOISY, wave, cells=[64, 128], t_end=1.0) -> diffusion = 0.1
+
+bound(direction="ascent") -> is about | descent
+bound(diffusion=0.1) -> is about | diffusion
+bound(Perceptron(np.eye(3)[:1], [0.01])) -> is about | the circle
+bound(Perceptron(ONE, [[0.01, 0.0]])) -> is about | gradient
+bound(Perceptron(ONE, [0.01], (np.sin, lambda z: 1 - np.cos(z)))) -> is about | bounds
+bound(Potential(first, to_the_right)) -> is about | other potentials
+theory.cluster_count_bound(SOFTMAX, 0.1) -> is about
+theory.cluster_count_bound(DESCENT, 0.1, arcs=[9.0]) -> arcs
+theory.eigenvalues(400.0, 2, 1, kernel="unshifted") -> at most 350
+theory.early_clusters(1.0, Atoms([[0, 0, 1.0]])) -> circle
+theory.early_clusters(5.0, UNIFORM) -> moment
+theory.strict_stability(SOFTMAX, ONE) -> Remark 5.6
+theory.non_degeneracy(DESCENT) -> softmax
+theory.non_degeneracy(equation(Attention(1.0, True))) -> ReLU
+theory.merge_time(1.0, start_angle=4.0, end_angle=1.0) -> start_angle
+theory.merge_time(1, start_angle=1, end_angle=1, share=0.7) -> share
 """
 """A call -> what its error says, in the order of its text."""
 WRAPPED = {"two_layers": "Layers", "density_of_labels": "label_density"}

@@ -28,8 +28,10 @@ def verdict(situation: Any, size: int, nudge: float) -> Quantities:
     }
 
 
-def track(problem: Any, grid: Any, options: dict[str, Any], nudge: float) -> Quantities:
-    """Return who is alive at which save of a run, and what became of whom."""
+def tracked_run(
+    problem: Any, grid: Any, options: dict[str, Any], nudge: float = 0.0
+) -> mfpde.Run:
+    """Solve from a perturbed uniform density, and track."""
     smooth = mfpde.perturbed_uniform(grid, 0.3, seed=4)
     start = mfpde.Density(grid, nudged(smooth.values, nudge)).normalized()
     end = EVENT_TIMES[-1]
@@ -37,9 +39,14 @@ def track(problem: Any, grid: Any, options: dict[str, Any], nudge: float) -> Qua
     if isinstance(problem, mfpde.Layers):
         end = float(problem.breakpoints[-1])
         times = np.linspace(0.0, end, 13)
-    run = mfpde.solve(
+    return mfpde.solve(
         problem, start, t_end=end, save_at=times, track=mfpde.Concentration(), **options
     )
+
+
+def track(problem: Any, grid: Any, options: dict[str, Any], nudge: float) -> Quantities:
+    """Return who is alive at which save of a run, and what became of whom."""
+    run = tracked_run(problem, grid, options, nudge)
     alive = [
         " ".join(str(number) for number in sorted(run.track.seen[index].identities))
         for index in range(len(run.times))
@@ -67,29 +74,31 @@ def random_layer(draws: np.random.Generator, index: int) -> mfpde.MeanFieldEquat
     return equation(attention(7.0), neurons(2, seed=int(draws.integers(1000))))
 
 
-def _tracks() -> list[Case]:
+def _tracked_runs() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
     circle, sphere = mfpde.Circle(192), mfpde.Sphere(32)
     softmax = equation(attention(9.0, normalized=True))
     driven = equation(attention(9.0, normalized=True), neurons(2, "gelu"))
     descent = equation(attention(), neurons(2), direction="descent")
     drawn = mfpde.Layers.random(random_layer, count=6, duration=1.5, seed=1)
     exact = {"atoms": "exact"}
-    runs: list[tuple[str, Any, Any, dict[str, Any]]] = [
-        ("circle softmax", softmax, circle, {}),
-        ("circle softmax exact", softmax, circle, exact),
-        ("circle neurons", driven, circle, {}),
-        ("circle neurons exact", driven, circle, exact),
-        ("circle descent", descent, circle, {}),
-        ("circle layers", layers(2), circle, {}),
-        ("circle random layers", drawn, circle, {}),
-        ("sphere softmax", softmax, sphere, {}),
-        ("sphere softmax exact", softmax, sphere, exact),
-        ("sphere layers", layers(3), sphere, {}),
-    ]
-    return [
-        Case(f"track {name}", partial(track, problem, grid, options))
-        for name, problem, grid, options in runs
-    ]
+    return {
+        "circle softmax": (softmax, circle, {}),
+        "circle softmax exact": (softmax, circle, exact),
+        "circle neurons": (driven, circle, {}),
+        "circle neurons exact": (driven, circle, exact),
+        "circle descent": (descent, circle, {}),
+        "circle layers": (layers(2), circle, {}),
+        "circle random layers": (drawn, circle, {}),
+        "sphere softmax": (softmax, sphere, {}),
+        "sphere softmax exact": (softmax, sphere, exact),
+        "sphere layers": (layers(3), sphere, {}),
+    }
 
 
-VERDICTS, TRACKS = _verdicts(), _tracks()
+TRACKED_RUNS = _tracked_runs()
+"""Equation, grid and options of runs with a track."""
+VERDICTS = _verdicts()
+TRACKS = [
+    Case(f"track {name}", partial(track, *given))
+    for name, given in TRACKED_RUNS.items()
+]
