@@ -224,17 +224,22 @@ GRIDS = {
     ],
 )
 @pytest.mark.parametrize("direction", ["ascent", "descent"])
-@pytest.mark.parametrize(("degree", "normalized"), [(1, False), (2, True), (4, False)])
+@pytest.mark.parametrize(
+    ("degree", "normalized", "diffusion"),
+    [(1, False, 0.0), (2, True, 0.0), (4, False, 0.0), (2, False, 0.02)],
+)
 def test_the_uniform_state_grows_at_the_rate_of_each_degree(
-    *, geometry, transport, direction, degree, normalized
+    *, geometry, transport, direction, degree, normalized, diffusion
 ) -> None:
-    """s l (l + d - 2) lambda_l/beta, over lambda_0 with softmax."""
+    """l (l + d - 2) (s lambda_l / beta - kappa), over lambda_0 with softmax."""
+    if diffusion and transport == "spectral_labels":
+        pytest.skip("labels do not diffuse")
     beta, amplitude, d = 5.0, 1e-4, geometry.dimension
     bessel = ive(np.array([0, degree]) + d / 2 - 1, beta)
     eigenvalues = gamma(d / 2) * (2 / beta) ** (d / 2 - 1) * bessel
-    rate = degree * (degree + d - 2) * eigenvalues[1] / beta
-    rate /= eigenvalues[0] if normalized else 1.0
-    rate *= 1 if direction == "ascent" else -1
+    rate = eigenvalues[1] / beta / (eigenvalues[0] if normalized else 1.0)
+    rate = (rate if direction == "ascent" else -rate) - diffusion
+    rate *= degree * (degree + d - 2)
     heights = geometry.points[..., -1]
     wave = np.cos(degree * np.arccos(heights))
     if d > 2:
@@ -242,7 +247,9 @@ def test_the_uniform_state_grows_at_the_rate_of_each_degree(
         wave /= eval_gegenbauer(degree, d / 2 - 1, 1.0)
     start = mfpde.Density(geometry, 1 + amplitude * wave).normalized()
     attention = mfpde.Attention(beta, normalized=normalized)
-    equation = mfpde.MeanFieldEquation(attention, direction=direction)
+    equation = mfpde.MeanFieldEquation(
+        attention, direction=direction, diffusion=diffusion
+    )
     run = mfpde.solve(equation, start, t_end=1.0, transport=transport)
     even = mfpde.uniform(geometry).masses
     before, after = (
