@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ortho_group
 
 import mfpde
-from mfpde.geometry.arcs import normalize as unit
+from validation.verdict_shapes import on_circle, unit
 
 
 def cap(centre: np.ndarray, count: int, radius: float, rng) -> np.ndarray:
@@ -16,10 +16,6 @@ def cap(centre: np.ndarray, count: int, radius: float, rng) -> np.ndarray:
     away -= np.outer(away @ centre, centre)
     lengths = radius * rng.random((count, 1))
     return np.cos(lengths) * centre + np.sin(lengths) * unit(away)
-
-
-def on_circle(*angles: float) -> np.ndarray:
-    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 
 def caps(dimension: int, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,12 +13,8 @@ from scipy.integrate import solve_ivp
 
 import mfpde
 from mfpde.detection import ball_radius, largest_ball_mass
-from mfpde.geometry.arcs import exponential_map
-
-
-def unit(vectors):
-    array = np.asarray(vectors, dtype=float)
-    return array / np.linalg.norm(array, axis=-1, keepdims=True)
+from validation.circle_cases import points_at
+from validation.verdict_shapes import unit
 
 
 def attention(beta, *terms, direction="ascent"):
@@ -54,10 +50,6 @@ def ring(sphere, axis, angle, *, cells):
 
 def rotation(seed):
     return np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))[0]
-
-
-def on_circle(angles):
-    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
 CENTRES = unit([[0.0, 0.0, 1.0], [1.0, 0.2, -0.3], [-0.5, -0.8, 0.3]])
@@ -166,7 +158,7 @@ def test_a_track_adds_no_shares_to_masses() -> None:
     """An exact atom and one on the grid, in a measure of mass 2, are followed by their masses."""
     circle = mfpde.Circle(256)
     equation = attention(25.0)
-    peak = bumps(circle, on_circle(np.array([4.0])), [1.0], width=circle.spacing / 2)
+    peak = bumps(circle, points_at(np.array([4.0])), [1.0], width=circle.spacing / 2)
     measure = mfpde.Measure(
         mfpde.Density(circle, 0.8 * peak.values), mfpde.Atoms([[1.0, 0.0]], [1.2])
     )
@@ -338,14 +330,14 @@ def clusters_at(centres, counts, *, radius=1e-6, seed=0):
     points = np.repeat(np.asarray(centres, dtype=float), counts, axis=0)
     noise = radius * rng.standard_normal(points.shape)
     noise -= np.einsum("ni,ni->n", noise, points)[:, None] * points
-    return mfpde.Atoms(exponential_map(points, noise))
+    return mfpde.Atoms(unit(points + noise))
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_clusters_within_one_basin_are_told_apart(dimension: int) -> None:
     """Two clusters at distance .4 feel one attractor between them for beta = 1."""
     plane = np.linalg.qr(np.random.default_rng(1).standard_normal((dimension, 2)))[0]
-    centres = on_circle(np.array([0.0, 0.4])) @ plane.T
+    centres = points_at(np.array([0.0, 0.4])) @ plane.T
     particles = clusters_at(centres, [70, 30])
     equation = attention(1.0)
     report = mfpde.concentration(particles, equation)
@@ -374,7 +366,7 @@ def test_a_cluster_beside_a_kink_has_its_own_basin() -> None:
     np.testing.assert_allclose(neuron.kink_angles(), [np.pi / 2, 3 * np.pi / 2])
     equation = ascent(smooth, neuron)
     particles = mfpde.Atoms(
-        on_circle(np.array([np.pi / 2 + e, np.pi / 2 - 3 * e])), [0.6, 0.4]
+        points_at(np.array([np.pi / 2 + e, np.pi / 2 - 3 * e])), [0.6, 0.4]
     )
     report = mfpde.concentration(particles, equation)
     (held,) = [r for r in report.regions if abs(r.angle - np.pi / 2 - e) < 1e-12]
@@ -396,7 +388,7 @@ def test_kinks_of_biased_neurons_lie_where_the_slope_jumps() -> None:
 
     def drift(at):
         tangents = np.stack([-np.sin(at), np.cos(at)], axis=1)
-        return np.einsum("ni,ni->n", neurons.drift(on_circle(at)), tangents)
+        return np.einsum("ni,ni->n", neurons.drift(points_at(at)), tangents)
 
     bend = (drift(angles + step) - 2 * drift(angles) + drift(angles - step)) / step
     between = (angles + np.roll(angles, -1)) / 2 + np.pi * (

@@ -5,15 +5,12 @@ import pytest
 from equations import ascent, descent
 
 import mfpde
-from mfpde.geometry import Circle, Sphere
-from mfpde.measures import starts
-from mfpde.measures.measure import Density
+from mfpde import Attention, Circle, Density, Perceptron, Sphere
 from mfpde.studies import Converging
 from mfpde.studies.study import (
     find_final_atoms,
     start_on,
 )
-from mfpde.terms import Attention, Perceptron
 
 ASCENT = ascent(Attention(6.0))
 
@@ -128,7 +125,7 @@ def test_the_merge_time_of_two_bumps_is_that_of_two_points_but_for_their_width()
 
 
 def test_a_pair_on_the_sphere():
-    start = starts.bumps(
+    start = mfpde.bumps(
         Sphere(64),
         centres=[[1.2, 0.3], [1.9, 2.0]],
         widths=[0.35, 0.35],

@@ -4,12 +4,21 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde import (
+    Atoms,
+    Circle,
+    Density,
+    Measure,
+    Sphere,
+    Zonal,
+    quantized,
+    sampled,
+    uniform,
+    wasserstein,
+)
 from mfpde.geometry.circle import angles_of, points_at
-from mfpde.measures.distributions import TURN
-from mfpde.measures.measure import Atoms, Density, Measure, uniform
-from mfpde.measures.sampling import quantized, sampled
-from mfpde.measures.wasserstein import wasserstein
+
+TURN = 2 * np.pi
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,9 @@ from mfpde.commands.command_line import main
 from mfpde.measures.samples import least_bandwidth
 from mfpde.settings.settings import SettingsError, settings_from_dict
 from mfpde.storage import RunWriter
+from validation.verdict_shapes import unit
 
 GRIDS = [Circle(256), Sphere(64), Zonal(5, 256)]
-
-
-def unit(values):
-    return np.asarray(values) / np.linalg.norm(values, axis=-1, keepdims=True)
 
 
 @pytest.mark.parametrize("concentration", [1.0, 30.0, 200.0])

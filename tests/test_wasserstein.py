@@ -18,8 +18,8 @@ from mfpde import (
     wasserstein,
     wasserstein_report,
 )
-from mfpde.geometry.circle import points_at
 from mfpde.measures.distributions import TURN, AngularDistribution
+from validation.circle_cases import points_at
 
 LAWS = settings(deadline=None, max_examples=50)
 ORDERS = pytest.mark.parametrize("order", [1, 2])
