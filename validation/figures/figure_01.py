@@ -47,7 +47,7 @@ def main(quick: bool = False) -> dict[str, Any]:
     (setting,) = PANELS["1"].settings(quick)
     late = 900.0 if quick else 2000.0
     spread = np.geomspace(0.05, late, 12 if quick else 45)
-    times = np.union1d([*circle.EARLY, 20.0, CUT], spread)
+    times = np.union1d([circle.EARLY, 2.0, 20.0, CUT], spread)
     panel = circle.solve_to_the_end(setting, times, quick=quick)
     alone = density_run(
         setting.without_perceptron(), circle.CELLS, (late,), atoms="grid"

@@ -39,16 +39,15 @@ from validation.independent import Problem, problem_of
 
 Array = NDArray[np.float64]
 
-EARLY = (1.0, 2.0)
+EARLY = 1.0
 MIDDLE = {False: 100.0, True: 20.0}
 """A save on the way, in full and quick forms."""
 CELLS, FEW = 1024, 2000
-MANY = {False: 10_000, True: 2000}
 
 
 @dataclass(frozen=True, eq=False)
 class CirclePanel:
-    """A setting: the density on two grids, and particles, many early and few to the end.
+    """A setting: the density on two grids, and particles.
 
     They are compared at ``times``; the runs may have more saves, for the pictures.
     """
@@ -56,7 +55,6 @@ class CirclePanel:
     setting: Setting
     run: Run
     coarse: Run
-    many: Run
     few: Run
     times: Array
 
@@ -111,7 +109,6 @@ def solve_panel(
     times: Array,
     drawn: Array | None = None,
     *,
-    quick: bool,
     time_step: float,
 ) -> CirclePanel:
     """Run a setting, compared at ``times`` and saved at ``drawn`` too.
@@ -123,7 +120,6 @@ def solve_panel(
         setting,
         run=density_run(setting, CELLS, saved),
         coarse=density_run(setting, CELLS // 2, times),
-        many=particle_run(setting, MANY[quick], EARLY),
         few=particle_run(setting, FEW, saved, time_step=time_step),
         times=np.concatenate([[0.0], times]),
     )
@@ -134,18 +130,16 @@ def trajectories(
 ) -> list[CirclePanel]:
     """Run all settings to ``t_end``, with saves that are denser early on."""
     saves, drawn = (6, 20) if quick else (28, 140)
-    stated = [time for time in (*EARLY, MIDDLE[quick]) if time < t_end]
+    stated = [time for time in (EARLY, 2.0, MIDDLE[quick]) if time < t_end]
     times = np.union1d(stated, np.geomspace(0.5, t_end, saves))
     all_times = np.union1d(times, np.geomspace(0.5, t_end, drawn))
     step = 0.25 if quick else TIME_STEP
-    return [
-        solve_panel(s, times, all_times, quick=quick, time_step=step) for s in settings
-    ]
+    return [solve_panel(s, times, all_times, time_step=step) for s in settings]
 
 
 def solve_to_the_end(setting: Setting, times: Array, *, quick: bool) -> CirclePanel:
     """Run a setting to rest, where particles need fewer steps."""
-    return solve_panel(setting, times, quick=quick, time_step=0.5 if quick else 0.25)
+    return solve_panel(setting, times, time_step=0.5 if quick else 0.25)
 
 
 def on_cells(measure: AnyMeasure, size: int = CELLS) -> mfpde.Density:
