@@ -1,10 +1,9 @@
 """Panels on the circle (figures 1, 3, 5, 6 and 8): the density beside particles.
 
 For each setting the density on two grids, and particles from the uniform measure: W1 between
-them at equal times, and counts of clusters against time.  ``mfpde.concentration`` knows exact
-atoms where they are, and cells to a cell: two atoms about to merge are two basins for the one and
-one for the other.  Numbers of basins are therefore compared after all measures have been put on
-the same cells.
+them at equal times, and counts of clusters against time.  An exact atom and one that is still a
+few cells are not counted alike when two are about to merge: basins are those of particles in
+either, of the density of as many quantiles.
 """
 
 from __future__ import annotations
@@ -85,11 +84,11 @@ class CirclePanel:
 
     @cached_property
     def particle_counts(self) -> Array:
-        """Basins of the particles' own velocity, the particles as a density."""
+        """Basins of the particles' own velocity."""
         return self._counts(self.few)
 
     def _counts(self, run: Run) -> Array:
-        states = [on_cells(at(run, time)) for time in self.times]
+        states = [mfpde.quantized(at(run, time), FEW) for time in self.times]
         return np.array([len(basins(state, self.equation)) for state in states], float)
 
     @cached_property
