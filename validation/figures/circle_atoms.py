@@ -1,8 +1,7 @@
 """Atoms on the circle by ``validation.independent`` alone: whether they rest, and when they merge.
 
-A state of atoms at angles t_i, of masses m_i, rests if v(t_i) = s F'(t_i) = 0.  It is of
-second order if no motion of whole atoms grows: the eigenvalues of -dv_i/dt_j, those of the
-Hessian of E in L^2(mu), are >= 0.  No part of an atom leaves it if -s F''(t_i) >= 0.
+A state of atoms at angles t_i, of masses m_i, rests if v(t_i) = s F'(t_i) = 0; no part of an
+atom leaves it if -s F''(t_i) >= 0.
 """
 
 from __future__ import annotations
@@ -51,18 +50,6 @@ def velocity(problem: Problem, atoms: tuple[Array, Array], at: Array) -> Array:
     places, masses = atoms
     pulls = gradient(problem, points_at(places), masses, at=points_at(at))
     return np.asarray(problem.sign * (pulls * points_at(at + np.pi / 2)).sum(axis=1))
-
-
-def shift_rates(problem: Problem, measure: Any) -> Array:
-    """Rates (n,) at which motions of whole atoms die out; of second order: all >= 0."""
-    places, masses = _angles_and_masses(measure)
-
-    def pushed(step: Array) -> Array:
-        return velocity(problem, (places + step, masses), places + step)
-
-    steps = STEP * np.eye(len(places))
-    jacobian = np.stack([pushed(step) - pushed(-step) for step in steps], axis=1)
-    return np.asarray(np.linalg.eigvals(-jacobian / (2 * STEP)).real)
 
 
 def split_rates(problem: Problem, measure: Any) -> Array:

@@ -182,10 +182,10 @@ def rest_rows(panel: SpherePanel) -> Iterator[Quantity]:
         outside + waiting + HAND_OFFS,
     )
     yield Quantity(
-        f"{name}: least eigenvalue of Hess E there, against second differences of E",
+        f"{name}: least eigenvalue of Hess E there, independent formulas",
         found_rates[0] if found_rates is not None else np.nan,
         rates[0],
-        1e-5,
+        1e-6,
         relative=True,
     )
     yield _above_the_minimum(panel, atoms)
