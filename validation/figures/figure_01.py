@@ -7,20 +7,18 @@ energies.  Its beta is not printed; here beta = 5.  Beside the particles stands 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import mfpde
-from mfpde.plotting.palette import ATOM, DENSITY, OKABE_ITO
 from mfpde.runs.run import Run
-from validation.claim import Claim, Quantity
-from validation.figures import circle_atoms, circle_rows, drawing
+from validation.claim import Claim, Findings, Quantity, at_least, equal, mark, vanishes
+from validation.figures import atoms, drawing
 from validation.figures import on_circle as circle
-from validation.figures.on_circle import FEW, CirclePanel
-from validation.figures.settings import PANELS, at, density_run
-from validation.independent import cells_of, energy
+from validation.figures.on_circle import CELLS, FEW, CirclePanel
+from validation.figures.settings import at, density_run, panels_of
+from validation.independent import cells_of, energy, first_variation
 
 CLAIM = Claim(
     title="Descent on the circle: with a perceptron the uniform measure becomes atoms",
@@ -43,58 +41,46 @@ CUT = 100.0
 MODES = (1, 2, 3)
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    (setting,) = PANELS["1"].settings(quick)
-    late = 900.0 if quick else 2000.0
-    spread = np.geomspace(0.05, late, 12 if quick else 45)
-    times = np.union1d([circle.EARLY, 2.0, 20.0, CUT], spread)
-    panel = circle.solve_to_the_end(setting, times, quick=quick)
-    alone = density_run(
-        setting.without_perceptron(), circle.CELLS, (late,), atoms="grid"
-    )
-    quantities = [
-        *circle_rows.witnessed(panel),
-        *_energies(panel),
-        *_without_perceptron(panel, alone),
-        *circle_rows.above_the_minimum(panel, key="excess"),
-        *_levels(panel),
-        *_leaking(panel),
-        *circle_rows.at_rest(
-            panel, order="of second order", key="rest", shows="condition"
-        ),
-    ]
-    return {"quantities": quantities, "figures": {"figure_01": _figure(panel, alone)}}
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    (setting,) = panels_of("1", quick)
+    late, saves, step = (900.0, 12, 0.5) if quick else (2000.0, 45, 0.25)
+    times = np.union1d([circle.EARLY, 2.0, 20.0, CUT], np.geomspace(0.05, late, saves))
+    panel = circle.solve_on_circle(setting, times, time_step=step)
+    alone = density_run(setting.without_perceptron(), CELLS, (late,), atoms="grid")
+    yield from mark(circle.witnessed(panel), under=f"{setting}: ")
+    yield from _energies(panel)
+    yield from mark(_alone(panel, alone), under="without perceptron: ")
+    yield from circle.above_the_minimum(panel, "excess")
+    yield from _levels(panel)
+    yield from _leaking(panel)
+    about = {"key": "rest", "shows": "condition"}
+    yield from circle.at_rest(panel, "of second order", **about)
+    yield "figure_01", _figure(panel, alone)
 
 
 def _energies(panel: CirclePanel) -> Iterator[Quantity]:
-    """E at all saves, and its fall.
+    """E at all saves.
 
     Particles are quantiles of the density, to first order their F is the same on average;
     two edges of a basin cut a particle's share, over levels of F that differ by less than 1.
     """
-    energies = panel.run.energies
     beside = [energy(panel.problem, *cells_of(state)) for state in panel.few.states]
     row = f"largest difference of E from {FEW} particles, independent formulas"
-    yield Quantity(row, np.abs(energies - beside).max(), 0.0, 2 / FEW)
-    row = f"fall of E to the end, beside that of {FEW} particles"
-    yield Quantity(row, energies[0] - energies[-1], beside[0] - beside[-1], 2 / FEW)
+    yield vanishes(row, panel.run.energies - beside, 2 / FEW)
 
 
-def _without_perceptron(panel: CirclePanel, alone: Run) -> Iterator[Quantity]:
+def _alone(panel: CirclePanel, alone: Run) -> Iterator[Quantity]:
     """Attention alone: the uniform measure stays, and perturbations of it die out."""
     setting = panel.setting.without_perceptron()
     (eigenvalue,) = mfpde.theory.eigenvalues(setting.beta, 2, [0])
-    row = "without perceptron: E of the uniform measure, beside lambda_0 / (2 beta)"
-    yield Quantity(row, alone.energies[-1], eigenvalue / (2 * setting.beta), 1e-13)
+    row = "E of the uniform measure, beside lambda_0 / (2 beta)"
+    yield equal(row, alone.energies[-1], eigenvalue / (2 * setting.beta), 1e-13)
     rates = mfpde.theory.growth_rates(setting.beta, 2, MODES, direction="descent")
     for mode, rate in zip(MODES, rates, strict=True):
-        yield Quantity(
-            f"without perceptron: rate of mode {mode} about the uniform measure",
-            circle_rows.measured_rate(setting, circle.CELLS, mode, after=20.0),
-            rate,
-            1e-3,
-            relative=True,
-        )
+        found = circle.measured_rate(setting, mode, after=20.0, cells=CELLS)
+        row = f"rate of mode {mode} about the uniform measure"
+        yield equal(row, found, rate, 1e-3, relative=True)
 
 
 def _levels(panel: CirclePanel) -> Iterator[Quantity]:
@@ -102,71 +88,54 @@ def _levels(panel: CirclePanel) -> Iterator[Quantity]:
 
     Atoms of the minimum lighter than 1e-4 are not counted.
     """
-    atoms, measure = panel.polished.atoms, panel.minimum.measure
-    masses = measure.masses if isinstance(measure, mfpde.Atoms) else np.empty(0)
-    yield Quantity(
-        "atoms of the minimum, beside those that rest",
-        (masses > 1e-4).sum(),
-        panel.particle_counts[-1] + 1,
-        0.0,
-        "at least",
-        key="fewest",
-        shows="condition",
+    _, masses = cells_of(panel.minimum.measure)
+    found, more = (masses > 1e-4).sum(), panel.counts[1][-1] + 1
+    row, about = "atoms of the minimum, beside those that rest", {"shows": "condition"}
+    yield at_least(row, found, more, key="fewest", **about)
+    ends = panel.polished.atoms, panel.few.final
+    levels = []
+    for points, masses in (atoms.gather(end, ends[0].points) for end in ends):
+        levels.append(np.ptp(first_variation(panel.problem, points, masses, at=points)))
+    row = (
+        f"difference of the levels of F of the atoms that rest, beside {FEW} particles"
     )
-    gathered = circle_atoms.gather(panel.few.final, atoms.points)
-    yield Quantity(
-        f"difference of the levels of F of the atoms that rest, beside {FEW} particles",
-        np.ptp(circle_atoms.levels(panel.problem, *cells_of(atoms))),
-        np.ptp(circle_atoms.levels(panel.problem, *gathered)),
-        4 / FEW,
-        key="level",
-        shows="condition",
-    )
+    yield equal(row, *levels, 4 / FEW, key="level", **about)
 
 
 def _leaking(panel: CirclePanel) -> Iterator[Quantity]:
     """How far from the end the state at t = 100 is."""
-    which = int(np.argmin(np.abs(panel.times - CUT)))
-    yield Quantity(
-        f"basins at t = {CUT:g}, beside those of {FEW} particles",
-        panel.counts[which],
-        panel.particle_counts[which],
-        0.0,
-        key="early",
-        shows="condition",
-    )
-    name = f"mass inside of the dead zone at t = {CUT:g}, beside {FEW} particles"
-    yield circle_rows.dead_mass(panel, CUT, name=name, key="dead")
-    density, particles = (
-        mfpde.wasserstein(at(run, CUT), run.final) / panel.width
-        for run in (panel.run, panel.few)
-    )
-    yield Quantity(
-        f"W1 from t = {CUT:g} to the end, in cells, beside {FEW} particles",
-        density,
-        particles,
-        2 * (circle_rows.SPIKE + circle_rows.quantisation_error(FEW) / panel.width),
-    )
+    cut = [counts[panel.times == CUT].item() for counts in panel.counts]
+    row = f"basins at t = {CUT:g}, beside those of {FEW} particles"
+    yield equal(row, *cut, 0.0, key="early", shows="condition")
+    yield circle.dead_mass(panel, CUT, "dead")
+    runs = panel.run, panel.few
+    apart = [mfpde.wasserstein(at(run, CUT), run.final) / panel.width for run in runs]
+    known = 2 * (circle.SPIKE + circle.quantisation_error(FEW) / panel.width)
+    row = f"W1 from t = {CUT:g} to the end, in cells, beside {FEW} particles"
+    yield equal(row, *apart, known)
 
 
 def _figure(panel: CirclePanel, alone: Run) -> Figure:
-    run, few, equation = panel.run, panel.few, panel.equation
-    figure, (upper, lower) = drawing.new_page(2, 3, (8.4, 5.4))
-    for ax, time in zip(upper, (2.0, 20.0, panel.end), strict=True):
-        drawing.draw_histograms(ax, at(run, time), at(few, time), landscape=equation)
-        ax.set_title(f"t = {time:g}")
-    drawing.draw_histograms(lower[0], alone.final)
-    lower[0].set_title(f"no perceptron, t = {alone.final_time:g}")
-    for ax in (upper[0], lower[0]):
-        ax.set_ylabel("mass per bin")
-    ax = lower[1]
-    ax.plot(run.times, run.energies, color=DENSITY)
-    ax.plot(few.times, few.energies, "o", ms=2.5, color=ATOM)
-    level, green = alone.energies[-1], OKABE_ITO["green"]
-    ax.axhline(level, color=green, lw=1.0, label="E, no perceptron")
-    ax.axhline(panel.minimum.energy, color="black", lw=0.8, ls="--", label="E, minimum")
-    drawing.logarithmic_time(ax, run.times)
-    ax.set(ylabel="E", title="energy E (particles: dots)")
-    drawing.draw_potential(lower[2], equation)
-    lower[2].set_title("landscape of the perceptron")
-    return drawing.finish_page(figure, f"S¹, {panel.setting} (a guess), shifted kernel")
+    run, few, shade = panel.run, panel.few, {"equation": panel.equation}
+    upper = []
+    for time in (2.0, 20.0, panel.end):
+        both = {"particles": at(few, time), "density": at(run, time)}
+        upper.append(drawing.masses(f"t = {time:g}", both, **shade, xlabel="angle"))
+    ends = run.times[[1, -1]]
+    green, dashed = {"color": "green", "marker": ""}, drawing.DASHED
+    energies = {
+        "E of the density": (run.times, run.energies, drawing.PLAIN),
+        "E of particles": (few.times, few.energies, drawing.DOTS),
+        "E, no perceptron": (ends, alone.energies[[-1, -1]], green),
+        "E, minimum": (ends, [panel.minimum.energy] * 2, dashed),
+    }
+    title, axes = f"no perceptron, t = {alone.final_time:g}", {"xscale": "log"}
+    lower = [
+        drawing.masses(title, {"density": alone.final}, xlabel="angle"),
+        drawing.curves(
+            "energy", energies, **axes, xlabel="time", ylabel="E", xlim=ends
+        ),
+        drawing.potential_curve(panel.equation),
+    ]
+    title = f"S¹, {panel.setting} (a guess), shifted kernel"
+    return drawing.draw_page(title, [upper, lower], size=(8.4, 5.4))

@@ -3,21 +3,20 @@ r"""Figure 3: ascent with two ReLU neurons on the circle, at three beta."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 import mfpde
-from validation.claim import Claim, Quantity
-from validation.figures import circle_atoms, circle_rows
+from validation.circle_cases import points_at
+from validation.claim import Claim, Findings, Quantity, at_least, equal, mark
+from validation.figures import atoms
 from validation.figures import on_circle as circle
-from validation.figures.on_circle import CirclePanel
 from validation.figures.settings import (
-    PANELS,
     TIME_STEP,
     Setting,
     angles,
     basins,
+    panels_of,
     spacing,
 )
 from validation.independent import potential, problem_of
@@ -40,81 +39,51 @@ CLAIM = Claim(
     ),
     at_guessed_beta=True,
 )
-RESTING = (5.0, 25.0)
-"""Where several clusters are left, which rest for decades of time."""
 ALONE = Setting(1.0, "ascent", None)
 SOLE_MASS = 1e-6
 """What may be left outside of the single atom: mass leaves its antipode like e^{-2 beta} t."""
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    settings = PANELS["3"].settings(quick)
-    panels = circle.trajectories(settings, t_end=60.0 if quick else 300.0, quick=quick)
-    quantities = [row for panel in panels for row in ascent_rows(panel)]
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    t_end = 60.0 if quick else 300.0
+    panels = circle.trajectories(panels_of("3", quick), t_end=t_end, quick=quick)
+    for panel in panels:
+        yield from circle.ascent_rows(panel)
     if not quick:
-        quantities.append(_more_at_large_beta(panels[0], panels[-1]))
-    quantities += [*_unique_maximum(Setting(5.0, "ascent")), *_attention_alone(quick)]
-    figure = circle.trajectories_figure(panels, "S¹, ascent, ReLU, shifted kernel")
-    return {"quantities": quantities, "figures": {"figure_03": figure}}
-
-
-def ascent_rows(panel: CirclePanel) -> Iterator[Quantity]:
-    """Agreement with particles, locking to the maximum of V, and the end of the plateau."""
-    yield from circle_rows.witnessed(panel)
-    yield circle_rows.basins_at_the_end(panel)
-    yield circle_rows.locked(panel)
-    if panel.setting.beta in RESTING:
-        yield from circle_rows.late_merge(panel)
-
-
-def _more_at_large_beta(first: CirclePanel, last: CirclePanel) -> Quantity:
-    """Basins at the end at the largest beta beyond those at the smallest."""
-    betas = last.setting.beta, first.setting.beta
-    return Quantity(
-        "basins at the end, β = {:g} beyond β = {:g}".format(*betas),
-        last.counts[-1] - first.counts[-1],
-        1.0,
-        0.0,
-        "at least",
-    )
+        first, last = (panel.counts[0][-1] for panel in (panels[0], panels[-1]))
+        row = "basins at the end, β = 25 beyond β = 1"
+        yield at_least(row, last - first, 1.0)
+    yield from _unique_maximum(Setting(5.0, "ascent"))
+    yield from mark(_alone(quick), under="attention alone, β = 1, t = 100: ")
+    title = "S¹, ascent, ReLU, shifted kernel"
+    yield "figure_03", circle.trajectories_figure(panels, title)
 
 
 def _unique_maximum(setting: Setting) -> Iterator[Quantity]:
     """One local maximum of V, and so one maximiser: its place and its energy."""
-    problem = problem_of(setting.equation)
-    tops = circle_atoms.strict_maxima(problem)
-    found = mfpde.maximize(setting.equation)
-    highest = potential(problem, circle_atoms.points_at(tops)).max()
+    problem, found = problem_of(setting.equation), mfpde.maximize(setting.equation)
+    tops = atoms.strict_maxima(problem)
     row = "strict local maxima of V on the circle (seed 777, ReLU)"
-    yield Quantity(row, len(tops), 1.0, 0.0, subject="formula")
+    yield equal(row, len(tops), 1.0, 0.0, subject="formula")
     row = "angle of the maximiser, beside that of the maximum of V"
-    yield Quantity(row, angles(found.points)[0], tops[0], 1e-9)
+    yield equal(row, angles(found.points)[0], tops[0], 1e-9)
+    highest = 1 / (2 * setting.beta) + potential(problem, points_at(tops)).max()
     row = f"β = {setting.beta:g}: largest energy, beside 1/(2 beta) + max V"
-    yield Quantity(row, found.energy, 1 / (2 * setting.beta) + highest, 1e-12)
+    yield equal(row, found.energy, highest, 1e-12)
 
 
-def _attention_alone(quick: bool) -> Iterator[Quantity]:
+def _alone(quick: bool) -> Iterator[Quantity]:
     """From a density without symmetry attention alone ends in one atom."""
-    cells, count, end = (256, 400, 100.0) if quick else (1024, 2000, 100.0)
+    (cells, count), end = ((256, 400) if quick else (1024, 2000)), 100.0
     grid, equation = mfpde.Circle(cells), ALONE.equation
     where = angles(grid.points)
     values = 1 + 0.3 * np.cos(where - 0.4) + 0.4 * np.cos(2 * where - 2.1)
     start = mfpde.Density(grid, values / (values @ grid.areas))
     run = mfpde.solve(equation, start, t_end=end, atoms="exact")
-    particles = mfpde.solve_particles(
-        equation, mfpde.quantized(start, count), t_end=end, time_step=2 * TIME_STEP
-    )
-    name = f"attention alone, β = {ALONE.beta:g}, t = {end:g}"
-    row = f"{name}: mass of the heaviest atom"
-    yield Quantity(
-        row, basins(run.final, equation).masses.max(initial=0.0), 1.0, SOLE_MASS
-    )
-    yield Quantity(
-        f"{name}: W1 to {count} particles, in cells",
-        mfpde.wasserstein(run.final, particles.final) / spacing(run),
-        circle_rows.quantisation_error(count) / spacing(run),
-        circle_rows.SPIKE,
-        "at most",
-    )
-    row = f"{name}: E, beside 1/(2 beta)"
-    yield Quantity(row, run.energies[-1], 1 / (2 * ALONE.beta), SOLE_MASS)
+    heaviest = basins(run.final, equation).masses.max(initial=0.0)
+    yield equal("mass of the heaviest atom", heaviest, 1.0, SOLE_MASS)
+    quantiles, step = mfpde.quantized(start, count), 2 * TIME_STEP
+    few = mfpde.solve_particles(equation, quantiles, t_end=end, time_step=step)
+    row = f"W1 to {count} particles, in cells"
+    yield circle.near(row, [(run.final, few.final)], spacing(run))

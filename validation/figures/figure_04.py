@@ -2,22 +2,12 @@ r"""Figure 4: ascent with three neurons on S^2, histograms of angles."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import mfpde
-from validation.claim import Claim, Quantity
-from validation.figures.on_sphere import (
-    PARTICLES,
-    T_END,
-    SpherePanel,
-    solve_on_sphere,
-    sphere_figure,
-    sphere_rows,
-)
+from validation.claim import Claim, Findings, Quantity, equal, mark
+from validation.figures import on_sphere as sphere
+from validation.figures.atoms import particle_cores
 from validation.figures.paper_protocol import paper_run
-from validation.figures.settings import PANELS, basins
-from validation.figures.sphere_atoms import cluster_centres
-from validation.independent import problem_of
+from validation.figures.settings import basins, panels_of
 
 CLAIM = Claim(
     title="Ascent on the sphere: few clusters",
@@ -37,30 +27,26 @@ CLAIM = Claim(
 LATER = 150.0
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    settings = PANELS["4"].settings(quick)
-    panels = [solve_on_sphere(setting, quick=quick) for setting in settings]
-    quantities = [row for panel in panels for row in sphere_rows(panel)]
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    panels = [sphere.solve_on_sphere(s, quick=quick) for s in panels_of("4", quick)]
+    for panel in panels:
+        yield from mark(sphere.sphere_rows(panel), under=f"{panel.setting}: ")
     if not quick:
-        quantities.append(_later(panels[-1]))
-    figure = sphere_figure(panels, "S², ascent, shifted kernel (β: our choice)")
-    return {"quantities": quantities, "figures": {"figure_04": figure}}
+        yield from mark([_later(panels[-1])], under=f"{panels[-1].setting}: ")
+    title = "S², ascent, shifted kernel (β: our choice)"
+    yield "figure_04", sphere.sphere_figure(panels, title)
 
 
-def _later(panel: SpherePanel) -> Quantity:
+def _later(panel: sphere.SpherePanel) -> Quantity:
     """Clusters long after, beside those of the paper's protocol from a lattice of points."""
-    equation, few = panel.setting.equation, PARTICLES[0]
-    run = mfpde.solve(
-        equation, panel.run.final, start_time=T_END, t_end=LATER, atoms="exact"
-    )
-    start = mfpde.quantized(mfpde.uniform(mfpde.Sphere(32)), few).points
-    witness = paper_run(problem_of(equation), start, give_up=LATER, see=(LATER,))
-    return Quantity(
-        f"{panel.setting}: atoms at t = {LATER:g}, against clusters of {few} particles by "
-        "independent formulas",
-        len(basins(run.final, equation)),
-        len(cluster_centres(witness.seen[LATER], panel.setting.reach)),
-        0.0,
-        key="later",
-        shows="condition",
-    )
+    equation, start = panel.setting.equation, sphere.lattice(sphere.PARTICLES[0])
+    times = {"start_time": sphere.T_END, "t_end": LATER}
+    run = mfpde.solve(equation, panel.run.final, **times, atoms="exact")
+    given = {"give_up": LATER, "see": (LATER,)}
+    witness = paper_run(panel.problem, start.points, **given).seen[LATER]
+    theirs = len(particle_cores(witness, panel.setting.reach))
+    count = f"{len(start.points)} particles by independent formulas"
+    row, about = f"atoms at t = {LATER:g}, against clusters of {count}", "condition"
+    ours = len(basins(run.final, equation))
+    return equal(row, ours, theirs, 0.0, key="later", shows=about)

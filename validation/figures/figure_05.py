@@ -2,12 +2,9 @@ r"""Figure 5: descent with two ReLU neurons on the circle, at three beta."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from validation.claim import Claim
-from validation.figures import circle_rows
+from validation.claim import Claim, Findings, mark
 from validation.figures import on_circle as circle
-from validation.figures.settings import PANELS
+from validation.figures.settings import panels_of
 
 CLAIM = Claim(
     title="Descent on the circle with ReLU: atoms at three beta",
@@ -26,22 +23,15 @@ CLAIM = Claim(
 )
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    settings, t_end = PANELS["5"].settings(quick), 60.0 if quick else 300.0
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    settings, t_end = panels_of("5", quick), 60.0 if quick else 300.0
     panels = circle.trajectories(settings, t_end=t_end, quick=quick)
-    quantities = []
     for panel in panels:
-        quantities += [
-            *circle_rows.witnessed(panel),
-            circle_rows.basins_at_the_end(panel),
-        ]
+        rows = [*circle.witnessed(panel), circle.basins_at_the_end(panel)]
         if panel.setting.beta == 5.0:
-            for time, key in ((circle.MIDDLE[quick], "middle"), (t_end, "end")):
-                name = (
-                    f"{panel.setting}: mass inside of the dead zone at t = {time:g}, beside "
-                    f"that of {circle.FEW} particles"
-                )
-                row = circle_rows.dead_mass(panel, time, name=name, key=f"dead_{key}")
-                quantities.append(row)
-    figure = circle.trajectories_figure(panels, "S¹, descent, ReLU, shifted kernel")
-    return {"quantities": quantities, "figures": {"figure_05": figure}}
+            rows.append(circle.dead_mass(panel, circle.MIDDLE[quick], "dead_middle"))
+            rows.append(circle.dead_mass(panel, t_end, "dead_end"))
+        yield from mark(rows, under=f"{panel.setting}: ")
+    title = "S¹, descent, ReLU, shifted kernel"
+    yield "figure_05", circle.trajectories_figure(panels, title)

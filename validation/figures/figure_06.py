@@ -7,16 +7,15 @@ stationary state beside them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import product
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from mfpde.plotting.palette import DENSITY
-from validation.claim import Claim
-from validation.figures import circle_rows, drawing
+from validation.claim import Claim, Findings, mark
+from validation.figures import drawing
 from validation.figures import on_circle as circle
-from validation.figures.settings import PANELS, angles, at
+from validation.figures.settings import at, panels_of
 
 CLAIM = Claim(
     title="Descent on the circle with GeLU: final states are stable atoms",
@@ -36,41 +35,41 @@ CUT = 100.0
 TIMES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, CUT, 200.0, 500.0, 1000.0, 2000.0)
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    times = np.array(TIMES[:-2] if quick else TIMES)
-    settings = PANELS["6"].settings(quick)
-    panels = [circle.solve_to_the_end(s, times, quick=quick) for s in settings]
-    quantities = []
-    for panel in panels:
-        beta = f"{panel.setting.beta:g}"
-        prefix = f"β = {beta}: "
-        quantities += circle_rows.witnessed(panel)
-        quantities += circle_rows.at_rest(panel, prefix, key=f"rest_{beta}")
-        quantities += circle_rows.above_the_minimum(panel, prefix, key=f"excess_{beta}")
-    return {"quantities": quantities, "figures": {"figure_06": _figure(panels)}}
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    times, step = np.array(TIMES[:-2] if quick else TIMES), 0.5 if quick else 0.25
+    panels = []
+    for setting in panels_of("6", quick):
+        panel, beta = (
+            circle.solve_on_circle(setting, times, time_step=step),
+            setting.beta,
+        )
+        rows = [
+            *circle.at_rest(panel),
+            *circle.above_the_minimum(panel, f"excess_{beta:g}"),
+        ]
+        yield from mark(circle.witnessed(panel), under=f"{setting}: ")
+        yield from mark(rows, under=f"β = {beta:g}: ")
+        panels.append(panel)
+    yield "figure_06", _figure(panels)
 
 
 def _figure(panels: Sequence[circle.CirclePanel]) -> Figure:
     """Histograms at two times, the energies of the end, and the landscape."""
-    figure, rows = drawing.new_page(2, len(panels) + 1, (8.4, 5.4))
-    for panel, column in zip(panels, rows.T[:-1], strict=True):
-        run, few, atoms = panel.run, panel.few, panel.polished.atoms
-        for ax, time in zip(column, (CUT, panel.end), strict=True):
-            density, particles = at(run, time), at(few, time)
-            drawing.draw_histograms(ax, density, particles, landscape=panel.equation)
-            ax.set_title(f"β = {panel.setting.beta:g}, t = {time:g}")
-        places = angles(atoms.points)
-        column[1].plot(places, atoms.masses, "k_", ms=9, label="stationary atoms")
-    for ax in rows[:, 0]:
-        ax.set_ylabel("mass per bin")
-    above, below = rows[:, -1]
-    places = np.arange(len(panels))
-    ends = [panel.run.energies[-1] for panel in panels]
-    least = [panel.minimum.energy for panel in panels]
-    above.bar(places - 0.2, ends, 0.4, color=DENSITY)
-    above.bar(places + 0.2, least, 0.4, color="white", edgecolor="black", hatch="///")
-    above.axhline(0.0, color="0.4", lw=0.6)
-    above.set_xticks(places, [f"β = {panel.setting.beta:g}" for panel in panels])
-    above.set(ylabel="E", title="E at the end (filled),\nminimum (hatched)")
-    drawing.draw_potential(below, panels[0].equation)
-    return drawing.finish_page(figure, "S¹, descent, GeLU, shifted kernel")
+    rows: list[list[drawing.Draw]] = [[], []]
+    for panel, row in product(panels, (0, 1)):
+        time = (CUT, panel.end)[row]
+        both = {"particles": at(panel.few, time), "density": at(panel.run, time)}
+        if row:
+            both["stationary atoms"] = panel.polished.atoms
+        title = f"β = {panel.setting.beta:g}, t = {time:g}"
+        rows[row].append(drawing.masses(title, both, equation=panel.equation))
+    betas = [panel.setting.beta for panel in panels]
+    energies = {
+        "E at the end": (betas, [p.run.energies[-1] for p in panels]),
+        "E, minimum": (betas, [p.minimum.energy for p in panels], drawing.DASHED),
+    }
+    rows[0].append(drawing.curves("energies", energies, xlabel="β", ylabel="E"))
+    rows[1].append(drawing.potential_curve(panels[0].equation))
+    title = "S¹, descent, GeLU, shifted kernel"
+    return drawing.draw_page(title, rows, size=(9.4, 5.4))

@@ -2,16 +2,9 @@ r"""Figure 7: descent with three neurons on S^2, histograms of angles."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from validation.claim import Claim
-from validation.figures.on_sphere import (
-    rest_rows,
-    solve_on_sphere,
-    sphere_figure,
-    sphere_rows,
-)
-from validation.figures.settings import PANELS
+from validation.claim import Claim, Findings, mark
+from validation.figures import on_sphere as sphere
+from validation.figures.settings import panels_of
 
 CLAIM = Claim(
     title="Descent on the sphere: two atoms that rest",
@@ -30,11 +23,11 @@ CLAIM = Claim(
 )
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    settings = PANELS["7"].settings(quick)
-    panels = [solve_on_sphere(setting, quick=quick) for setting in settings]
-    quantities = [
-        row for panel in panels for row in (*sphere_rows(panel), *rest_rows(panel))
-    ]
-    figure = sphere_figure(panels, "S², descent, shifted kernel (β: our choice)")
-    return {"quantities": quantities, "figures": {"figure_07": figure}}
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    panels = [sphere.solve_on_sphere(s, quick=quick) for s in panels_of("7", quick)]
+    for panel in panels:
+        rows = [*sphere.sphere_rows(panel), *sphere.rest_rows(panel)]
+        yield from mark(rows, under=f"{panel.setting}: ")
+    title = "S², descent, shifted kernel (β: our choice)"
+    yield "figure_07", sphere.sphere_figure(panels, title)

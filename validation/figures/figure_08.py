@@ -6,27 +6,10 @@ in all settings, so that descent, GeLU neurons and the sphere stand beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
-
-import numpy as np
-from matplotlib.figure import Figure
-
-from mfpde.plotting.palette import ATOM, DENSITY
-from mfpde.runs.run import Run
-from validation.claim import Claim, Quantity
-from validation.figures import circle_rows, drawing
+from validation.claim import Claim, Findings, mark
 from validation.figures import on_circle as circle
-from validation.figures.figure_03 import ascent_rows
-from validation.figures.settings import (
-    NEURONS,
-    PANELS,
-    Setting,
-    at,
-    density_run,
-    particle_run,
-)
-from validation.figures.sphere_atoms import low_moments
+from validation.figures import on_sphere as sphere
+from validation.figures.settings import panels_of
 
 CLAIM = Claim(
     title="Softmax attention: clusters on the circle, and the sphere",
@@ -46,90 +29,29 @@ CLAIM = Claim(
     ),
     at_guessed_beta=True,
 )
-DESCENT_END = {False: 30.0, True: 10.0}
-SMOOTH = 1.0
-SPHERE_SAVES = (0.5, SMOOTH, 2.0, 5.0, 10.0, 20.0, 40.0)
 
 
-class OnSphere(NamedTuple):
-    """A density on the sphere, with exact atoms, and particles."""
-
-    setting: Setting
-    run: Run
-    particles: Run
-
-
-def main(quick: bool = False) -> dict[str, Any]:
-    settings = PANELS["8"].settings(quick)
-    panels = circle.trajectories(settings, t_end=60.0 if quick else 300.0, quick=quick)
-    quantities = [row for panel in panels for row in ascent_rows(panel)]
-    descents = circle.trajectories(
-        PANELS["8, descent"].settings(quick), t_end=DESCENT_END[quick], quick=quick
-    )
-    quantities += [row for panel in descents for row in circle_rows.witnessed(panel)]
-    rings, count, step = (32, 300, 0.5) if quick else (64, 1500, 0.25)
-    on_sphere = [
-        OnSphere(
-            setting,
-            density_run(setting, rings, SPHERE_SAVES),
-            particle_run(setting, count, SPHERE_SAVES, time_step=step),
-        )
-        for setting in PANELS["8, sphere"].settings(quick)
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    t_end, title = 60.0 if quick else 300.0, "S¹, softmax, {}, shifted kernel"
+    panels = circle.trajectories(panels_of("8", quick), t_end=t_end, quick=quick)
+    for panel in panels:
+        yield from circle.ascent_rows(panel)
+    figure = circle.trajectories_figure(panels, title.format("ascent, ReLU"))
+    yield "figure_08", figure
+    t_end, settings = 10.0 if quick else 30.0, panels_of("8, descent", quick)
+    descents = circle.trajectories(settings, t_end=t_end, quick=quick)
+    for panel in descents:
+        yield from mark(circle.witnessed(panel), under=f"{panel.setting}: ")
+    for neurons in dict.fromkeys(panel.setting.neurons for panel in descents):
+        shown = [panel for panel in descents if panel.setting.neurons == neurons]
+        figure = circle.trajectories_figure(shown, title.format(f"descent, {neurons}"))
+        yield f"figure_08_descent_{neurons.lower()}", figure
+    balls = [
+        sphere.solve_on_sphere(s, quick=quick) for s in panels_of("8, sphere", quick)
     ]
-    quantities += [row for found in on_sphere for row in _moments_agree(found)]
-    title = "S¹, softmax, {}, shifted kernel"
-    figures = {
-        "figure_08": circle.trajectories_figure(panels, title.format("ascent, ReLU")),
-        "figure_08_sphere": _moments_figure(on_sphere),
-    }
-    for activation in dict.fromkeys(panel.setting.activation for panel in descents):
-        shown = [panel for panel in descents if panel.setting.activation == activation]
-        figures[f"figure_08_descent_{activation}"] = circle.trajectories_figure(
-            shown, title.format(f"descent, {NEURONS[activation]}")
-        )
-    return {"quantities": quantities, "figures": figures}
-
-
-def _moments_agree(found: OnSphere) -> Iterator[Quantity]:
-    """Moments early and at all saves, which need no plan of transport.
-
-    n particles stand for cells of area 1/n: a smooth mean is known to 1/n.  Late, a cell on
-    the edge between two basins goes to either cluster as a whole: sqrt(n) cells lie on it,
-    so that a cluster's mass is known to n^(-3/4), and means to twice that.
-    """
-    count = len(found.particles.final.points)
-    largest = {
-        t: np.abs(
-            low_moments(at(found.run, t)) - low_moments(at(found.particles, t))
-        ).max()
-        for t in SPHERE_SAVES
-    }
-    for times, difference, known in (
-        (f"at t = {SMOOTH:g}", largest[SMOOTH], 1 / count),
-        (f"to t = {SPHERE_SAVES[-1]:g}", max(largest.values()), 2 * count**-0.75),
-    ):
-        row = (
-            f"S², {found.setting}: mean and second moments {times}, largest difference from "
-            f"{count} particles"
-        )
-        yield Quantity(row, difference, 0.0, known)
-
-
-def _moments_figure(all_found: list[OnSphere]) -> Figure:
-    """<x> against time for each setting: density as lines, particles as circles."""
-    figure, (row,) = drawing.new_page(1, len(all_found), (8.6, 2.8), sharey=True)
-    for ax, found in zip(row, all_found, strict=True):
-        means, theirs = (
-            np.stack([low_moments(state)[:3] for state in run.states])
-            for run in (found.run, found.particles)
-        )
-        for k, (name, style) in enumerate({"x": "-", "y": "--", "z": ":"}.items()):
-            label, times = f"density ⟨{name}⟩", found.run.times[1:]
-            ax.plot(times, means[1:, k], style, color=DENSITY, label=label)
-            look = {"ms": 4, "mfc": "none", "color": ATOM, "label": "particles"}
-            ax.plot(times, theirs[1:, k], "o", **look)
-        ax.set_title(f"{found.setting.direction}, {found.setting.neurons}")
-        drawing.logarithmic_time(ax, times)
-    row[0].set_ylabel("mean ⟨x⟩, ⟨y⟩, ⟨z⟩")
-    beta = all_found[0].setting.beta
-    return drawing.finish_page(figure, f"S², softmax, β = {beta:g} (a guess)")
+    for ball in balls:
+        rows = [sphere.early_moments(ball), sphere.late_moments(ball)]
+        yield from mark(rows, under=f"S², {ball.setting}: ")
+    title = "S², softmax, β = 5 (a guess), shifted kernel"
+    yield "figure_08_sphere", sphere.sphere_figure(balls, title)

@@ -11,15 +11,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
+from scipy.stats import linregress
 
 import mfpde
-from mfpde.plotting.palette import OKABE_ITO
 from mfpde.runs.run import Run
-from validation.claim import Claim, Quantity
+from validation.claim import (
+    Claim,
+    Findings,
+    Quantity,
+    at_least,
+    equal,
+    mark,
+    vanishes,
+)
 from validation.figures import drawing
-from validation.figures.circle_rows import measured_rate
+from validation.figures.on_circle import measured_rate
 from validation.figures.settings import Setting, at, density_run, particle_run
 from validation.independent import cells_of
 
@@ -66,53 +73,44 @@ class Panel(NamedTuple):
     means: Array
     last: list[mfpde.Atoms]
 
-    def spread(self, which: int, centre: Array | float) -> Array:
-        """Root mean square distance of <x> to ``centre`` at a time, for each n."""
-        errors = self.means[:, :, which] - centre
-        return np.asarray(np.sqrt((errors**2).sum(axis=-1).mean(axis=-1)))
+    @property
+    def spread(self) -> Array:
+        """Root mean square distance (n, times) of <x> to that of the density."""
+        errors = self.means - self.expected
+        return np.asarray(np.sqrt((errors**2).sum(axis=-1).mean(axis=1)))
 
 
-def main(quick: bool = False) -> dict[str, Any]:
-    sizes = (50, 200, 800) if quick else (100, 400, 1600)
-    repeats = 12 if quick else 24
+@CLAIM
+def main(quick: bool = False) -> Findings:
+    sizes, repeats = ((50, 200, 800), 12) if quick else ((100, 400, 1600), 24)
     times = (2.0, 10.0) if quick else (2.0, 60.0)
-    panels = {
-        name: _panel(setting, sizes, repeats=repeats, times=times)
-        for name, setting in SETTINGS.items()
-    }
-    quantities = [_amplified()]
-    for name, panel in panels.items():
+    yield _amplified()
+    panels = {}
+    for name, setting in SETTINGS.items():
+        panels[name] = panel = _repeat(setting, sizes, repeats, times)
         for which, time in enumerate(times):
-            about = f"{name}, t = {time:g}"
-            if name != ALONE:
-                quantities += _around_the_density(about, panel, which, sizes=sizes)
-            elif which == 0 or not quick:
-                quantities += _alone(about, panel, which, sizes=sizes)
-    figure = _figure(panels, sizes, times)
-    return {"quantities": quantities, "figures": {"figure_10": figure}}
+            rows = _alone if name == ALONE else _around_the_density
+            if name != ALONE or which == 0 or not quick:
+                about = f"{name}, t = {time:g}: "
+                yield from mark(rows(panel, which, sizes), under=about)
+    yield "figure_10", _figure(panels, sizes, times)
 
 
-def _panel(
-    setting: Setting,
-    sizes: tuple[int, ...],
-    *,
-    repeats: int,
-    times: tuple[float, float],
+def _repeat(
+    setting: Setting, sizes: tuple[int, ...], repeats: int, times: tuple[float, ...]
 ) -> Panel:
-    means = []
+    means, step = [], {"time_step": 0.25}
     for n in sizes:
-        runs = [
-            particle_run(setting, n, times, seed=seed, time_step=0.25)
-            for seed in range(repeats)
-        ]
+        seeds = range(repeats)
+        runs = [particle_run(setting, n, times, seed=seed, **step) for seed in seeds]
         means.append([_means(run, times) for run in runs])
     density = density_run(setting, CELLS, times)
-    quantised = particle_run(setting, QUANTISED, times, time_step=0.25)
-    beside = _means(density, times), _means(quantised, times)
-    return Panel(density, *beside, np.array(means), [run.final for run in runs])
+    quantised = _means(particle_run(setting, QUANTISED, times, **step), times)
+    last = [run.final for run in runs]
+    return Panel(density, _means(density, times), quantised, np.array(means), last)
 
 
-def _means(run: Run, times: tuple[float, float]) -> Array:
+def _means(run: Run, times: tuple[float, ...]) -> Array:
     """<x> (times, 2)."""
     states = [cells_of(at(run, time)) for time in times]
     return np.stack([masses @ points for points, masses in states])
@@ -123,19 +121,14 @@ def _amplified() -> Quantity:
     setting = SETTINGS[ALONE]
     mode = mfpde.theory.fastest_mode(setting.beta, 2)
     (rate,) = mfpde.theory.growth_rates(setting.beta, 2, [mode], direction="ascent")
-    return Quantity(
-        f"{ALONE}: rate of the fastest mode of the density about the uniform measure",
-        measured_rate(setting, CELLS, mode, after=10.0),
-        rate,
-        1e-3,
-        relative=True,
-        key="rate",
-        shows="condition",
-    )
+    found = measured_rate(setting, mode, after=10.0, cells=CELLS)
+    about = {"relative": True, "key": "rate", "shows": "condition"}
+    row = f"{ALONE}: rate of the fastest mode of the density about the uniform measure"
+    return equal(row, found, rate, 1e-3, **about)
 
 
 def _around_the_density(
-    about: str, panel: Panel, which: int, *, sizes: tuple[int, ...]
+    panel: Panel, which: int, sizes: tuple[int, ...]
 ) -> Iterator[Quantity]:
     """The law of the spread, its centre, and particles without noise.
 
@@ -143,89 +136,71 @@ def _around_the_density(
     it would grow with the density's error, and hide it.  Of quantiles a basin's two edges cut
     one each.
     """
-    expected = panel.expected[which]
-    slope, error = _exponent(sizes, panel.spread(which, expected), panel)
-    row = f"{about}: exponent of the spread about the density in n"
-    yield Quantity(row, slope, LAW, SIGNIFICANT * error)
-    values = panel.means[-1, :, which]
+    slope, error = _exponent(panel, which, sizes)
+    row = "exponent of the spread about the density in n"
+    yield equal(row, slope, LAW, SIGNIFICANT * error)
+    expected, values = panel.expected[which], panel.means[-1, :, which]
     middle, count = values.mean(axis=0), len(values)
     spread = np.sqrt(((values - middle) ** 2).sum() / (count - 1))
     away = np.linalg.norm(middle - expected) / (spread / np.sqrt(count))
-    row = f"{about}: mean of the panel to the density, in standard errors"
-    yield Quantity(row, away, 0.0, SIGNIFICANT)
+    row = "mean of the panel to the density, in standard errors"
+    yield vanishes(row, away, SIGNIFICANT)
     away = np.linalg.norm(expected - panel.quantised[which])
-    row = f"{about}: mean of the density, from {QUANTISED} particles without noise"
-    yield Quantity(row, away, 0.0, 2 / QUANTISED)
+    row = f"mean of the density, from {QUANTISED} particles without noise"
+    yield vanishes(row, away, 2 / QUANTISED)
 
 
-def _alone(
-    about: str, panel: Panel, which: int, *, sizes: tuple[int, ...]
-) -> Iterator[Quantity]:
+def _alone(panel: Panel, which: int, sizes: tuple[int, ...]) -> Iterator[Quantity]:
     """Particles alone, about the uniform measure, whose mean is 0.
 
     Early their exponent is the law's, late it is between no fall and the law, and far from it.
     """
-    slope, error = _exponent(sizes, panel.spread(which, 0.0), panel)
-    row = f"{about}: exponent of the spread about the uniform measure in n"
+    around = panel._replace(expected=np.zeros(2))
+    slope, error = _exponent(around, which, sizes)
+    row = "exponent of the spread about the uniform measure in n"
     if which == 0:
-        yield Quantity(row, slope, LAW, SIGNIFICANT * error, subject="formula")
+        yield equal(row, slope, LAW, SIGNIFICANT * error, subject="formula")
         return
     shown: dict[str, Any] = {"subject": "formula", "shows": "condition"}
-    yield Quantity(row, slope, 0.0, SIGNIFICANT * error, key="late_exponent", **shown)
-    yield Quantity(
-        f"{about}: standard errors of that exponent above -1/2",
-        (slope - LAW) / error,
-        SIGNIFICANT,
-        0.0,
-        "at least",
-        key="standard_errors",
-        **shown,
-    )
+    yield vanishes(row, slope, SIGNIFICANT * error, key="late_exponent", **shown)
+    row, away = "standard errors of that exponent above -1/2", (slope - LAW) / error
+    yield at_least(row, away, SIGNIFICANT, key="standard_errors", **shown)
 
 
-def _exponent(
-    sizes: tuple[int, ...], spread: Array, panel: Panel
-) -> tuple[float, float]:
+def _exponent(panel: Panel, which: int, sizes: tuple[int, ...]) -> tuple[float, float]:
     """Slope of log spread in log n, and its standard error.
 
     A root mean square of r independent pairs of normal numbers has a logarithm of standard
     deviation about 1/(2 sqrt r) (one number each in the worst case: 1/sqrt(2 r)).
     """
-    logs = np.log(np.array(sizes, float))
-    centred = logs - logs.mean()
-    slope = float(centred @ np.log(spread) / (centred @ centred))
-    error = 1 / np.sqrt(2 * panel.means.shape[1]) / np.sqrt(centred @ centred)
-    return slope, float(error)
+    logs = np.log(sizes)
+    slope = linregress(logs, np.log(panel.spread[:, which])).slope
+    return slope, 1 / np.sqrt(2 * panel.means.shape[1] * len(logs) * logs.var())
 
 
 def _figure(
-    panels: dict[str, Panel], sizes: tuple[int, ...], times: tuple[float, float]
+    panels: dict[str, Panel], sizes: tuple[int, ...], times: tuple[float, ...]
 ) -> Figure:
     """Above the density and all repeats pooled, below the spread against n."""
-    figure, (upper, lower) = drawing.new_page(2, 3, (8.6, 5.6))
-    for ax, below, (name, panel) in zip(upper, lower, panels.items(), strict=True):
-        landscape = None if name == ALONE else SETTINGS[name].equation
-        count, one = len(panel.last), panel.last[0]
-        points = np.concatenate([state.points for state in panel.last])
-        pooled = mfpde.Atoms(points, np.tile(one.masses, count) / count)
-        density, label = panel.density.final, f"{count} repeats, pooled"
-        drawing.draw_histograms(ax, density, pooled, landscape=landscape, name=label)
-        drawing.draw_arcs(ax, one, color="black", lw=0.6, label="one of them")
-        ax.set_title(f"{name}, t = {times[1]:g}")
-        for which, time in enumerate(times):
-            spread = panel.spread(which, panel.expected[which])
-            colour = OKABE_ITO[("green", "purple")[which]]
-            below.loglog(sizes, spread, "o-", ms=4, color=colour, label=f"t = {time:g}")
-            law = spread[0] * np.sqrt(sizes[0] / np.array(sizes))
-            below.loglog(sizes, law, "--", lw=0.8, color=colour)
-        below.set(ylim=(8e-3, 0.5), xlabel="particles n")
-        below.xaxis.set_major_locator(FixedLocator(sizes))
-        below.xaxis.set_minor_locator(NullLocator())
-        below.xaxis.set_major_formatter("{x:.0f}")
-        below.yaxis.set_minor_formatter(NullFormatter())
-    upper[0].set_ylabel("mass per bin")
-    lower[0].set_ylabel("spread of ⟨x⟩")
-    title = (
-        "S¹, β = 5, shifted kernel: repeats from resampled starts (dashed: $n^{-1/2}$)"
-    )
-    return drawing.finish_page(figure, title)
+    upper, lower = [], []
+    for name, panel in panels.items():
+        states = [cells_of(state) for state in panel.last]
+        points, masses = (np.concatenate(one) for one in zip(*states, strict=True))
+        pooled = mfpde.Atoms(points, masses / len(states))
+        drawn = {
+            f"{len(states)} repeats, pooled": pooled,
+            "density": panel.density.final,
+        }
+        equation = None if name == ALONE else SETTINGS[name].equation
+        title = f"{name}, t = {times[1]:g}"
+        upper.append(drawing.masses(title, drawn, equation=equation, xlabel="angle"))
+        lines: dict[str, Any] = {}
+        for time, spread in zip(times, panel.spread.T, strict=True):
+            lines[f"t = {time:g}"] = sizes, spread
+        law = panel.spread[0].mean() * np.sqrt(sizes[0] / np.array(sizes))
+        lines["n^(-1/2)"] = sizes, law, drawing.DASHED
+        axes = {"xscale": "log", "yscale": "log", "ylim": (8e-3, 0.5)}
+        axes |= {"xlabel": "particles n", "ylabel": "spread of ⟨x⟩"}
+        lower.append(drawing.curves("", lines, **axes))
+    title = "S¹, β = 5, shifted kernel: repeats from resampled starts"
+    return drawing.draw_page(title, [upper, lower], size=(8.6, 5.6))

@@ -1,14 +1,12 @@
-"""Panels on the circle (figures 1, 3, 5, 6 and 8): the density beside particles.
+"""Panels on the circle (figures 1, 3, 5, 6 and 8): the density beside particles, kinds of rows.
 
-For each setting the density on two grids, and particles from the uniform measure: W1 between
-them at equal times, and counts of clusters against time.  An exact atom and one that is still a
-few cells are not counted alike when two are about to merge: basins are those of particles in
-either, of the density of as many quantiles.
+An exact atom and one that is still a few cells are not counted alike when two are about to merge:
+basins are those of particles in either, of the density of as many quantiles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,10 +16,12 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.plotting.palette import ATOM, DENSITY
 from mfpde.runs.run import Run
-from validation.figures import drawing
+from validation.characteristics import Cloud
+from validation.claim import Quantity, at_least, at_most, equal, mark, vanishes
+from validation.figures import atoms, drawing
+from validation.figures.paper_protocol import PARTICLES, clusters
 from validation.figures.settings import (
     TIME_STEP,
     TURN,
@@ -32,9 +32,8 @@ from validation.figures.settings import (
     density_run,
     particle_run,
     spacing,
-    threshold_counts,
 )
-from validation.independent import Problem, problem_of
+from validation.independent import Problem, cells_of, energy, problem_of
 
 Array = NDArray[np.float64]
 
@@ -42,34 +41,44 @@ EARLY = 1.0
 MIDDLE = {False: 100.0, True: 20.0}
 """A save on the way, in full and quick forms."""
 CELLS, FEW = 1024, 2000
+SECOND_ORDER = 0.25
+"""Grids of width h leave h^2/4 in a smooth mean: between 512 and 1024 cells W1 of the state
+changes by 0.2 h^2 at t = 1.  n particles leave n^-2."""
+SPIKE = 0.25
+"""Cells by which W1 of a spike is known: all of a cell's mass is at its centre on the grid,
+and h/4 away from it on average in truth."""
+EXACT_PLACE = 1e-6
+"""An exact atom's place is no cell's: a share 2/n of the masses is on the wrong side of each
+edge, and they pull the atom by 1e-4 at most."""
+LAST = 1e8
+"""When runs end that go on from the last save until clusters merge."""
 
 
 @dataclass(frozen=True, eq=False)
 class CirclePanel:
-    """A setting: the density on two grids, and particles.
+    """A setting: the density, and particles from the uniform measure.
 
     They are compared at ``times``; the runs may have more saves, for the pictures.
     """
 
     setting: Setting
     run: Run
-    coarse: Run
     few: Run
     times: Array
 
-    @property
+    @cached_property
     def equation(self) -> mfpde.MeanFieldEquation:
         """The equation of the setting."""
         return self.setting.equation
 
-    @property
+    @cached_property
     def problem(self) -> Problem:
         """The same for independent formulas."""
-        return problem_of(self.setting.equation)
+        return problem_of(self.equation)
 
     @property
     def width(self) -> float:
-        """Width of a cell of the finer grid."""
+        """Width of a cell."""
         return spacing(self.run)
 
     @property
@@ -78,24 +87,19 @@ class CirclePanel:
         return float(self.times[-1])
 
     @cached_property
-    def counts(self) -> Array:
-        """Basins with an atom at the times."""
-        return self._counts(self.run)
-
-    @cached_property
-    def particle_counts(self) -> Array:
-        """Basins of the particles' own velocity."""
-        return self._counts(self.few)
-
-    def _counts(self, run: Run) -> Array:
-        states = [mfpde.quantized(at(run, time), FEW) for time in self.times]
-        return np.array([len(basins(state, self.equation)) for state in states], float)
+    def counts(self) -> tuple[Array, Array]:
+        """Basins with an atom at the times, of the density and of particles."""
+        ours, theirs = [], []
+        for time in self.times:
+            for found, run in ((ours, self.run), (theirs, self.few)):
+                state = mfpde.quantized(at(run, time), FEW)
+                found.append(float(len(basins(state, self.equation))))
+        return np.array(ours), np.array(theirs)
 
     @cached_property
     def polished(self) -> mfpde.PolishedAtoms:
         """The atoms of the last state after Newton's method."""
-        report = mfpde.concentration(self.run.final, self.equation)
-        return mfpde.polish(self.equation, report.clusters)
+        return mfpde.polish(self.equation, basins(self.run.final, self.equation))
 
     @cached_property
     def minimum(self) -> mfpde.Minimum:
@@ -103,98 +107,226 @@ class CirclePanel:
         return mfpde.minimize(self.equation, mfpde.Circle(256))
 
 
-def solve_panel(
-    setting: Setting,
-    times: Array,
-    drawn: Array | None = None,
-    *,
-    time_step: float,
+def solve_on_circle(
+    setting: Setting, times: Array, saved: Array | None = None, *, time_step: float
 ) -> CirclePanel:
-    """Run a setting, compared at ``times`` and saved at ``drawn`` too.
+    """Run a setting, compared at ``times`` and saved at more if they are given.
 
     Clusters go on as exact atoms once they are narrower than a cell.
     """
-    saved = times if drawn is None else drawn
-    return CirclePanel(
-        setting,
-        run=density_run(setting, CELLS, saved),
-        coarse=density_run(setting, CELLS // 2, times),
-        few=particle_run(setting, FEW, saved, time_step=time_step),
-        times=np.concatenate([[0.0], times]),
-    )
+    saved = times if saved is None else saved
+    run = density_run(setting, CELLS, saved)
+    few = particle_run(setting, FEW, saved, time_step=time_step)
+    return CirclePanel(setting, run, few, np.concatenate([[0.0], times]))
 
 
 def trajectories(
     settings: Sequence[Setting], *, t_end: float, quick: bool
 ) -> list[CirclePanel]:
     """Run all settings to ``t_end``, with saves that are denser early on."""
-    saves, drawn = (6, 20) if quick else (28, 140)
+    saves, drawn, step = (6, 20, 0.25) if quick else (28, 140, TIME_STEP)
     stated = [time for time in (EARLY, 2.0, MIDDLE[quick]) if time < t_end]
     times = np.union1d(stated, np.geomspace(0.5, t_end, saves))
-    all_times = np.union1d(times, np.geomspace(0.5, t_end, drawn))
-    step = 0.25 if quick else TIME_STEP
-    return [solve_panel(s, times, all_times, time_step=step) for s in settings]
+    saved = np.union1d(times, np.geomspace(0.5, t_end, drawn))
+    return [solve_on_circle(s, times, saved, time_step=step) for s in settings]
 
 
-def solve_to_the_end(setting: Setting, times: Array, *, quick: bool) -> CirclePanel:
-    """Run a setting to rest, where particles need fewer steps."""
-    return solve_panel(setting, times, time_step=0.5 if quick else 0.25)
+# Rows ----------------------------------------------------------------------------------------
 
 
-def on_cells(measure: AnyMeasure, size: int = CELLS) -> mfpde.Density:
-    """The density of a measure on ``size`` cells.
+def quantisation_error(count: int) -> float:
+    """W1 between a measure on the circle and its ``count`` quantiles: pi / (2 count).
 
-    Particles of equal mass stand for quantiles: their distribution function is linear
-    between them.  An atom beside a density is shared by the two nearest cells of its grid.
+    Each stands for its share of the mass, and is on average a quarter of the share's length
+    away from it; the lengths add up to 2 pi.
     """
-    if not isinstance(measure, mfpde.Atoms):
-        whole = as_measure(measure)
-        return _with_atoms(whole.density, whole.atoms)
-    grid = mfpde.Circle(size)
-    order = np.argsort(angles(measure.points))
-    where, masses = angles(measure.points)[order], measure.masses[order]
-    shares = np.cumsum(masses) - masses / 2
-    around = np.concatenate([where - TURN, where, where + TURN])
-    distribution = np.concatenate([shares - 1, shares, shares + 1])
-    centres, half = angles(grid.points), TURN / (2 * size)
-    upper, lower = (np.interp(centres + s, around, distribution) for s in (half, -half))
-    return mfpde.Density(grid, np.maximum(upper - lower, 0.0) / grid.areas)
+    return TURN / (4 * count)
 
 
-def _with_atoms(density: mfpde.Density, atoms: mfpde.Atoms) -> mfpde.Density:
-    grid, size = density.geometry, len(density.values)
-    turned = angles(atoms.points) - angles(grid.points)[0]
-    places = np.mod(turned * size / TURN, size)
-    left = np.floor(places).astype(int)
-    right_share = places - left
-    added = np.bincount(left % size, atoms.masses * (1 - right_share), minlength=size)
-    added += np.bincount((left + 1) % size, atoms.masses * right_share, minlength=size)
-    return mfpde.Density(grid, density.values + added / grid.areas)
+def near(name: str, pairs: Sequence[Any], width: float) -> Quantity:
+    """Largest W1, in cells of this width, from states to particles that are quantiles."""
+    largest = max(mfpde.wasserstein(state, few) for state, few in pairs)
+    known = quantisation_error(len(pairs[0][1].points))
+    return at_most(name, largest / width, known / width, SPIKE)
+
+
+def witnessed(panel: CirclePanel) -> Iterator[Quantity]:
+    """Moments early, W1 and counts at all saves.
+
+    A cluster appears or merges between two saves, in either run: so counts may differ at
+    one of them.
+    """
+    saves, end, few = len(panel.times), f"t = {panel.end:g}", panel.few
+    early = atoms.moments_apart(at(panel.run, EARLY), at(few, EARLY))
+    row = f"moments of degrees 1 and 2 at t = {EARLY:g}, largest difference to {FEW} particles"
+    yield vanishes(row, early, SECOND_ORDER * panel.width**2 + FEW**-2)
+    pairs = [(at(panel.run, time), at(few, time)) for time in panel.times]
+    row = f"largest W1 to {FEW} particles at {saves} saves to {end}, in cells"
+    yield near(row, pairs, panel.width)
+    ours, theirs = panel.counts
+    row = f"saves, of {saves}, with another number of basins than {FEW} particles have"
+    yield vanishes(row, (ours != theirs).sum(), 1.0)
+
+
+def basins_at_the_end(panel: CirclePanel) -> Quantity:
+    """Number of basins in the last state, beside that of the particles."""
+    ours, theirs = panel.counts
+    row = f"basins at t = {panel.end:g}, beside those of {FEW} particles"
+    return equal(row, ours[-1], theirs[-1], 0.0)
+
+
+def dead_mass(panel: CirclePanel, time: float, key: str) -> Quantity:
+    """Mass inside of the dead zone beside that of the particles.
+
+    Either edge cuts one cell and one particle's share.
+    """
+    runs = panel.run, panel.few
+    both = [atoms.dead_mass(panel.problem, at(run, time)) for run in runs]
+    known = 2 / FEW + both[0] * panel.width / (TURN / 4)
+    row = (
+        f"mass inside of the dead zone at t = {time:g}, beside that of {FEW} particles"
+    )
+    return equal(row, *both, known, key=key, shows="condition")
+
+
+def at_rest(
+    panel: CirclePanel, order: str = "strict", **about: Any
+) -> Iterator[Quantity]:
+    """The atoms of the end: at rest, stable, and with the particles' masses."""
+    problem, found = panel.problem, panel.polished.atoms
+    row = f"atoms that rest, beside basins of {FEW} particles at t = {panel.end:g}"
+    yield equal(row, len(found), panel.counts[1][-1], 0.0, **about)
+    yield from atoms.rest_rows(problem, panel.polished, order)
+    row = "way to the polished atoms, in cells"
+    yield vanishes(row, panel.polished.moved / panel.width, SPIKE)
+    row = "split-stable: smallest F'' at the atoms, independent formulas"
+    yield at_least(row, atoms.split_rates(problem, found).min(), 0.0)
+    _, sampled = atoms.gather(panel.few.final, found.points)
+    row = f"masses at the end, largest difference from {FEW} particles"
+    yield vanishes(row, sampled - found.masses, 2 / FEW)
+
+
+def above_the_minimum(panel: CirclePanel, key: str) -> Iterator[Quantity]:
+    """The minimum by independent formulas, and how far above it the flow ends.
+
+    Levels of F differ by less than 1, and two edges of each basin cut a particle's share.
+    """
+    problem, minimum = panel.problem, panel.minimum
+    gap = atoms.duality_gap(problem, minimum.measure)
+    yield vanishes("duality gap of the minimum, independent formulas", gap, 1e-12)
+    ends = panel.few.final, minimum.measure
+    theirs, least = (energy(problem, *cells_of(end)) for end in ends)
+    ours = panel.run.energies[-1] - minimum.energy
+    row = f"E at the end above the minimum, beside that of {FEW} particles"
+    yield equal(row, ours, theirs - least, 2 / FEW, key=key, shows="condition")
+
+
+def locked(panel: CirclePanel) -> Quantity:
+    """The heaviest cluster's distance to the maximum of V, where pulls of others leave it.
+
+    In ascent the neurons pull to where V is large, attention to where mass is.  Other clusters,
+    at rest or nearly, pull the atom away from the maximum by their force over -V''.  The expected
+    distance is that of the point near the maximum at which forces of all other clusters of the
+    particles balance that of the neurons.
+    """
+    (top,) = atoms.strict_maxima(panel.problem)
+    found = angles(basins(panel.run.final, panel.equation).points)
+    place = found[np.argmax(np.cos(found - top))] if len(found) else np.inf
+    known = atoms.resting_place(panel.problem, panel.few.final, top)
+    row = (
+        f"t = {panel.end:g}: distance of the nearest atom to the maximum of V, beside where "
+        "the particles' pulls leave it"
+    )
+    return equal(row, abs(place - top), abs(known - top), EXACT_PLACE)
+
+
+def late_merge(panel: CirclePanel) -> Iterator[Quantity]:
+    """The first merge after the last save, and how many atoms are left at ``LAST``.
+
+    Forces over the distance D are e^{-beta (1 - cos D)}: half a cell at either end changes
+    the logarithm of the time by beta h at most.
+    """
+    beta, few = panel.setting.beta, panel.few.final
+    times = {"start_time": panel.end, "t_end": LAST}
+    late = mfpde.solve(panel.equation, panel.run.final, **times, atoms="exact")
+    found = [event.time for event in late.events if event.kind == "merge"]
+    cloud = Cloud(panel.end, few.points, few.masses)
+    first, left = atoms.merges(panel.problem, cloud, LAST)
+    row = f"time of the first merge (1e-6 rad) after t = {panel.end:g}"
+    known = {"relative": True, "key": f"merge_{beta:g}", "shows": "condition"}
+    yield equal(row, min(found, default=np.inf), first, beta * panel.width, **known)
+    known = {"key": f"left_{beta:g}", "shows": "condition"}
+    yield equal(f"atoms at t = {LAST:.0e}", len(late.final.atoms), left, 0.0, **known)
+
+
+def ascent_rows(panel: CirclePanel) -> Iterator[Quantity]:
+    """Agreement with particles, locking to the maximum of V, and the end of the plateau.
+
+    Several clusters are left from beta = 5 on, and rest for decades of time.
+    """
+    setting = panel.setting
+    agreement = [*witnessed(panel), basins_at_the_end(panel)]
+    yield from mark(agreement, under=f"{setting}: ")
+    prefix = f"{setting.softmax}β = {setting.beta:g}"
+    yield from mark([locked(panel)], under=f"{prefix}, ")
+    if setting.beta >= 5.0:
+        yield from mark(late_merge(panel), under=f"{prefix}: ")
+
+
+def measured_rate(setting: Setting, mode: int, *, after: float, cells: int) -> float:
+    """Rate of a mode of attention alone about the uniform measure, by its growth ``after`` it.
+
+    Other modes are of the order of its square, and the scheme is of second order.
+    """
+    amplitude, grid = 1e-4, mfpde.Circle(cells)
+    wave = np.cos(mode * angles(grid.points))
+    start = mfpde.Density(grid, (1 + amplitude * wave) / grid.areas.sum())
+    run = mfpde.solve(setting.equation, start, t_end=after)
+    left = 2 * float(run.final.density.masses @ wave)
+    return float(np.log(left / amplitude)) / after
+
+
+# Picture -------------------------------------------------------------------------------------
 
 
 def trajectories_figure(panels: Sequence[CirclePanel], title: str) -> Figure:
-    """A column for each beta: density map, particle paths on the landscape, counts."""
-    ratios = [1.3, 1.3, 1.0]
-    figure, rows = drawing.new_page(
-        3, len(panels), (8.6, 7.0), height_ratios=ratios, sharex="col"
+    """A column for each beta: the density and paths of particles, and counts."""
+    columns = [(_space_time(panel), _counts(panel)) for panel in panels]
+    rows = list(zip(*columns, strict=True))
+    return drawing.draw_page(title, rows, size=(8.6, 5.8))
+
+
+def _space_time(panel: CirclePanel) -> drawing.Draw:
+    times, states, edges = panel.run.times, panel.run.states, np.linspace(0, TURN, 257)
+    columns = []
+    for where, held in map(drawing.around, states[1:]):
+        columns.append(np.histogram(where, edges, weights=held)[0] / edges[1])
+    few = [state.points[:: FEW // 60] for state in panel.few.states]
+    paths = np.unwrap(angles(np.array(few)), axis=0)
+    # Where particles wind around the circle, another copy of their path comes into view.
+    paths = np.concatenate([paths + shift for shift in TURN * np.arange(-2, 3)], axis=1)
+    thin = {"color": ATOM, "lw": 0.3}
+    return drawing.density_map(
+        f"β = {panel.setting.beta:g} (a guess)",
+        (times, edges),
+        np.array(columns).T,
+        (-3.0, 1.0),
+        {"": (panel.few.times, paths, thin)},
+        xscale="log",
+        xlim=times[[1, -1]],
+        ylabel="angle",
+        **{"y" + name: value for name, value in drawing.ANGLES.items()},
     )
-    for panel, (above, middle, below) in zip(panels, rows.T, strict=True):
-        densities = [on_cells(state) for state in panel.run.states]
-        mesh = drawing.draw_in_time(above, panel.run.times, densities)
-        above.set_title(f"β = {panel.setting.beta:g} (a guess)")
-        drawing.draw_paths(middle, panel.few)
-        drawing.shade_landscape(middle, panel.equation, "y")
-        rule = threshold_counts(panel.run, panel.setting.beta)
-        look: dict[str, Any] = {"where": "post", "color": "0.45", "lw": 0.9}
-        below.step(panel.run.times, rule, label="density, threshold rule", **look)
-        look |= {"color": DENSITY, "lw": 1.6}
-        below.step(panel.times, panel.counts, label="density, basins", **look)
-        look = {"color": ATOM, "ms": 2.5, "label": "particles, basins"}
-        below.plot(panel.times, panel.particle_counts, "o", **look)
-        drawing.count_axis(below)
-        drawing.logarithmic_time(below, panel.run.times)
-    figure.colorbar(mesh, ax=list(rows[0]), label="log10 density", aspect=15)
-    names = ("density: angle", "particles: angle", "clusters")
-    for ax, name in zip(rows[:, 0], names, strict=True):
-        ax.set_ylabel(name)
-    return drawing.finish_page(figure, title)
+
+
+def _counts(panel: CirclePanel) -> drawing.Draw:
+    states = [mfpde.quantized(state, PARTICLES) for state in panel.run.states]
+    rule = [len(clusters(state.points, panel.setting.reach)) for state in states]
+    steps, (ours, theirs) = {"drawstyle": "steps-post", "marker": ""}, panel.counts
+    lines = {
+        "density, threshold rule": (panel.run.times, rule, steps | {"color": "0.45"}),
+        "density, basins": (panel.times, ours, steps | {"color": DENSITY, "lw": 1.6}),
+        "particles, basins": (panel.times, theirs, drawing.DOTS),
+    }
+    axes = {"xscale": "log", "xlim": panel.run.times[[1, -1]], "xlabel": "time"}
+    return drawing.curves("", lines, ylabel="clusters", **axes)

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +29,9 @@ from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.runs.run import Run
 from validation.figures.paper_protocol import (
     LEAST_MASS,
-    PARTICLES,
     TIME_STEP,
     TURN,
     cluster_distance,
-    clusters,
 )
 
 Array = NDArray[np.float64]
@@ -101,42 +100,31 @@ class Setting:
         return f"{self.softmax}{self.direction}, {self.neurons}, β = {self.beta:g}"
 
 
-@dataclass(frozen=True)
-class Panels:
-    """The panels of a figure, each direction with all neurons, each of them at all beta.
-
-    The quick form of the figure has only the panel number ``quick``.
-    """
-
-    directions: tuple[str, ...]
-    activations: tuple[str, ...]
-    betas: tuple[float, ...]
-    quick: int
-    dimension: int = 2
-    normalized: bool = False
-
-    def settings(self, quick: bool) -> list[Setting]:
-        """All of them, or the one of the quick form."""
-        kinds = product(self.directions, self.activations, self.betas)
-        found = [
-            Setting(beta, direction, neurons, self.dimension, self.normalized)
-            for direction, neurons, beta in kinds
-        ]
-        return [found[self.quick]] if quick else found
+def panels(directions: str, neurons: str, *betas: float, **kind: Any) -> list[Setting]:
+    """Each of the directions with all neurons, each of them at all beta."""
+    kinds = product(directions.split(), neurons.split(), betas)
+    return [Setting(beta, direction, name, **kind) for direction, name, beta in kinds]
 
 
-ASCENT, DESCENT, RELU, GELU = ("ascent",), ("descent",), ("relu",), ("gelu",)
 PANELS = {
-    "1": Panels(DESCENT, RELU, (5.0,), 0),
-    "3": Panels(ASCENT, RELU, (1.0, 5.0, 25.0), 1),
-    "4": Panels(ASCENT, RELU + GELU, (5.0, 25.0), 0, dimension=3),
-    "5": Panels(DESCENT, RELU, (1.0, 5.0, 25.0), 1),
-    "6": Panels(DESCENT, GELU, (1.0, 5.0, 25.0), 1),
-    "7": Panels(DESCENT, RELU + GELU, (5.0, 25.0), 2, dimension=3),
-    "8": Panels(ASCENT, RELU, (1.0, 5.0, 25.0), 1, normalized=True),
-    "8, descent": Panels(DESCENT, RELU + GELU, (1.0, 5.0, 25.0), 1, normalized=True),
-    "8, sphere": Panels(ASCENT + DESCENT, RELU + GELU, (5.0,), 0, 3, normalized=True),
+    "1": panels("descent", "relu", 5.0),
+    "3": panels("ascent", "relu", 1.0, 5.0, 25.0),
+    "4": panels("ascent", "relu gelu", 5.0, 25.0, dimension=3),
+    "5": panels("descent", "relu", 1.0, 5.0, 25.0),
+    "6": panels("descent", "gelu", 1.0, 5.0, 25.0),
+    "7": panels("descent", "relu gelu", 5.0, 25.0, dimension=3),
+    "8": panels("ascent", "relu", 1.0, 5.0, 25.0, normalized=True),
+    "8, descent": panels("descent", "relu gelu", 1.0, 5.0, 25.0, normalized=True),
+    "8, sphere": panels(
+        "ascent descent", "relu gelu", 5.0, dimension=3, normalized=True
+    ),
 }
+
+
+def panels_of(figure: str, quick: bool) -> list[Setting]:
+    """The panels of a figure; the quick form has only the first with beta = 5."""
+    found = PANELS[figure]
+    return [setting for setting in found if setting.beta == 5.0][:1] if quick else found
 
 
 def density_run(
@@ -204,13 +192,6 @@ def counts(run: Run) -> Array:
     """Number of basins with an atom at each save."""
     assert run.equation is not None
     return np.array([len(basins(state, run.equation)) for state in run.states], float)
-
-
-def threshold_counts(run: Run, beta: float) -> Array:
-    """Number of clusters by the paper's rule among 1000 quantiles, at each save."""
-    width = cluster_distance(beta, run.final.dimension)
-    states = [mfpde.quantized(state, PARTICLES).points for state in run.states]
-    return np.array([len(clusters(points, width)) for points in states], float)
 
 
 def angles(points: Array) -> Array:

@@ -17,12 +17,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.measures.measure import AnyMeasure
-from mfpde.plotting.palette import ATOM, OKABE_ITO
-from validation.characteristics import Cloud, equal_masses, moved
-from validation.claim import Claim, Quantity
+from validation.characteristics import equal_masses, moved
+from validation.claim import Claim, Findings, Quantity, at_most, equal, mark, vanishes
 from validation.figures import drawing
-from validation.figures.circle_atoms import velocity
+from validation.figures.atoms import velocity
 from validation.figures.settings import (
     TURN,
     Setting,
@@ -65,7 +63,6 @@ SETTINGS: Final = {
     "softmax, ascent": Setting(5.0, "ascent", "gelu", normalized=True),
     "softmax, descent": Setting(5.0, "descent", "gelu", normalized=True),
 }
-COLOURS: Final = ("green", "purple", "black", "orange")
 SCALES = (1.0, 3.0, 10.0, 30.0)
 SLOW_TIMES = (100.0, 1000.0)
 INSIDE = 0.5
@@ -75,6 +72,7 @@ SPREAD, GATHERS = "softmax, descent", 10.0
 STRONG, STRONG_COUNT = 1000.0, 400
 ROUNDING = 1e-9
 NUMBERS = (25, 50, 100, 200, 400, 800, 1600, 3200, 6400)
+SHOWN = {"shows": "condition"}
 
 
 class Sizes(NamedTuple):
@@ -85,36 +83,30 @@ class Sizes(NamedTuple):
     saves: int
 
 
-class Arrivals(NamedTuple):
-    """Density and particles: when they arrive, and the masses (n,) at each atom at last."""
-
-    times: tuple[float, float]
-    masses: tuple[Array, Array]
-
-
-def main(quick: bool = False) -> dict[str, Any]:
+@CLAIM
+def main(quick: bool = False) -> Findings:
     names, scales, numbers = tuple(SETTINGS), SCALES, NUMBERS
     sizes = Sizes(1024, 800, 120)
     if quick:
         names, scales, numbers = ("descent", "softmax, ascent"), SCALES[2:], NUMBERS[:4]
         sizes = Sizes(256, 400, 30)
     found: dict[str, Array] = {}
-    quantities: list[Quantity] = []
     for name in names:
-        times = np.full((len(scales), 2), np.nan)
+        times = np.full((2, len(scales)), np.nan)
         for k, scale in enumerate(scales):
             if name != SPREAD or scale >= GATHERS:
-                arrived = _arrivals(_scaled(name, scale), sizes)
-                times[k] = arrived.times
-                quantities += _agree(f"{name}, scale {scale:g}", arrived, sizes.count)
+                times[:, k], apart = _arrivals(_scaled(name, scale), sizes)
+                rows = _agree(times[:, k], apart, sizes.count)
+                yield from mark(rows, under=f"{name}, scale {scale:g}: ")
         found[name] = times
-        quantities += _law(name, scales, times)
+        yield from mark(_law(name, scales, times), under=f"{name}: ")
     if not quick:
-        quantities += [*_slow(sizes), _spread(sizes)]
+        yield from _slow(sizes)
+        yield _spread(sizes)
     stops = [_paper_stop(n, 60 if quick else 120) for n in numbers]
-    quantities += [_growth(numbers, stops), _weak()]
-    figure = _figure(scales, found, numbers, stops)
-    return {"quantities": quantities, "figures": {"stop_time": figure}}
+    yield _growth(numbers, stops)
+    yield _weak()
+    yield "stop_time", _figure(scales, found, numbers, stops)
 
 
 def _scaled(name: str, scale: float) -> Setting:
@@ -125,19 +117,28 @@ def _latest(scale: float) -> float:
     return 1200.0 / scale if scale < 2 else 150.0 / scale
 
 
-def _arrivals(setting: Setting, sizes: Sizes) -> Arrivals:
-    """Arrivals of density and particles at the atoms that the particles end at."""
-    stiff = max(setting.scale, 1.0)
-    times = np.geomspace(0.3 / stiff, _latest(setting.scale), sizes.saves)
+def _both(setting: Setting, sizes: Sizes, times: Any) -> tuple[Any, Any]:
+    """A density and particles, saved at the same times."""
+    step = 0.5 / max(setting.scale, 1.0)
     density = density_run(setting, sizes.cells, times, atoms="grid")
-    particles = particle_run(setting, sizes.count, times, time_step=0.5 / stiff)
-    ends, both = basins(particles.final, setting.equation).points, (density, particles)
-    arrivals = (_arrival(run.times[1:], run.states[1:], ends) for run in both)
-    held = (_share(run.final, ends, (FAR, NEAR)).sum(axis=0) for run in both)
-    return Arrivals(tuple(arrivals), tuple(held))
+    return density, particle_run(setting, sizes.count, times, time_step=step)
 
 
-def _share(state: AnyMeasure | Cloud, ends: Array, ramp: tuple[float, float]) -> Array:
+def _arrivals(setting: Setting, sizes: Sizes) -> tuple[list[float], Array]:
+    """When density and particles arrive at the atoms that the particles end at.
+
+    Beside the times stands how far apart the masses (n,) at each atom are at last.
+    """
+    start = 0.3 / max(setting.scale, 1.0)
+    times = np.geomspace(start, _latest(setting.scale), sizes.saves)
+    both = _both(setting, sizes, times)
+    ends = basins(both[1].final, setting.equation).points
+    held = [_share(run.final, ends, (FAR, NEAR)).sum(axis=0) for run in both]
+    arrivals = [_arrival(times, run.states[1:], ends) for run in both]
+    return arrivals, held[0] - held[1]
+
+
+def _share(state: Any, ends: Array, ramp: tuple[float, float]) -> Array:
     """Masses of points by their distances (points, ends): none up to ramp[0], all at ramp[1].
 
     Continuous, so that it does not matter in which cell a boundary lies.
@@ -148,7 +149,7 @@ def _share(state: AnyMeasure | Cloud, ends: Array, ramp: tuple[float, float]) ->
     return np.asarray(masses[:, np.newaxis] * part)
 
 
-def _arrival(times: Array, states: Sequence[AnyMeasure | Cloud], ends: Array) -> float:
+def _arrival(times: Array, states: Sequence[Any], ends: Array) -> float:
     """Last time at which the share that is not yet at the ``ends`` is above ``TAIL``."""
     if not len(ends):
         return float("nan")
@@ -161,49 +162,43 @@ def _crossing(times: Array, values: Array) -> float:
     above = np.flatnonzero(values > 1)
     if len(above) == 0 or above[-1] == len(times) - 1:
         return float("nan")
-    k = above[-1]
-    logs = np.log(np.maximum(values[k : k + 2], 1e-9))
-    share = logs[0] / (logs[0] - logs[1])
-    return float(times[k] ** (1 - share) * times[k + 1] ** share)
+    ends = slice(above[-1], above[-1] + 2)
+    logs = np.log(np.maximum(values[ends], ROUNDING))[::-1]
+    return float(np.exp(np.interp(0.0, logs, np.log(times[ends])[::-1])))
 
 
 # Rows ----------------------------------------------------------------------------------------
 
 
-def _agree(name: str, arrived: Arrivals, count: int) -> Iterator[Quantity]:
+def _agree(times: Array, apart: Array, count: int) -> Iterator[Quantity]:
     """Particles know the tail, ``TAIL`` of all, to one of them; a basin has two edges."""
-    density, particles = arrived.masses
-    row = f"{name}: time to rest, density against {count} particles"
-    yield Quantity(row, *arrived.times, 1 / (TAIL * count), relative=True)
-    row = (
-        f"{name}: masses at the atoms at last, largest difference to {count} particles"
-    )
-    yield Quantity(row, np.abs(density - particles).max(), 0.0, 2 / count)
+    row, known = f"time to rest, density against {count} particles", 1 / (TAIL * count)
+    yield equal(row, *times, known, relative=True)
+    row = f"masses at the atoms at last, largest difference to {count} particles"
+    yield vanishes(row, apart, 2 / count)
 
 
 def _law(name: str, scales: tuple[float, ...], times: Array) -> Iterator[Quantity]:
     """Each scale sooner than the one before; at large scale as the flow of V alone.
 
     scale T = T_V (1 + b/scale + ...), and the next term is of the order of (b/scale)^2.
-    ``times`` (scales, 2) are those of the density and of particles.
+    ``times`` (2, scales) are those of the density and of particles.
     """
-    first, second = times[-2:, 0] * scales[-2:]
+    first, second = times[0, -2:] * scales[-2:]
     weight = scales[-1] / (scales[-1] - scales[-2])
-    yield Quantity(
-        f"{name}: scale times the time to rest, extrapolated from scales {scales[-2]:g} "
-        f"and {scales[-1]:g}, against scale {STRONG:g} by independent formulas",
-        first + weight * (second - first),
-        _strong(name),
-        (first / second - 1) ** 2 + 1 / (TAIL * STRONG_COUNT),
-        relative=True,
+    known = (first / second - 1) ** 2 + 1 / (TAIL * STRONG_COUNT)
+    row = (
+        f"scale times the time to rest, extrapolated from scales {scales[-2]:g} and "
+        f"{scales[-1]:g}, against scale {STRONG:g} by independent formulas"
     )
+    limit = first + weight * (second - first)
+    yield equal(row, limit, _strong(name), known, relative=True)
     # The density's times are the particles', say the rows above.
-    exponents = np.diff(np.log(times[:, 1])) / np.diff(np.log(scales))
+    exponents = np.diff(np.log(times[1])) / np.diff(np.log(scales))
     exponents = exponents[np.isfinite(exponents)]
     if len(exponents) > 1:
         row = "largest exponent of the particles' times between neighbouring scales"
-        given = (exponents.max(), 0.0, 0.0, "at most")
-        yield Quantity(f"{name}: {row}", *given, subject="formula")
+        yield at_most(row, exponents.max(), 0.0, subject="formula")
 
 
 def _strong(name: str) -> float:
@@ -211,8 +206,8 @@ def _strong(name: str) -> float:
     equation = _scaled(name, STRONG).equation
     start = mfpde.quantized(mfpde.uniform(mfpde.Circle(64)), STRONG_COUNT)
     times = np.geomspace(0.3, _latest(STRONG) * STRONG, 120) / STRONG
-    cloud = equal_masses(start.points)
-    states = moved(problem_of(equation), cloud, times, time_step=0.3 / STRONG)
+    given = problem_of(equation), equal_masses(start.points), times
+    states = moved(*given, time_step=0.3 / STRONG)
     final = mfpde.Atoms(states[-1].points, states[-1].masses)
     return STRONG * _arrival(times, states, basins(final, equation).points)
 
@@ -220,33 +215,26 @@ def _strong(name: str) -> float:
 def _slow(sizes: Sizes) -> Iterator[Quantity]:
     """A weak perceptron in descent: how far it has gathered at two times."""
     setting, width = _scaled("descent", 0.3), 2 * NEAR
-    density = density_run(setting, sizes.cells, SLOW_TIMES, atoms="grid")
-    particles = particle_run(setting, sizes.count, SLOW_TIMES, time_step=0.5)
+    both = _both(setting, sizes, SLOW_TIMES)
+    known = 2 / sizes.count + TURN / sizes.cells * INSIDE
     for time in SLOW_TIMES:
-        yield Quantity(
+        masses = (heaviest_window(at(run, time), width) for run in both)
+        row = (
             f"descent, scale {setting.scale:g}: largest mass in an arc of length {width:g} at "
-            f"t = {time:g}, against {sizes.count} particles",
-            heaviest_window(at(density, time), width),
-            heaviest_window(at(particles, time), width),
-            2 / sizes.count + TURN / sizes.cells * INSIDE,
-            key=f"slow_{time:g}",
-            shows="condition",
+            f"t = {time:g}, against {sizes.count} particles"
         )
+        yield equal(row, *masses, known, key=f"slow_{time:g}", **SHOWN)
 
 
 def _spread(sizes: Sizes) -> Quantity:
     """Softmax in descent, a perceptron of the paper's scale: nothing gathers."""
-    setting, times = SETTINGS[SPREAD], (_latest(1.0),)
-    density = density_run(setting, sizes.cells, times, atoms="grid")
-    particles = particle_run(setting, sizes.count, times, time_step=0.5)
-    both = [cells_of(run.final) for run in (density, particles)]
-    return Quantity(
-        f"{SPREAD}, scale 1: |mean of x| at t = {times[0]:g}, against {sizes.count} particles",
-        *[np.linalg.norm(masses @ points) for points, masses in both],
-        1 / sizes.count,
-        key="spread",
-        shows="condition",
-    )
+    ends = [
+        cells_of(run.final) for run in _both(SETTINGS[SPREAD], sizes, (_latest(1.0),))
+    ]
+    means = [np.linalg.norm(masses @ points) for points, masses in ends]
+    about = f"t = {_latest(1.0):g}, against {sizes.count} particles"
+    row = f"{SPREAD}, scale 1: |mean of x| at {about}"
+    return equal(row, *means, 1 / sizes.count, key="spread", **SHOWN)
 
 
 def _paper_stop(count: int, saves: int) -> float:
@@ -254,40 +242,32 @@ def _paper_stop(count: int, saves: int) -> float:
     setting = _scaled("descent", NUMBER_SCALE)
     times = np.geomspace(1.0, 2 * _latest(NUMBER_SCALE), saves)
     run = particle_run(setting, count, times, time_step=0.25)
-    speeds = [
-        np.linalg.norm(setting.equation.velocity(state, state.points), axis=-1).max()
-        for state in run.states[1:]
-    ]
-    return _crossing(run.times[1:], np.array(speeds) / STOP)
+    speeds = [setting.equation.velocity(s, s.points) for s in run.states[1:]]
+    fastest = np.linalg.norm(speeds, axis=-1).max(axis=1)
+    return _crossing(times, fastest / STOP)
 
 
 def _growth(numbers: tuple[int, ...], stops: list[float]) -> Quantity:
     """Slope of the paper's stop time in log N: 1 over the rate at which a zero of v repels.
 
-    The nearest of N particles is of the order of 1/N from it, and leaves as exp(rate t).
+    The nearest of N particles is of the order of 1/N from it, and leaves as exp(rate t).  The
+    slowest zero is that with the least v' > 0 at the state that particles rest at.
     """
-    fit = fit_slope(np.log(numbers) ** 2, np.array(stops))
-    return Quantity(
-        "descent: growth of the paper's stop time with log N, against 1/rate at the slowest "
-        "unstable zero of v",
-        fit.value,
-        1 / _slowest_repulsion(),
-        fit.half,
-        key="growth",
-        subject="formula",
-        shows="condition",
+    fit, setting = (
+        fit_slope(np.log(numbers) ** 2, stops),
+        _scaled("descent", NUMBER_SCALE),
     )
-
-
-def _slowest_repulsion() -> float:
-    """Least v' at zeros of v where it is positive, at the state that particles rest at."""
-    setting = _scaled("descent", NUMBER_SCALE)
-    run = particle_run(setting, 400, (100.0,), time_step=0.25)
-    points, masses = cells_of(run.final)
+    final = particle_run(setting, 400, (100.0,), time_step=0.25).final
     fine = np.linspace(0, TURN, 20_001)
-    speed = velocity(problem_of(setting.equation), (angles(points), masses), fine)
+    speed = velocity(problem_of(setting.equation), final, fine)
     rising = (speed[:-1] < 0) & (speed[1:] >= 0)
-    return float((np.diff(speed)[rising] / np.diff(fine)[rising]).min())
+    slowest = float((np.diff(speed)[rising] / np.diff(fine)[rising]).min())
+    row = (
+        "descent: growth of the paper's stop time with log N, against 1/rate at the slowest "
+        "unstable zero of v"
+    )
+    about = {"key": "growth", "subject": "formula", **SHOWN}
+    return equal(row, fit.value, 1 / slowest, fit.half, **about)
 
 
 def _weak() -> Quantity:
@@ -306,15 +286,12 @@ def _weak() -> Quantity:
     shares = np.divide(modes, rates, out=np.zeros_like(modes), where=known)
     density = 1 - np.fft.ifft(shares).real * len(where)
     _, masses = cells_of(mfpde.minimize(setting.equation, circle).measure)
-    return Quantity(
+    row = (
         f"descent, scale {setting.scale:g}: least density of the certified minimiser, uniform "
-        "1, against the solution of F = const",
-        masses.min() * len(masses),
-        density.min(),
-        1e-3,
-        key="least",
-        shows="condition",
+        "1, against the solution of F = const"
     )
+    least = masses.min() * len(masses)
+    return equal(row, least, density.min(), 1e-3, key="least", **SHOWN)
 
 
 def _figure(
@@ -324,23 +301,19 @@ def _figure(
     stops: Sequence[float],
 ) -> Figure:
     """Left: time to rest against the scale; right: the paper's rule against N."""
-    figure, ((left, right),) = drawing.new_page(1, 2, (8.6, 3.8), width_ratios=[1.4, 1])
-    for k, (name, times) in enumerate(found.items()):
-        look = {"ms": 8 - 1.5 * k, "lw": 1, "color": OKABE_ITO[COLOURS[k]]}
-        left.loglog(scales, times[:, 0], "o-", label=name, **look)
+    lines: dict[str, Any] = {name: (scales, times[0]) for name, times in found.items()}
     for times in found.values():
-        left.loglog(scales, times[:, 1], "+", ms=8, color=ATOM, label="particles")
-    guide = np.nanmin([times[-1, 0] for times in found.values()]) / 2
-    dashed: dict[str, Any] = {"ls": "--", "color": "0.5", "lw": 0.8}
-    inverse = guide * scales[-1] / np.array(scales)
-    left.loglog(scales, inverse, label="1/scale", **dashed)
-    left.set(xlabel="scale of the weights", ylabel="time until 95 % have arrived")
-    left.set_title("GeLU neurons (lines: density)")
-    right.semilogx(numbers, stops, "o", ms=4, color=ATOM)
-    line = np.polyfit(np.log(numbers), stops, 1)
-    right.semilogx(numbers, np.polyval(line, np.log(numbers)), **dashed)
-    right.set(ylim=(0, None), xlabel="particles N", ylabel="stop time")
-    right.set_title(
-        "the paper's rule, max |v| < 1e-4\n(descent, scale 3; line: fit in log N)"
-    )
-    return drawing.finish_page(figure, "S¹, β = 5, shifted kernel: time to rest", 6)
+        guide = times[0, -1] * scales[-1] / np.array(scales) / 2
+        lines["1/scale"] = scales, guide, drawing.DASHED
+    theirs = np.concatenate([times[1] for times in found.values()])
+    lines["particles"] = np.tile(scales, len(found)), theirs, drawing.CROSSES
+    axes = {"xscale": "log", "yscale": "log", "xlabel": "scale of the weights"}
+    left = drawing.curves("time until 95 % have arrived, GeLU", lines, **axes)
+    fit = np.polyval(np.polyfit(np.log(numbers), stops, 1), np.log(numbers))
+    lines = {"particles' stop": (numbers, stops, drawing.DOTS)}
+    lines["fit in log N"] = numbers, fit, drawing.DASHED
+    title = "stop time by the paper's rule,\nmax |v| < 1e-4 (descent, scale 3)"
+    axes = {"xscale": "log", "xlabel": "particles N", "ylim": (0, 45)}
+    right = drawing.curves(title, lines, **axes)
+    title = "S¹, β = 5, shifted kernel: time to rest"
+    return drawing.draw_page(title, [[left, right]], size=(8.6, 3.8))

@@ -9,19 +9,22 @@ of the package.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from functools import cached_property
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import linregress
 from scipy.stats import t as student
 
 import mfpde
-from mfpde.measures.measure import AnyMeasure
 from mfpde.runs.run import Run
-from validation.characteristics import Cloud, equal_masses, moved
-from validation.claim import Quantity
+from validation.characteristics import moved
+from validation.claim import Quantity, equal, mark, vanishes
+from validation.figures import atoms
+from validation.figures.on_sphere import lattice
 from validation.figures.paper_protocol import (
     LEAST_MASS,
     PARTICLES,
@@ -41,12 +44,10 @@ from validation.figures.settings import (
     particle_run,
     spacing,
 )
-from validation.figures.sphere_atoms import cores, low_moments, particle_cores
-from validation.independent import cells_of, gradient, problem_of
+from validation.independent import cells_of, problem_of
 
 Array = NDArray[np.float64]
 
-CONFIDENCE: Final = 0.95
 EARLY: Final = 2.0
 """A time at which mass still gathers, before the first atoms: it shows what moves it."""
 ON_SPHERE: Final = 600
@@ -67,16 +68,11 @@ class Slope(NamedTuple):
     half: float
 
 
-def fit_slope(betas: Sequence[float], values: Sequence[float] | Array) -> Slope:
-    """Fit a line in sqrt(beta)."""
-    roots = np.sqrt(betas)
-    design = np.stack([np.ones_like(roots), roots], axis=1)
-    solution, *_ = np.linalg.lstsq(design, values, rcond=None)
-    freedom = max(len(roots) - 2, 1)
-    variance = float(((values - design @ solution) ** 2).sum()) / freedom
-    covariance = variance * np.linalg.inv(design.T @ design)
-    factor = float(student.ppf((1 + CONFIDENCE) / 2, freedom))
-    return Slope(float(solution[1]), factor * float(np.sqrt(covariance[1, 1])))
+def fit_slope(betas: Sequence[float], values: Any) -> Slope:
+    """Fit a line in sqrt(beta); equal values have no interval."""
+    fit = linregress(np.sqrt(betas), values)
+    factor = student.ppf(0.975, max(len(betas) - 2, 1))
+    return Slope(float(fit.slope), float(factor * np.nan_to_num(fit.stderr)))
 
 
 class AtBeta(NamedTuple):
@@ -89,71 +85,71 @@ class AtBeta(NamedTuple):
     heavy_counts
         On S^1 basins of 1 % and more, forming or not: verdicts on what has half formed differ
         with the number of particles.
-    heaviest, mass_error
-        Mass of the heaviest cluster of the paper's width; what grid and particles leave open.
-    early_difference, early_error
-        Largest difference of the moments of degrees 1 and 2 at ``EARLY``; what they leave open.
+    heaviest
+        Mass of the heaviest cluster of the paper's width, and what grid and particles leave open.
+    early
+        Largest difference of the moments of degrees 1 and 2 at ``EARLY``, and what is left open.
     """
 
-    beta: float
     run: Run
     counts: tuple[int, int]
     heavy_counts: tuple[int, int]
-    heaviest: tuple[float, float]
-    mass_error: float
-    early_difference: float
-    early_error: float
-    paper: PaperRun | None
-
-    @property
-    def mass_excess(self) -> float:
-        """Difference of the heaviest masses in units of what is allowed."""
-        return abs(self.heaviest[0] - self.heaviest[1]) / self.mass_error
+    heaviest: tuple[float, float, float]
+    early: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """A setting at increasing beta."""
+    """A setting at increasing beta: what is read off, and the protocol's runs."""
 
     setting: Setting
-    points: list[AtBeta]
+    points: Mapping[float, AtBeta]
+    paper: Mapping[float, PaperRun]
 
-    @property
-    def betas(self) -> list[float]:
-        """All beta."""
-        return [point.beta for point in self.points]
-
-    @property
+    @cached_property
     def counts(self) -> Array:
-        """Basins with an atom (beta, 2), of the density and of particles."""
-        return np.array([point.counts for point in self.points], float)
-
-    @property
-    def paper(self) -> dict[float, PaperRun]:
-        """The protocol's runs by beta."""
-        return {point.beta: point.paper for point in self.points if point.paper}
+        """Basins with an atom (2, beta), of the density and of particles."""
+        return np.array([point.counts for point in self.points.values()], float).T
 
     @property
     def slopes(self) -> tuple[Slope, Slope, Slope]:
         """Of the basins of the density, of those of particles, and of the paper's counts."""
-        ours, theirs = (fit_slope(self.betas, values) for values in self.counts.T)
-        rule = [float(run.count) for run in self.paper.values()]
+        ours, theirs = (fit_slope(list(self.points), found) for found in self.counts)
+        rule = [run.count for run in self.paper.values()]
         return ours, theirs, fit_slope(list(self.paper), rule)
 
     def above(self, least: float) -> Sweep:
         """Only beta from ``least`` on."""
-        return Sweep(self.setting, [p for p in self.points if p.beta >= least])
+        points = {beta: point for beta, point in self.points.items() if beta >= least}
+        paper = {beta: run for beta, run in self.paper.items() if beta >= least}
+        return Sweep(self.setting, points, paper)
 
     def heaviest_row(self, name: str) -> Quantity:
         """The heaviest mass against that of particles, at the beta where they differ most."""
-        worst = max(self.points, key=lambda point: point.mass_excess)
-        name = f"{name}, against particles, at the beta where they differ most"
-        return Quantity(name, *worst.heaviest, worst.mass_error)
+        found = [point.heaviest for point in self.points.values()]
+        worst = max(found, key=lambda pair: abs(pair[0] - pair[1]) / pair[2])
+        return equal(
+            f"{name}, against particles, at the beta where they differ most", *worst
+        )
+
+    def rows(self) -> Iterator[Quantity]:
+        """Moments early, numbers of clusters and heaviest masses late, at any beta."""
+        points = self.points.values()
+        moving = max(
+            (point.early for point in points), key=lambda pair: pair[0] / pair[1]
+        )
+        row = f"moments of degrees 1 and 2 at t = {EARLY:g}, largest difference to particles"
+        yield vanishes(f"{row} at any beta", *moving)
+        kind = {2: "basins of 1 % and more", 3: "clusters"}[self.setting.dimension]
+        apart = np.diff([point.heavy_counts for point in points])
+        row = f"numbers of {kind}, largest difference to particles at any beta"
+        yield vanishes(row, apart, 0.0)
+        yield self.heaviest_row("heaviest mass within the paper's distance")
 
 
 def sweep(
     setting: Setting,
-    sizes: dict[float, int],
+    sizes: Mapping[float, int],
     times: Sequence[float],
     *,
     protocol: Sequence[float] = (),
@@ -166,63 +162,46 @@ def sweep(
     to be one of them, and at the last.  At the beta of ``protocol`` the paper's is run with
     ``count`` particles.
     """
-    points = []
+    points, paper = {}, {}
+    read = {2: _read_circle, 3: _read_sphere}[setting.dimension]
     for beta, size in sizes.items():
-        at_beta, paper = replace(setting, beta=beta), None
+        at_beta = replace(setting, beta=beta)
         if beta in protocol:
             start = uniform_points(count, setting.dimension)
-            paper = paper_run(problem_of(at_beta.equation), start, give_up=give_up)
-        run = density_run(at_beta, size, times)
-        read = _read_circle if setting.dimension == 2 else _read_sphere
-        points.append(read(at_beta, run, paper))
-    return Sweep(setting, points)
+            problem = problem_of(at_beta.equation)
+            paper[beta] = paper_run(problem, start, give_up=give_up)
+        points[beta] = read(at_beta, density_run(at_beta, size, times))
+    return Sweep(setting, points, paper)
 
 
-def _read_circle(setting: Setting, run: Run, paper: PaperRun | None) -> AtBeta:
+def _read_circle(setting: Setting, run: Run) -> AtBeta:
     times, equation = (EARLY, run.final_time), setting.equation
     _, early, late = particle_run(setting, PARTICLES, times, time_step=0.25).states
     both, cell = (run.final, late), spacing(run) ** 2
     regions = [mfpde.concentration(state, equation).regions for state in both]
+    heaviest = (heaviest_window(state, setting.reach) for state in both)
     return AtBeta(
-        setting.beta,
         run,
         tuple(len(basins(state, equation)) for state in both),
         tuple(sum(r.mass >= LEAST_MASS for r in found) for found in regions),
-        tuple(heaviest_window(state, setting.reach) for state in both),
-        2 / len(late.masses) + cell,
-        _early_difference(run, early),
-        len(early.masses) ** -2 + cell,
-        paper,
+        (*heaviest, 2 / PARTICLES + cell),
+        (atoms.moments_apart(at(run, EARLY), early), PARTICLES**-2 + cell),
     )
 
 
-def _read_sphere(setting: Setting, run: Run, paper: PaperRun | None) -> AtBeta:
-    lattice = mfpde.quantized(mfpde.uniform(mfpde.Sphere(32)), ON_SPHERE)
+def _read_sphere(setting: Setting, run: Run) -> AtBeta:
     times, problem = (EARLY, run.final_time), problem_of(setting.equation)
-    early, late = moved(problem, equal_masses(lattice.points), times)
-    centres = basins(run.final, setting.equation).points
-    cell, reach = spacing(run) ** 2, setting.reach
-    held = cores(run.final, centres, reach), particle_cores(late, reach)
-    counts = tuple(len(atoms) for atoms in held)
-    return AtBeta(
-        setting.beta,
-        run,
-        counts,
-        counts,
-        tuple(atoms.masses.max(initial=0.0) for atoms in held),
-        ON_SPHERE**-0.75 + cell,
-        _early_difference(run, early),
-        1 / ON_SPHERE + cell,
-        paper,
-    )
+    early, late = moved(problem, lattice(ON_SPHERE), times)
+    centres, reach = basins(run.final, setting.equation).points, setting.reach
+    held = atoms.cores(run.final, centres, reach), atoms.particle_cores(late, reach)
+    counts, cell = tuple(len(found) for found in held), spacing(run) ** 2
+    heaviest = (found.masses.max(initial=0.0) for found in held)
+    apart = atoms.moments_apart(at(run, EARLY), early)
+    known = (*heaviest, ON_SPHERE**-0.75 + cell), (apart, 1 / ON_SPHERE + cell)
+    return AtBeta(run, counts, counts, *known)
 
 
-def _early_difference(run: Run, particles: AnyMeasure | Cloud) -> float:
-    moments = low_moments(at(run, EARLY)) - low_moments(particles)
-    return float(np.abs(moments).max())
-
-
-def heaviest_window(measure: AnyMeasure | Cloud, width: float) -> float:
+def heaviest_window(measure: Any, width: float) -> float:
     """Largest mass in an arc of this length that begins at a cell, an atom or a particle."""
     points, masses = cells_of(measure)
     where = angles(points)
@@ -258,48 +237,29 @@ class InDimension(NamedTuple):
         """The largest speed of a particle at the end."""
         return float(self.paper.end.speeds(problem_of(self.setting.equation)).max())
 
-    @property
-    def widest(self) -> float:
-        """Largest angle between the first and another particle of a cluster at the end."""
-        points = self.paper.end.points
-        groups = linked_groups(points, self.setting.reach)
-        chords = [
-            np.linalg.norm(points[k] - points[k[0]], axis=1).max() for k in groups
-        ]
-        return 2 * float(np.arcsin(max(chords) / 2))
-
 
 def in_dimension(setting: Setting, *, seed: int = START_SEED) -> InDimension:
     """Run the protocol from a sample, up to its stop and to ``BEFORE``."""
     start = uniform_points(IN_DIMENSION, setting.dimension, seed)
-    problem = problem_of(setting.equation)
+    problem, masses = problem_of(setting.equation), []
     found = paper_run(problem, start, give_up=GIVE_UP, see=(BEFORE,))
-    clouds = (found.end, found.seen[BEFORE])
-    return InDimension(
-        setting, found, *(_linked_masses(c, setting.reach) for c in clouds)
-    )
+    for cloud in (found.end, found.seen[BEFORE]):
+        groups = linked_groups(cloud.points, setting.reach)
+        masses.append(-np.sort([-cloud.masses[held].sum() for held in groups]))
+    return InDimension(setting, found, *masses)
 
 
-def _linked_masses(cloud: Cloud, distance: float) -> Array:
-    groups = linked_groups(cloud.points, distance)
-    return np.sort(np.array([cloud.masses[held].sum() for held in groups]))[::-1]
-
-
-def stationary_rows(found: InDimension) -> Iterator[Quantity]:
+def stationary_rows(found: InDimension) -> list[Quantity]:
     """What the particles rest at is a stationary state of the package's equation."""
     setting = found.setting
-    name = f"d = {setting.dimension}, {setting}"
-    atoms = particle_cores(found.paper.end, setting.reach)
-    points, masses = cells_of(mfpde.polish(setting.equation, atoms).atoms)
-    force = gradient(problem_of(setting.equation), points, masses, at=points)
-    chords = np.linalg.norm(points[:, np.newaxis] - atoms.points, axis=-1)
-    lost = 1 - float(atoms.masses.sum())
-    row = f"{name}: |grad F| at polished atoms with the particles' masses, by independent formulas"
-    yield Quantity(row, np.abs(force).max(), 0.0, 1e-12)
+    theirs = atoms.particle_cores(found.paper.end, setting.reach)
+    polished = mfpde.polish(setting.equation, theirs)
+    apart = atoms.nearest_angles(theirs.points, polished.atoms.points)
     # What still moves at the stop, and strays that belong to no cluster of 1 %.
-    yield Quantity(
-        f"{name}: places of the particles' clusters at the stop, from polished atoms",
-        chords.min(axis=1).max(),
-        0.0,
-        (found.speed + lost) * setting.reach + AT_REST,
-    )
+    known = (found.speed + 1 - theirs.masses.sum()) * setting.reach + AT_REST
+    row = "places of the particles' clusters at the stop, from polished atoms"
+    rows = [
+        *atoms.rest_rows(problem_of(setting.equation), polished, "strict"),
+        vanishes(row, apart, known),
+    ]
+    return mark(rows, under=f"d = {setting.dimension}, {setting}: ")

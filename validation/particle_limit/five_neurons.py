@@ -31,6 +31,7 @@ def main(quick: bool = False) -> Findings:
     for one in found:
         share = BIRTHPLACE if one.setting == SLIDING else 0.0
         # The three settings have neurons and beta, by which rows are cited, in common.
-        yield from mark(sphere_rows(one, birthplace=share), key="")
+        rows = sphere_rows(one, birthplace=share)
+        yield from mark(rows, under=f"{one.setting}: ", key="")
     figure = sphere_figure(found, "S², five ReLU neurons, shifted kernel")
     yield "five_neurons", figure
