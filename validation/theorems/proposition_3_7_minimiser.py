@@ -11,8 +11,8 @@ from validation.circle_cases import angles_of, points_at
 from validation.claim import Claim, Findings, vanishes
 from validation.drawing import COLOURS, panels
 from validation.stable_states import descent, random_descent
+from validation.theorems import searches
 from validation.theorems.pictures import draw_minimiser
-from validation.theorems.searches import rows_of_minimisers
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,6 @@ CLAIM = Claim(
     ),
 )
 GRIDS = (360, 720)
-CIRCLE, SPHERE = mfpde.Circle(256), mfpde.Sphere(64)
 
 
 def active_set(problem: independent.Problem, size: int) -> Array:
@@ -101,7 +100,7 @@ def two_ways(quick: bool) -> Findings:
         excess, away = [], []
         for seed in (4,) if quick else (2, 3, 4, 5):
             equation = random_descent(8.0, 2, 0.4, seed=seed, activation=name)
-            found = mfpde.minimize(equation, CIRCLE)
+            found = mfpde.minimize(equation, mfpde.Circle(256))
             problem = independent.problem_of(equation)
             bend = largest_bend(problem, found.measure)
             for size in GRIDS[:1] if quick else GRIDS:
@@ -134,20 +133,20 @@ def symmetries() -> Findings:
     rows = np.array([[1.0, 0.0, 0.0], [0.3, 0.9, 0.0]])
     pair = descent(8.0, mfpde.Perceptron(rows, [-0.6, 0.4]))
     ring = descent(20.0, mfpde.Perceptron([pole], [-0.3]))
+    name, on_circle = "symmetric minimisers on ", mfpde.Circle(256)
+    (line,), of_line = searches.minimisers([parallel], on_circle, f"{name}S^1")
+    found, of_others = searches.minimisers(
+        [pair, ring], mfpde.Sphere(64), f"{name}S^2", ("atoms", "ring")
+    )
     mirror, below = 2 * np.outer(axis, axis) - np.eye(2), np.diag([1, 1, -1.0])
-    found = []
-    for name, equation, grid, turn, tolerance in (
-        ("S^1, parallel neurons", parallel, CIRCLE, mirror, 1e-12),
-        ("S^2, two neurons", pair, SPHERE, below, 1e-9),
+    for name, best, turn, tolerance in (
+        ("S^1, parallel neurons", line, mirror, 1e-12),
+        ("S^2, two neurons", found[0], below, 1e-9),
     ):
-        best = mfpde.minimize(equation, grid)
         image = mfpde.Atoms(best.measure.points @ turn.T, best.measure.masses)
         away = mfpde.wasserstein(best.measure, image)
         yield vanishes(f"{name}: mirror image, W1", away, tolerance)
-        found.append(best)
-    best = mfpde.minimize(ring, SPHERE)
-    mean = best.measure.masses @ best.measure.points
+    mean = found[1].measure.masses @ found[1].measure.points
     off = np.linalg.norm(mean - (mean @ pole) * pole)
     yield vanishes("S^2, one neuron: mean of the ring beside the axis", off, 1e-12)
-    kinds = ("atoms", "ring")
-    yield from rows_of_minimisers([*found, best], "symmetric minimisers", kinds)
+    yield from (*of_line, *of_others)

@@ -45,11 +45,10 @@ def main(quick: bool = False) -> Findings:
         ("S^1, minimisers", 2, mfpde.Circle(256), ("atoms",)),
         ("S^2, minimisers", 3, mfpde.Sphere(64), ("atoms", "ring", "spread")),
     ):
-        equations = [
-            descent(10.0, biased(dimension, s)) for s in range(2 if quick else 6)
-        ]
-        found = [mfpde.minimize(equation, grid) for equation in equations]
-        yield from searches.rows_of_minimisers(found, name, kinds, shows="condition")
+        seeds = range(2 if quick else 6)
+        equations = [descent(10.0, biased(dimension, seed)) for seed in seeds]
+        given = (equations, grid, name, kinds)
+        yield from searches.minimisers(*given, shows="condition")[1]
     yield from uncut()
     for bias in (0.0, 0.5, -0.9):
         kink = AXIS - float(np.arccos(-bias))

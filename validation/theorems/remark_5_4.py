@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +9,7 @@ import mfpde
 from validation import independent
 from validation.circle_cases import points_at
 from validation.claim import Claim, Findings, equal
-from validation.stable_states import descent, random_descent
+from validation.stable_states import descent
 from validation.theorems import searches
 from validation.theorems.searches import BETA, TURNS
 
@@ -55,15 +53,12 @@ def hats(directions: Array, weights: Array) -> mfpde.Perceptron:
 @CLAIM
 def main(quick: bool = False) -> Findings:
     circle, seeds = mfpde.Circle(256), range(2 if quick else 12)
-    leaky = [
-        random_descent(beta, 2, 1.0, seed=seed, activation="leaky_relu")
-        for seed, beta in product(seeds, (10.0,) if quick else (1.0, 10.0, 50.0))
-    ]
+    betas = (10.0,) if quick else (1.0, 10.0, 50.0)
+    leaky = searches.random_descents(betas, 2, (1.0,), seeds, "leaky_relu")
     drawn = [mfpde.Perceptron.random(4, 2, seed=seed) for seed in seeds]
     of_hats = [descent(10.0, hats(one.directions, one.weights)) for one in drawn]
     for name, equations in (("leaky ReLU", leaky), ("hat", of_hats)):
-        found = [mfpde.minimize(equation, circle) for equation in equations]
-        yield from searches.rows_of_minimisers(found, f"{name}, minimisers")
+        yield from searches.minimisers(equations, circle, f"{name}, minimisers")[1]
     equations = [
         mfpde.MeanFieldEquation(
             mfpde.Attention(BETA),

@@ -6,6 +6,7 @@ What a solver, a minimiser or Newton's method finds is judged by ``witness``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import mfpde
 from validation import independent
 from validation.circle_cases import points_at
 from validation.claim import Quantity, equal, vanishes
-from validation.stable_states import descent
+from validation.stable_states import descent, random_descent
 from validation.theorems.witness import (
     LARGEST_GAP,
     duality_gap,
@@ -38,22 +39,40 @@ JUMP_ERRORS = {2: 11 / 6 * BETA**2 * 1e-6, 3: 3.5 * BETA**2.5 * 4e-6}
 """What they leave: F h^2, F = O(beta^2), and (21/12) h^2 F^(5) on both sides."""
 
 
-def rows_of_minimisers(
-    found: Sequence[Any], name: str, kinds: tuple[str, ...] = ("atoms",), **of_gap: Any
-) -> Iterator[Quantity]:
-    """Whether minimisers are of these kinds and least; ``name`` stands in the rows' names."""
+def random_descents(
+    betas: Sequence[float],
+    dimension: int,
+    scales: Sequence[float],
+    seeds: Sequence[int],
+    activation: str = "relu",
+) -> list[mfpde.MeanFieldEquation]:
+    """Equations of descent with 2 d random neurons, for all beta, scales and seeds."""
+    return [
+        random_descent(beta, dimension, scale, seed=seed, activation=activation)
+        for beta, scale, seed in product(betas, scales, seeds)
+    ]
+
+
+def minimisers(
+    equations: Sequence[mfpde.MeanFieldEquation],
+    grid: Any,
+    name: str,
+    kinds: tuple[str, ...] = ("atoms",),
+    **of_gap: Any,
+) -> tuple[list[mfpde.Minimum], list[Quantity]]:
+    """The minimisers, and rows: whether they are of these kinds, and least."""
+    found = [mfpde.minimize(equation, grid) for equation in equations]
     gaps = [duality_gap(one.equation, one.measure) for one in found]
-    missed = sum(
-        one.kind not in kinds or gap > LARGEST_GAP
-        for one, gap in zip(found, gaps, strict=True)
-    )
+    pairs = zip(found, gaps, strict=True)
+    missed = sum(one.kind not in kinds or gap > LARGEST_GAP for one, gap in pairs)
     text = f"{name} not found as {' or '.join(kinds)}, of {len(found)}"
-    yield vanishes(text, missed, 0, tries=len(found))
-    yield vanishes(
-        f"{name}: largest int F dmu - min F", max(gaps), LARGEST_GAP, **of_gap
-    )
+    gap = f"{name}: largest int F dmu - min F"
     errors = [energy_error(one) for one in found]
-    yield vanishes(f"{name}: largest error of E", errors, LARGEST_GAP)
+    return found, [
+        vanishes(text, missed, 0, tries=len(found)),
+        vanishes(gap, max(gaps), LARGEST_GAP, **of_gap),
+        vanishes(f"{name}: largest error of E", errors, LARGEST_GAP),
+    ]
 
 
 def rows_of_ends(

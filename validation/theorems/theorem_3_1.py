@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 from scipy.special import ive
 
@@ -11,7 +9,7 @@ import mfpde
 from validation.circle_cases import angles_of, atomic_hessian, points_at
 from validation.claim import Claim, Findings, equal, vanishes
 from validation.drawing import panels
-from validation.stable_states import descent, random_descent
+from validation.stable_states import descent
 from validation.theorems import searches
 from validation.theorems.pictures import draw_minimiser
 from validation.theorems.witness import residual
@@ -34,13 +32,14 @@ AXIS, PAIR = 0.4, 0.01
 
 @CLAIM
 def main(quick: bool = False) -> Findings:
-    found = minimisers(quick)
-    yield from searches.rows_of_minimisers(found, "minimisers")
+    betas, scales = (1.0, 5.0, 10.0, 25.0, 50.0), (0.1, 1.0, 10.0)
+    cases = ((1.0, 10.0), 2, (1.0,), (0,)) if quick else (betas, 2, scales, range(4))
+    equations = searches.random_descents(*cases)
+    found, rows = searches.minimisers(equations, mfpde.Circle(256), "minimisers")
+    yield from rows
     polished = [mfpde.polish(m.equation, m.measure) for m in found if m.kind == "atoms"]
     pulls = [residual(end.equation, end.atoms) for end in polished]
-    yield vanishes(
-        "minimisers: largest |grad F| at the atoms, of the forces", pulls, 1e-14
-    )
+    yield vanishes("minimisers: largest |grad F| at the atoms", pulls, 1e-14)
     yield from ends(quick)
     yield from resting_saddles(quick)
     yield from jumps()
@@ -49,18 +48,6 @@ def main(quick: bool = False) -> Findings:
     draw_minimiser(ax, found[1 if quick else 37])
     ax.legend(loc="upper center", ncols=3)
     yield "minimiser", figure
-
-
-def minimisers(quick: bool) -> list[mfpde.Minimum]:
-    """Minimisers of random weights of three sizes."""
-    betas = (1.0, 10.0) if quick else (1.0, 5.0, 10.0, 25.0, 50.0)
-    cases = product(
-        betas, (1.0,) if quick else (0.1, 1.0, 10.0), range(1 if quick else 4)
-    )
-    return [
-        mfpde.minimize(random_descent(beta, 2, scale, seed=seed), mfpde.Circle(256))
-        for beta, scale, seed in cases
-    ]
 
 
 def ends(quick: bool) -> Findings:
@@ -81,14 +68,9 @@ def resting_saddles(quick: bool) -> Findings:
     sizes, repeats = ((8, 16), 5) if quick else ((8, 16, 32, 64), 20)
     rows, states = searches.saddles(descent(searches.BETA, neurons), sizes, repeats)
     yield from rows
-    bends = [
-        np.linalg.eigvalsh(
-            atomic_hessian(
-                searches.BETA, (angles_of(state.points), state.masses), neurons
-            )
-        )
-        for state in states
-    ]
+    atoms = [(angles_of(state.points), state.masses) for state in states]
+    hessians = [atomic_hessian(searches.BETA, one, neurons) for one in atoms]
+    bends = [np.linalg.eigvalsh(hessian) for hessian in hessians]
     share = np.mean([bend[0] < -1e-3 and bend[-1] > 1e-3 for bend in bends])
     yield equal("share of these with Hess E of both signs", share, 1.0, 0.0)
 
@@ -112,6 +94,5 @@ def footnote() -> Findings:
     # V = w/4 + (w/4) cos 2(t - axis), so that w_2 = w/4 at each of its two modes.
     share = PAIR / 4 / (ive(2, searches.BETA) / searches.BETA)
     relative = 1 - share * np.cos(2 * (mfpde.Circle(256).angles - AXIS))
-    yield from searches.rows_of_density(
-        equation, relative, "a, -a of equal weights, 1 - w_2/kappa_2 cos 2t"
-    )
+    name = "a, -a of equal weights, 1 - w_2/kappa_2 cos 2t"
+    yield from searches.rows_of_density(equation, relative, name)

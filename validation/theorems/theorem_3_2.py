@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 from scipy.linalg import eigh
 from scipy.special import ive
@@ -13,8 +11,8 @@ from mfpde.plotting.palette import MUTED
 from validation.circle_cases import angles_of, atomic_hessian, curvature
 from validation.claim import Claim, Findings, equal, vanishes
 from validation.drawing import COLOURS, panels
-from validation.stable_states import descent, random_descent
-from validation.theorems.searches import rows_of_minimisers
+from validation.stable_states import descent
+from validation.theorems import searches
 from validation.theorems.witness import residual
 
 CLAIM = Claim(
@@ -36,9 +34,8 @@ DEGREES = (2, 4, 8, 12, 16)
 def main(quick: bool = False) -> Findings:
     for activation in ("gelu", "tanh"):
         yield from minimisers(quick, activation)
-    linear = mfpde.Perceptron(
-        [[1.0, 0.0]], [-SWING * 4 * ive(2, BETA) / BETA], "linear"
-    )
+    weight = -SWING * 4 * ive(2, BETA) / BETA
+    linear = mfpde.Perceptron([[1.0, 0.0]], [weight], "linear")
     circle = mfpde.Circle(512)
     best = mfpde.minimize(descent(BETA, linear), circle)
     error = best.measure.values * 2 * np.pi - 1 - SWING * np.cos(2 * circle.angles)
@@ -65,26 +62,21 @@ def main(quick: bool = False) -> Findings:
 def minimisers(quick: bool, activation: str) -> Findings:
     """Minimisers of random weights, and the least eigenvalues of Hess E there."""
     betas = (5.0, 25.0) if quick else (1.0, 5.0, 10.0, 25.0, 50.0)
-    found = [
-        mfpde.minimize(
-            random_descent(beta, 2, 1.0, seed=seed, activation=activation),
-            mfpde.Circle(256),
-        )
-        for beta, seed in product(betas, range(2 if quick else 5))
-    ]
+    cases = (betas, 2, (1.0,), range(2 if quick else 5), activation)
+    name = f"{activation} minimisers"
+    equations = searches.random_descents(*cases)
+    found, rows = searches.minimisers(equations, mfpde.Circle(256), name)
+    yield from rows
     errors, strict = [], 0
     for best in found:
         if best.kind == "atoms":
             end = mfpde.polish(best.equation, best.measure)
             (neurons,), (attention,) = end.equation.externals, end.equation.attentions
             atoms = (angles_of(end.atoms.points), end.atoms.masses)
-            least = np.linalg.eigvalsh(atomic_hessian(attention.beta, atoms, neurons))[
-                0
-            ]
+            hessian = atomic_hessian(attention.beta, atoms, neurons)
+            least = np.linalg.eigvalsh(hessian)[0]
             errors.append(abs(end.hessian_eigenvalues.min() - least))
             strict += least > 0 and residual(end.equation, end.atoms) <= 1e-14
-    name = f"{activation} minimisers"
-    yield from rows_of_minimisers(found, name)
     # V'' of the independent Hessian by differences of step 1e-5.
     text = f"{name}: error of the least eigenvalue of Hess E"
     yield vanishes(text, max(errors, default=np.inf), 1e-8)

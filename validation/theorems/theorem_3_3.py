@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,8 +11,8 @@ from validation import independent
 from validation.claim import Claim, Findings, Quantity, equal, mark, vanishes
 from validation.drawing import COLOURS, panels
 from validation.references.ring import ring_angle
-from validation.stable_states import descent, random_descent
-from validation.theorems.searches import rows_of_minimisers
+from validation.stable_states import descent
+from validation.theorems import searches
 from validation.theorems.witness import residual
 
 Array = NDArray[np.float64]
@@ -37,7 +35,7 @@ CLAIM = Claim(
     ),
 )
 BETA, WEIGHT = 20.0, -0.3
-AXIS = np.full(3, 3**-0.5)
+AXIS, SPHERE = np.full(3, 3**-0.5), mfpde.Sphere(64)
 NEURONS = 4
 """As many weights as two atoms on S^2 have coordinates.
 
@@ -46,6 +44,11 @@ V is then any quadratic form, those that are constant on the ring among them.
 """
 KEPT = 1e-6
 """Share of the attention's own force up to which a measure counts as at rest."""
+
+
+def one_neuron(weight: float) -> mfpde.MeanFieldEquation:
+    """Descent with one ReLU neuron at AXIS."""
+    return descent(BETA, mfpde.Perceptron([AXIS], [weight]))
 
 
 def circle_at(angle: float, count: int = 360, turn: float = 2 * np.pi) -> Array:
@@ -58,16 +61,11 @@ def circle_at(angle: float, count: int = 360, turn: float = 2 * np.pi) -> Array:
 
 @CLAIM
 def main(quick: bool = False) -> Findings:
-    cases = product((1.0, 10.0, 50.0), (1.0, 10.0), (1, 2, 3))
-    chosen = [(10.0, 1.0, 1)] if quick else list(cases)
+    cases = (1.0, 10.0, 50.0), 3, (1.0, 10.0), (1, 2, 3)
     for name in ("relu", "gelu"):
-        found = [
-            mfpde.minimize(
-                random_descent(b, 3, s, seed=k, activation=name), mfpde.Sphere(64)
-            )
-            for b, s, k in chosen
-        ]
-        yield from rows_of_minimisers(found, f"{name}, minimisers")
+        chosen = ((10.0,), 3, (1.0,), (1,)) if quick else cases
+        equations = searches.random_descents(*chosen, name)
+        yield from searches.minimisers(equations, SPHERE, f"{name}, minimisers")[1]
     yield from rings(quick)
     yield from mark(generic_weights(quick), subject="formula")
 
@@ -75,10 +73,10 @@ def main(quick: bool = False) -> Findings:
 def rings(quick: bool) -> Findings:
     """The minimiser of one neuron is a ring, at the angle of the closed form."""
     weights = np.linspace(-0.9, -0.2, 8)[:: 3 if quick else 1]
-    *found, best = (
-        mfpde.minimize(descent(BETA, mfpde.Perceptron([AXIS], [w])), mfpde.Sphere(64))
-        for w in (*weights, WEIGHT)
-    )
+    equations = [one_neuron(weight) for weight in weights]
+    name, best = "one neuron: minimisers", mfpde.minimize(one_neuron(WEIGHT), SPHERE)
+    found, rows = searches.minimisers(equations, SPHERE, name, ("ring",))
+    yield from rows
     heights = [np.arccos(np.clip(one.measure.points @ AXIS, -1, 1)) for one in found]
     # The heights of all points, so that a ring that is no circle shows.
     away = [
@@ -87,7 +85,6 @@ def rings(quick: bool) -> Findings:
     ]
     name = f"one neuron, {len(found)} weights: points beside the angle of the ring"
     yield vanishes(name, away, 1e-9)
-    yield from rows_of_minimisers(found, "one neuron: minimisers", ("ring",))
     angle = float(np.arccos(best.measure.points @ AXIS).mean())
     name = f"one neuron, w = {WEIGHT}: "
     exact, shown = ring_angle(BETA, WEIGHT), {"key": "ring", "shows": "condition"}
@@ -123,9 +120,8 @@ def best_force(points: Array, directions: Array, activation: str) -> float:
 
 def generic_weights(quick: bool) -> list[Quantity]:
     """(ii), (iii): random directions and the best weights, for measures that are fixed."""
-    directions = np.random.default_rng(0).standard_normal(
-        (100 if quick else 2000, NEURONS, 3)
-    )
+    draws = (100 if quick else 2000, NEURONS, 3)
+    directions = np.random.default_rng(0).standard_normal(draws)
     directions /= np.linalg.norm(directions, axis=2, keepdims=True)
     angle = ring_angle(BETA, WEIGHT)
     fixed = {
@@ -134,15 +130,11 @@ def generic_weights(quick: bool) -> list[Quantity]:
         # They have as many coordinates as there are weights, which all act with GeLU.
         "two atoms on it": (circle_at(angle, count=2), ("gelu",), 1.0),
     }
-    return [
-        equal(
-            f"{name}, {activation}: share of random neurons that keep it at rest",
-            np.mean(
-                [best_force(points, rows, activation) < KEPT for rows in directions]
-            ),
-            expected,
-            0.0,
-        )
-        for name, (points, activations, expected) in fixed.items()
-        for activation in activations
-    ]
+    rows = []
+    for name, (points, activations, expected) in fixed.items():
+        for activation in activations:
+            left = [best_force(points, each, activation) for each in directions]
+            share = np.mean(np.array(left) < KEPT)
+            text = f"{name}, {activation}: share of random neurons that keep it at rest"
+            rows.append(equal(text, share, expected, 0.0))
+    return rows
