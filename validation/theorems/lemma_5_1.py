@@ -32,7 +32,7 @@ NEURONS = {
 @CLAIM
 def main(quick: bool = False) -> Findings:
     for geometry in (mfpde.Circle(128), mfpde.Sphere(32)):
-        yield from mark(inverse(geometry), subject="formula")
+        yield inverse(geometry)
     for d in (2, 3, 8):
         found = theory.eigenvalues(BETA, d, np.arange(8))
         text = f"S^{d - 1}: lambda_n, n < 8, beside Funk and Hecke's integral"
@@ -54,7 +54,7 @@ def main(quick: bool = False) -> Findings:
     yield from mark(evenness(), subject="formula")
 
 
-def inverse(geometry: mfpde.Circle | mfpde.Sphere) -> list[Quantity]:
+def inverse(geometry: mfpde.Circle | mfpde.Sphere) -> Quantity:
     """A density again from its potential, which is summed over all cells."""
     d, area = geometry.dimension, geometry.areas.sum()
     density = mfpde.Density.from_function(geometry, smooth_values).normalized()
@@ -67,10 +67,9 @@ def inverse(geometry: mfpde.Circle | mfpde.Sphere) -> list[Quantity]:
     spectrum = theory.eigenvalues(BETA, d, np.arange(9))[geometry.degrees(8)]
     found = geometry.synthesis(BETA / spectrum * moments) / area
     error = (found - density.values) / density.values.max()
-    return [
-        vanishes(f"S^{d - 1}: relative error of the density", error.ravel(), 1e-6),
-        equal(f"S^{d - 1}: its mass", (found * geometry.areas).sum(), 1.0, 1e-9),
-    ]
+    # Rounding, 1e-16 or so, over lambda_8/lambda_0 >= 1e-5.
+    name = f"S^{d - 1}: relative error of the density"
+    return vanishes(name, error.ravel(), 1e-10, subject="formula")
 
 
 def smooth_values(points: Array) -> Array:
@@ -111,11 +110,8 @@ def evenness() -> list[Quantity]:
     targets /= np.linalg.norm(targets, axis=1, keepdims=True)
     field = descent(BETA).first_variation
     odd, other = (
-        field(measure, targets) - field(measure, -targets)
-        for measure in (
-            mfpde.Atoms(np.concatenate([points, -points])),
-            mfpde.Atoms(points),
-        )
+        field(mfpde.Atoms(held), targets) - field(mfpde.Atoms(held), -targets)
+        for held in (np.concatenate([points, -points]), points)
     )
     return [
         vanishes("odd part of T mu, mu symmetric", odd, 1e-14),
