@@ -32,9 +32,19 @@ def equation(
     return mfpde.MeanFieldEquation(*terms, direction=direction, **options)
 
 
+def descent(*terms: Any, **options: float) -> mfpde.MeanFieldEquation:
+    """Terms that go down."""
+    return equation(*terms, direction="descent", **options)
+
+
 def attention(beta: float = 5.0, **options: Any) -> mfpde.Attention:
     """Attention, softmax or not."""
     return mfpde.Attention(beta, **options)
+
+
+def softmax(beta: float = 5.0, **options: Any) -> mfpde.Attention:
+    """Normalised attention."""
+    return attention(beta, normalized=True, **options)
 
 
 def square() -> mfpde.Interaction:
@@ -59,18 +69,12 @@ def zonal_neurons(grid: mfpde.Zonal, activation: str = "relu") -> mfpde.Perceptr
 
 def layers(dimension: int, direction: str = "ascent") -> mfpde.Layers:
     """Three layers of different neurons."""
-    kinds = (("relu", 1), ("gelu", 2), ("tanh", 3))
-    return mfpde.Layers(
-        [
-            (
-                equation(
-                    attention(), neurons(dimension, kind, seed), direction=direction
-                ),
-                0.7,
-            )
-            for kind, seed in kinds
-        ]
-    )
+    kinds = enumerate(("relu", "gelu", "tanh"), start=1)
+    equations = [
+        equation(attention(), neurons(dimension, kind, seed), direction=direction)
+        for seed, kind in kinds
+    ]
+    return mfpde.Layers([(one, 0.7) for one in equations])
 
 
 def quantities_of_run(
@@ -99,230 +103,78 @@ def quantities_of_run(
     return found
 
 
-CIRCLE = mfpde.Circle(192)
-SPHERE = mfpde.Sphere(32)
-FIVE, MANY = mfpde.Zonal(5, 160), mfpde.Zonal(64, 256)
-LAGRANGE, DONOR = {"transport": "semi_lagrangian"}, {"transport": "donor_blended"}
-LABELS = {"transport": "labels"}
-EXACT = {"atoms": "exact"}
+GRIDS = {
+    "circle": mfpde.Circle(192),
+    "sphere": mfpde.Sphere(32),
+    "zonal": mfpde.Zonal(5, 160),
+    "zonal d = 64": mfpde.Zonal(64, 256),
+}
+CIRCLE_HEAD = {"bilinear": TURN, "value": [[1, 0.3], [0, 0.8]]}
+SPHERE_HEAD = {"bilinear": SKEW, "value": VALUE}
+FIVE = GRIDS["zonal"]
 
-# Name, equation, grid, end time, options.
-RUNS: list[tuple[str, Any, Any, float, dict[str, Any]]] = [
-    ("circle relu ascent", equation(attention(), neurons(2)), CIRCLE, 6, LAGRANGE),
-    (
-        "circle gelu descent",
-        equation(attention(), neurons(2, "gelu"), direction="descent"),
-        CIRCLE,
-        6,
-        LAGRANGE,
-    ),
-    (
-        "circle softmax",
-        equation(attention(normalized=True), neurons(2, "gelu")),
-        CIRCLE,
-        3,
-        LAGRANGE,
-    ),
-    (
-        "circle unshifted",
-        equation(attention(2.0, kernel="unshifted"), neurons(2), direction="descent"),
-        CIRCLE,
+RUNS: dict[str, tuple[Any, float]] = {
+    "circle relu ascent": (equation(attention(), neurons(2)), 6),
+    "circle gelu descent": (descent(attention(), neurons(2, "gelu")), 6),
+    "circle softmax": (equation(softmax(), neurons(2, "gelu")), 3),
+    "circle unshifted": (descent(attention(2.0, kernel="unshifted"), neurons(2)), 2),
+    "circle polynomial": (equation(square(), neurons(2, "tanh")), 3),
+    "circle kuramoto": (equation(attention(0.0)), 3),
+    "circle beta 200": (equation(attention(200.0), neurons(2)), 4),
+    "circle head": (equation(attention(4.0, **CIRCLE_HEAD)), 3),
+    "circle exact atoms": (equation(softmax(9.0)), 8),
+    "circle layers": (layers(2), 2.1),
+    "circle donor relu descent": (descent(attention(), neurons(2)), 6),
+    "circle donor softmax": (equation(softmax(), neurons(2, "tanh")), 3),
+    "circle donor diffusion": (equation(attention(), neurons(2), diffusion=0.05), 4),
+    "circle donor vector weights": (equation(attention(), vector_neurons(2)), 4),
+    "circle donor exact atoms": (equation(attention(12.0)), 30),
+    "circle donor softmax head": (
+        equation(softmax(4.0, bilinear=TURN), attention(2.0)),
         2,
-        LAGRANGE,
     ),
-    ("circle polynomial", equation(square(), neurons(2, "tanh")), CIRCLE, 3, LAGRANGE),
-    ("circle kuramoto", equation(attention(0.0)), CIRCLE, 3, LAGRANGE),
-    ("circle beta 200", equation(attention(200.0), neurons(2)), CIRCLE, 4, LAGRANGE),
-    (
-        "circle head",
-        equation(attention(4.0, bilinear=TURN, value=[[1, 0.3], [0, 0.8]])),
-        CIRCLE,
-        3,
-        LAGRANGE,
-    ),
-    (
-        "circle exact atoms",
-        equation(attention(9.0, normalized=True)),
-        CIRCLE,
-        8,
-        LAGRANGE | EXACT,
-    ),
-    ("circle layers", layers(2), CIRCLE, 2.1, LAGRANGE),
-    (
-        "circle donor relu descent",
-        equation(attention(), neurons(2), direction="descent"),
-        CIRCLE,
-        6,
-        DONOR,
-    ),
-    (
-        "circle donor softmax",
-        equation(attention(normalized=True), neurons(2, "tanh")),
-        CIRCLE,
-        3,
-        DONOR,
-    ),
-    (
-        "circle donor diffusion",
-        equation(attention(), neurons(2), diffusion=0.05),
-        CIRCLE,
-        4,
-        DONOR,
-    ),
-    (
-        "circle donor vector weights",
-        equation(attention(), vector_neurons(2)),
-        CIRCLE,
-        4,
-        DONOR,
-    ),
-    ("circle donor exact atoms", equation(attention(12.0)), CIRCLE, 30, DONOR | EXACT),
-    (
-        "circle donor softmax head",
-        equation(attention(4.0, bilinear=TURN, normalized=True), attention(2.0)),
-        CIRCLE,
-        2,
-        DONOR,
-    ),
-    ("circle default", equation(attention(), neurons(2, "gelu")), CIRCLE, 8, {}),
-    ("circle default layers", layers(2, "descent"), CIRCLE, 2.1, {}),
-    (
-        "sphere relu descent",
-        equation(attention(), neurons(3), direction="descent"),
-        SPHERE,
-        3,
-        LABELS,
-    ),
-    (
-        "sphere gelu ascent",
-        equation(attention(), neurons(3, "gelu")),
-        SPHERE,
-        3,
-        LABELS,
-    ),
-    (
-        "sphere softmax",
-        equation(attention(normalized=True), neurons(3, "gelu")),
-        SPHERE,
-        2,
-        LABELS,
-    ),
-    (
-        "sphere unshifted",
-        equation(attention(2.0, kernel="unshifted"), neurons(3)),
-        SPHERE,
-        1,
-        LABELS,
-    ),
-    (
-        "sphere polynomial",
-        equation(square(), neurons(3, "tanh"), direction="descent"),
-        SPHERE,
-        2,
-        LABELS,
-    ),
-    (
-        "sphere head",
-        equation(attention(3.0, bilinear=SKEW, value=VALUE), neurons(3)),
-        SPHERE,
-        2,
-        LABELS,
-    ),
-    (
-        "sphere softmax head",
-        equation(attention(3.0, bilinear=SKEW, normalized=True)),
-        SPHERE,
-        2,
-        LABELS,
-    ),
-    ("sphere layers", layers(3), SPHERE, 2.1, LABELS),
-    (
-        "sphere vector weights",
-        equation(attention(), vector_neurons(3)),
-        SPHERE,
-        2,
-        LABELS,
-    ),
-    (
-        "sphere donor relu descent",
-        equation(attention(), neurons(3), direction="descent"),
-        SPHERE,
-        3,
-        DONOR,
-    ),
-    (
-        "sphere donor softmax",
-        equation(attention(normalized=True), neurons(3, "gelu")),
-        SPHERE,
-        2,
-        DONOR,
-    ),
-    (
-        "sphere donor diffusion",
-        equation(attention(), neurons(3), diffusion=0.05),
-        SPHERE,
-        2,
-        DONOR,
-    ),
-    (
-        "sphere donor exact atoms",
-        equation(attention(9.0, normalized=True)),
-        SPHERE,
-        6,
-        DONOR | EXACT,
-    ),
-    (
-        "sphere donor head",
-        equation(attention(3.0, bilinear=SKEW, value=VALUE), attention(2.0)),
-        SPHERE,
-        2,
-        DONOR,
-    ),
-    ("sphere donor layers", layers(3, "descent"), SPHERE, 2.1, DONOR),
-    ("sphere default", equation(attention(), neurons(3, "gelu")), SPHERE, 3, {}),
-    (
-        "sphere default softmax",
-        equation(attention(16.0, normalized=True), neurons(3)),
-        SPHERE,
-        3,
-        {},
-    ),
-    (
-        "zonal relu ascent",
-        equation(attention(), zonal_neurons(FIVE)),
-        FIVE,
-        3,
-        LAGRANGE,
-    ),
-    (
-        "zonal softmax descent",
-        equation(
-            attention(8.0, normalized=True),
-            zonal_neurons(FIVE, "gelu"),
-            direction="descent",
-        ),
-        FIVE,
-        3,
-        LAGRANGE,
-    ),
-    (
-        "zonal diffusion",
+    "circle default": (equation(attention(), neurons(2, "gelu")), 8),
+    "circle default layers": (layers(2, "descent"), 2.1),
+    "sphere relu descent": (descent(attention(), neurons(3)), 3),
+    "sphere gelu ascent": (equation(attention(), neurons(3, "gelu")), 3),
+    "sphere softmax": (equation(softmax(), neurons(3, "gelu")), 2),
+    "sphere unshifted": (equation(attention(2.0, kernel="unshifted"), neurons(3)), 1),
+    "sphere polynomial": (descent(square(), neurons(3, "tanh")), 2),
+    "sphere head": (equation(attention(3.0, **SPHERE_HEAD), neurons(3)), 2),
+    "sphere softmax head": (equation(softmax(3.0, bilinear=SKEW)), 2),
+    "sphere layers": (layers(3), 2.1),
+    "sphere vector weights": (equation(attention(), vector_neurons(3)), 2),
+    "sphere donor relu descent": (descent(attention(), neurons(3)), 3),
+    "sphere donor softmax": (equation(softmax(), neurons(3, "gelu")), 2),
+    "sphere donor diffusion": (equation(attention(), neurons(3), diffusion=0.05), 2),
+    "sphere donor exact atoms": (equation(softmax(9.0)), 6),
+    "sphere donor head": (equation(attention(3.0, **SPHERE_HEAD), attention(2.0)), 2),
+    "sphere donor layers": (layers(3, "descent"), 2.1),
+    "sphere default": (equation(attention(), neurons(3, "gelu")), 3),
+    "sphere default softmax": (equation(softmax(16.0), neurons(3)), 3),
+    "zonal relu ascent": (equation(attention(), zonal_neurons(FIVE)), 3),
+    "zonal softmax descent": (descent(softmax(8.0), zonal_neurons(FIVE, "gelu")), 3),
+    "zonal diffusion": (
         equation(attention(), zonal_neurons(FIVE, "tanh"), diffusion=0.02),
-        FIVE,
         2,
-        LAGRANGE,
     ),
-    (
-        "zonal d = 64",
-        equation(attention(20.0), zonal_neurons(MANY), direction="descent"),
-        MANY,
-        3,
-        LAGRANGE,
-    ),
-    ("zonal polynomial", equation(square(), zonal_neurons(FIVE)), FIVE, 2, LAGRANGE),
-]
+    "zonal d = 64": (descent(attention(20.0), zonal_neurons(GRIDS["zonal d = 64"])), 3),
+    "zonal polynomial": (equation(square(), zonal_neurons(FIVE)), 2),
+}
 
-CASES = [
-    Case(name, partial(quantities_of_run, problem, grid, float(end), options))
-    for name, problem, grid, end, options in RUNS
-]
+
+def case_of_run(name: str, problem: Any, end: float) -> Case:
+    """Return a run whose name says its grid, its transport and whether atoms are exact."""
+    place = name.split()[0]
+    options = {}
+    if "donor" in name:
+        options["transport"] = "donor_blended"
+    elif "default" not in name:
+        options["transport"] = "labels" if place == "sphere" else "semi_lagrangian"
+    if "exact atoms" in name:
+        options["atoms"] = "exact"
+    grid = GRIDS.get(name, GRIDS[place])
+    return Case(name, partial(quantities_of_run, problem, grid, float(end), options))
+
+
+CASES = [case_of_run(name, *run) for name, run in RUNS.items()]
