@@ -13,10 +13,9 @@ import mfpde
 from mfpde import theory
 from validation.claim import Claim, Findings, Quantity, at_least, equal, mark, vanishes
 from validation.exact_facts.drawn import compare_curves
-from validation.exact_facts.growth_rates import ASCENT, tolerance_of
 from validation.exact_facts.runs import ascent, bessel_spectrum, solve_to
 from validation.exact_facts.zonal_states import ZonalStates
-from validation.growth import harmonic_along_axis, measured_growth
+from validation.growth import harmonic_along_axis
 
 CLAIM = Claim(
     title="The noisy phase transition is continuous up to beta_*, and a jump above",
@@ -62,16 +61,6 @@ def excess_of(equation: mfpde.MeanFieldEquation, final: mfpde.Density) -> float:
     return equation.diffusion * entropy - equation.energy(final) + flat
 
 
-def zero_of_growth(grid: Any, beta: float) -> float:
-    """kappa_#: growth of degree 1 is affine in kappa, two measured rates give its zero."""
-    ends = np.array([0.9, 1.1]) * critical_by_bessel(beta, grid.dimension)
-    rates = [
-        measured_growth(grid, beta, 1, direction="ascent", diffusion=float(kappa))
-        for kappa in ends
-    ]
-    return float(ends[0] - rates[0] * np.diff(ends)[0] / np.diff(rates)[0])
-
-
 def compare_ends(curves: dict[str, Any], beta: float, grid: Any) -> Iterator[Quantity]:
     """Two runs at kappa_c: two ends from two starts, with equal free energies.
 
@@ -109,14 +98,6 @@ def compare_ends(curves: dict[str, Any], beta: float, grid: Any) -> Iterator[Qua
 
 @CLAIM
 def main(quick: bool = False) -> Findings:
-    grids = ((mfpde.Circle(256), 3.0), (mfpde.Sphere(32), 1.5))
-    for grid, beta in grids[:1] if quick else grids:
-        d = grid.dimension
-        exact = critical_by_bessel(beta, d)
-        # Rates of degree 1 are those of kappa times d - 1.
-        allowed = tolerance_of(grid, beta, 1, **ASCENT, diffusion=exact) / (d - 1)
-        name = f"kappa_# on S^{d - 1}, beta = {beta:g}, from growth rates"
-        yield equal(name, zero_of_growth(grid, beta), exact, allowed)
     for d in (2, 3) if quick else (2, 3, 5):
         exact, found = limit_by_bessel(d), theory.largest_continuous_beta(d)
         name, formula = f"beta_* on S^{d - 1}, ", {"subject": "formula"}
