@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 import mfpde
 from validation import independent
 from validation.circle_cases import angles_of, points_at, wrapped
-from validation.claim import Claim, Findings, at_most, equal, vanishes
+from validation.claim import Claim, Findings, at_least, at_most, equal, vanishes
 from validation.exact_facts.drawn import ASIDE, compare_curves
 from validation.exact_facts.runs import descent
 
@@ -62,25 +62,11 @@ def split_weight(beta: float) -> float:
     return float(np.exp(-beta * brentq(bend, 1e-3, 1.0, xtol=1e-15)))
 
 
-def measured_split(beta: float, near: float) -> float:
-    """The same from the split rates of polished pairs."""
-
-    def rate(weight: float) -> float:
-        angles = AXIS + 1.001 * half_angle(weight, beta) * np.array([-1.0, 1.0])
-        found = mfpde.polish(equation_of(weight, beta), mfpde.Atoms(points_at(angles)))
-        return float(found.split_rates[0, 0])
-
-    return float(brentq(rate, near - 0.02, near + 0.02, xtol=1e-12))
-
-
-def measured_third(beta: float, near: float) -> float:
-    """|w| at which the minimiser gains its third atom, by bisection to 1e-7."""
-    low, high = near - 0.01, near + 0.01
-    while high - low > 1e-7:
-        middle = (low + high) / 2
-        has_two = len(minimiser(middle, beta).masses) < 3
-        low, high = (low, middle) if has_two else (middle, high)
-    return (low + high) / 2
+def split_rate(weight: float, beta: float) -> float:
+    """Rate at which a part leaves an atom of the polished pair."""
+    angles = AXIS + 1.001 * half_angle(weight, beta) * np.array([-1.0, 1.0])
+    found = mfpde.polish(equation_of(weight, beta), mfpde.Atoms(points_at(angles)))
+    return float(found.split_rates[0, 0])
 
 
 def independent_gap(weight: float, beta: float, atoms: mfpde.Atoms) -> float:
@@ -107,10 +93,13 @@ def main(_quick: bool = False) -> Findings:
             text = f"{name}duality gap of the minimiser by independent formulas"
             yield vanishes(text, gap, 1e-11, certificate=True)
         name = f"beta = {beta:g}: "
-        text = f"{name}|w| at which the minimiser gains its third atom"
-        yield equal(text, measured_third(beta, third), third, 1e-7)
-        text = f"{name}|w| at which a pair dissolves, by polish"
-        yield equal(text, measured_split(beta, split), split, 1e-8)
+        for shift, count in ((-1e-7, 3), (1e-7, 2)):
+            text = f"{name}minimiser's atoms at {shift:+g} from the third atom's |w|"
+            found = minimiser(third + shift, beta)
+            yield equal(text, len(found.masses), count, 0)
+        text = f"{name}split rate of a polished pair {{}} where it dissolves"
+        yield at_least(text.format("1e-8 below"), split_rate(split - 1e-8, beta), 0)
+        yield at_most(text.format("1e-8 above"), split_rate(split + 1e-8, beta), 0)
         text = f"{name}a pair that dissolves is no minimiser"
         yield at_most(text, split, third, subject="formula")
     beta, weights = 10.0, np.linspace(0.1, 1.2, 40)
