@@ -1,7 +1,8 @@
 """Panels on the circle (figures 1, 3, 5, 6 and 8): the density beside particles, kinds of rows.
 
-An exact atom and one that is still a few cells are not counted alike when two are about to merge:
-basins are those of particles in either, of the density of as many quantiles.
+``mfpde.concentration`` knows exact atoms where they are, and cells to a cell: two atoms about to
+merge are two basins for the one and one for the other.  Numbers of basins are therefore compared
+after all measures have been put on the same cells.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import mfpde
+from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.plotting.palette import ATOM, DENSITY
 from mfpde.runs.run import Run
 from validation.characteristics import Cloud
@@ -92,7 +94,7 @@ class CirclePanel:
         ours, theirs = [], []
         for time in self.times:
             for found, run in ((ours, self.run), (theirs, self.few)):
-                state = mfpde.quantized(at(run, time), FEW)
+                state = on_cells(at(run, time))
                 found.append(float(len(basins(state, self.equation))))
         return np.array(ours), np.array(theirs)
 
@@ -129,6 +131,33 @@ def trajectories(
     times = np.union1d(stated, np.geomspace(0.5, t_end, saves))
     saved = np.union1d(times, np.geomspace(0.5, t_end, drawn))
     return [solve_on_circle(s, times, saved, time_step=step) for s in settings]
+
+
+def on_cells(measure: AnyMeasure) -> mfpde.Density:
+    """The density of a measure on ``CELLS`` cells.
+
+    Particles of equal mass stand for quantiles: their distribution function is linear between
+    them.  An atom beside a density is shared by the two nearest cells of its grid.
+    """
+    grid = mfpde.Circle(CELLS)
+    if not isinstance(measure, mfpde.Atoms):
+        whole = as_measure(measure)
+        places = angles(whole.atoms.points) - angles(grid.points)[0]
+        left, share = np.divmod(np.mod(places, TURN) * CELLS / TURN, 1)
+        added = np.zeros(CELLS)
+        np.add.at(added, left.astype(int) % CELLS, whole.atoms.masses * (1 - share))
+        np.add.at(added, (left.astype(int) + 1) % CELLS, whole.atoms.masses * share)
+        return mfpde.Density(grid, whole.density.values + added / grid.areas)
+    order = np.argsort(angles(measure.points))
+    where, masses = angles(measure.points)[order], measure.masses[order]
+    shares = np.cumsum(masses) - masses / 2
+    around = np.concatenate([where - TURN, where, where + TURN])
+    distribution = np.concatenate([shares - 1, shares, shares + 1])
+    half = np.pi / CELLS
+    ends = (
+        np.interp(angles(grid.points) + s, around, distribution) for s in (half, -half)
+    )
+    return mfpde.Density(grid, np.maximum(np.subtract(*ends), 0.0) / grid.areas)
 
 
 # Rows ----------------------------------------------------------------------------------------
