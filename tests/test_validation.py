@@ -274,10 +274,7 @@ def test_report_shows_each_claim_with_its_verdict(tmp_path: Path) -> None:
     assert '<a href="#theorems.one">' in page
     assert '<a id="theorems.one">' in page
     assert "Two &lt; three." in page
-    assert (
-        "2 of 2 checks hold. Nearest to its tolerance is *near*: 1.05, expected 1, "
-        "tolerance 0.1." in claim
-    )
+    assert "2 of 2 checks hold." in claim
     # One row each; bars are not columns.
     rows = [line for line in table.splitlines() if line.startswith("| [")]
     cells = [row.replace("\\|", "").count("|") for row in rows]

@@ -83,8 +83,3 @@ def level_line(ax: Axes, level: float, *, label: str, colour: str = MUTED) -> No
 def show_legend(ax: Axes, **options: Any) -> None:
     """Legend in small type on a light ground, with the ``options`` of ``Axes.legend``."""
     ax.legend(fontsize=7, frameon=True, framealpha=0.7, edgecolor="none", **options)
-
-
-def describe(ax: Axes, **texts: Any) -> None:
-    """Set title, labels and limits (those of ``Axes.set``) in the style's sizes."""
-    ax.set(**texts)

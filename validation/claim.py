@@ -28,6 +28,7 @@ quantity's key:
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -133,7 +134,7 @@ class Claim:
         if len(by_key) < len(keyed):
             raise ValueError(f"{self.title}: two quantities have the same key")
         shown = {quantity.shows for quantity in quantities}
-        numbers = _NumbersOrGaps(by_key) if quick else by_key
+        numbers = defaultdict(_Gap, by_key) if quick else by_key
         try:
             texts = {
                 name: str(getattr(self, name)).format_map(numbers)
@@ -156,11 +157,6 @@ class _Gap:
 
     def __getattr__(self, _name: str) -> _Gap:
         return self
-
-
-class _NumbersOrGaps(dict[str, "Quantity | _Gap"]):
-    def __missing__(self, _key: str) -> _Gap:
-        return _Gap()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 import mfpde
 from mfpde.plotting.palette import ATOM, DENSITY, OKABE_ITO
 from mfpde.theory import anti_concentration_bound
-from validation.charts import describe, level_line, panels, show_legend
+from validation.charts import level_line, panels, show_legend
 from validation.circle_cases import angles_of
 from validation.claim import Claim, Findings, at_least, at_most, equal, vanishes
 from validation.next_checks.runs import (
@@ -61,7 +61,7 @@ def main(quick: bool = False) -> Findings:
     ax.plot(places, heaviest[1], "x", color=ATOM, label="particles")
     level_line(ax, LIMIT, label="0.5742: no bound here", colour=OKABE_ITO["black"])
     title = "simulations' weights: descent, β = 50, t = 50"
-    describe(ax, title=title, xlabel="seed", ylabel="mass of the heaviest atom")
+    ax.set(title=title, xlabel="seed", ylabel="mass of the heaviest atom")
     ax.set_ylim(0, 1.05)
     ax.set_xticks(places, labels=[str(seed) for seed in seeds], fontsize=7)
     show_legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)

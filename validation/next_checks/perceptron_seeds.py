@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde.plotting.palette import MUTED, OKABE_ITO
-from validation.charts import describe, panels, show_legend
+from validation.charts import panels, show_legend
 from validation.claim import Claim, Findings, equal, mark, vanishes
 from validation.next_checks.runs import (
     MASS_TOLERANCE,
@@ -92,6 +92,6 @@ def draw(ax: object, shown: dict[tuple[str, str], Array]) -> None:
         ax.bar(places, heights, width, color=CASES[case], label=name)
         ax.plot(counts[0] + shift, -0.35, "^", color=CASES[case], ms=5)
     ax.plot([], [], "^", color=MUTED, ms=5, label="seed 777")
-    describe(ax, xlabel="atoms (cases side by side)", ylabel="seeds")
+    ax.set(xlabel="atoms (cases side by side)", ylabel="seeds")
     ax.set_xticks(range(most + 1))
     show_legend(ax)

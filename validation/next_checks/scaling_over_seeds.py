@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from scipy.stats import t as student
 
-from validation.charts import COLOURS, describe, panels, show_legend
+from validation.charts import COLOURS, panels, show_legend
 from validation.claim import Claim, Findings, at_least, at_most, equal, mark
 from validation.next_checks.runs import Array, Setting, counts_and_masses, seeds
 
@@ -54,7 +54,7 @@ def main(quick: bool = False) -> Findings:
         look = {"color": COLOURS[number], "label": NAMES[activation]}
         ax.errorbar(np.sqrt(betas) + 0.04 * number, mean, spread, capsize=2, **look)
         ax.plot(np.sqrt(betas), counts[0, 0], "^", color=look["color"], ms=5)
-    describe(ax, xlabel="√β (▲: seed 777)", ylabel="atoms: mean, standard deviation")
+    ax.set(xlabel="√β (▲: seed 777)", ylabel="atoms: mean, standard deviation")
     show_legend(ax)
     yield "scaling_over_seeds", figure
 
