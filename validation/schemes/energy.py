@@ -79,7 +79,7 @@ def main(quick: bool = False) -> Findings:
 
 
 def energies(
-    place: Place, scheme: str | None, *, direction: str, t_end: float
+    place: Place, scheme: str, *, direction: str, t_end: float
 ) -> tuple[Array, Array]:
     """Times and energies of the start and of every step."""
     times, found = [], []
@@ -122,7 +122,9 @@ def of_labels(place: Place, direction: str, count: int, times: Array) -> Array:
 
 def default_energy(place: Place, direction: str, time: float) -> float:
     """Energy of the default scheme."""
-    return float(energies(place, None, direction=direction, t_end=time)[1][-1])
+    equation = place.equation(direction, beta=BETA)
+    run = mfpde.solve(equation, place.smooth_start(), t_end=time, save_at=[time])
+    return float(run.energies[-1])
 
 
 def at_the_kink(place: Place, quick: bool) -> Iterator[Quantity]:
