@@ -457,6 +457,18 @@ def test_labels_at_rest_give_back_the_density_and_its_cell_means():
     np.testing.assert_allclose(back.values, exact, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("coarse", "fine"), [(Circle(64), Circle(200)), (Sphere(32), Sphere(48))], ids=repr
+)
+def test_more_labels_than_cells_are_those_of_a_finer_grid(coarse, fine):
+    start, exact = (
+        Density.from_function(grid, lambda x: np.exp(x[..., 0]))
+        for grid in (coarse, fine)
+    )
+    masses = labels_of(start, exact.masses.size).masses
+    np.testing.assert_allclose(masses, exact.masses.ravel(), atol=1e-14)
+
+
 @pytest.mark.parametrize("duration", [3.0, 30.0, 1000.0])
 def test_label_density_stays_a_probability_when_mass_concentrates(duration):
     """Several clusters, then one; labels meet, the flow map is a staircase."""

@@ -193,25 +193,6 @@ def wide_atom(dimension, widths, *, mass=1.0, seed=0):
     return Atoms(frame[:1], [mass], np.array([covariance])), frame
 
 
-@pytest.mark.parametrize("widths", [(0.02,), (0.02, 0.005)])
-def test_an_atom_is_close_to_the_normal_density_that_it_stands_for(widths) -> None:
-    """W1 to a Gaussian on a fine grid: a point would be .8 (1.2 on S^2) widths away."""
-    dimension = 1 + len(widths)
-    atom, frame = wide_atom(dimension, widths)
-    rng = np.random.default_rng(1)
-    steps = rng.standard_normal((2000, len(widths))) * widths
-    ends = Atoms(
-        np.cos(np.linalg.norm(steps, axis=1))[:, None] * frame[0]
-        + np.sinc(np.linalg.norm(steps, axis=1) / np.pi)[:, None] * (steps @ frame[1:])
-    )
-    noise = 2 * np.linalg.norm(widths) / np.sqrt(2000)
-    closeness = 0.05 if dimension == 2 else 0.25
-    distance = wasserstein(atom, ends)
-    assert distance <= closeness * max(widths) + noise
-    point = Atoms(atom.points, atom.masses)
-    assert wasserstein(point, ends) > 3 * distance
-
-
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_samples_and_quanta_have_the_covariance(dimension: int) -> None:
     widths = (0.03, 0.01)[: dimension - 1]

@@ -317,25 +317,6 @@ def basins_unite(beta: float) -> float:
     return float(brentq(curvature, 1e-3, np.pi / 2))
 
 
-def assert_merges_once(run: mfpde.Run, *, expected: tuple[float, float]) -> None:
-    """Require two atoms that become one between the two expected times."""
-    track = run.track
-    kinds = [event.kind for event in run.events]
-    assert [kind for kind in kinds if kind != "birth"] == ["merge"]
-    (merge,) = [j for j in track.junctions if j.event.kind == "merge"]
-    # Two bumps have a width, the atoms of the formula none: 2 % of the time.
-    early, late = expected
-    assert merge.earliest <= 1.02 * late
-    assert merge.latest >= 0.98 * early
-    assert merge.latest - merge.earliest < 0.25 * late
-    assert merge.event.masses == pytest.approx([0.5, 0.5], abs=1e-3)
-    (child,) = merge.children
-    assert track.paths[child].masses == pytest.approx(1.0, abs=1e-3)
-    assert track.seen[-1].identities.tolist() == [child]
-    assert track.counts[-1] == 1
-    assert track.counts.max() == 2
-
-
 @pytest.fixture(scope="module")
 def circle_run() -> tuple[mfpde.Run, float]:
     beta, distance = 25.0, 0.6
@@ -357,7 +338,20 @@ def circle_run() -> tuple[mfpde.Run, float]:
 
 def test_two_bumps_on_the_circle_merge_in_the_exact_time(circle_run) -> None:
     run, expected = circle_run
-    assert_merges_once(run, expected=(expected, expected))
+    track = run.track
+    kinds = [event.kind for event in run.events]
+    assert [kind for kind in kinds if kind != "birth"] == ["merge"]
+    (merge,) = [j for j in track.junctions if j.event.kind == "merge"]
+    # Two bumps have a width, the atoms of the formula none: 2 % of the time.
+    assert merge.earliest <= 1.02 * expected
+    assert merge.latest >= 0.98 * expected
+    assert merge.latest - merge.earliest < 0.25 * expected
+    assert merge.event.masses == pytest.approx([0.5, 0.5], abs=1e-3)
+    (child,) = merge.children
+    assert track.paths[child].masses == pytest.approx(1.0, abs=1e-3)
+    assert track.seen[-1].identities.tolist() == [child]
+    assert track.counts[-1] == 1
+    assert track.counts.max() == 2
 
 
 def test_exact_atoms_give_the_tree_its_times() -> None:
@@ -414,30 +408,6 @@ def test_the_tree_is_printed(circle_run) -> None:
     assert "merged at t = " in lines[1]
     assert [line[:2] for line in lines[2:]] == ["├─", "└─"]
     assert str(run.track) in str(run)
-
-
-def test_two_bumps_on_the_sphere_merge_in_the_exact_time() -> None:
-    beta, distance, width = 8.0, 1.0, 0.07
-    sphere = mfpde.Sphere(64)
-    centres = [
-        [side * np.sin(distance / 2), 0.0, np.cos(distance / 2)] for side in (-1, 1)
-    ]
-    start = mfpde.Density.from_function(
-        sphere, lambda x: sum(np.exp((x @ c - 1) / width**2) for c in centres)
-    )
-    unite = basins_unite(beta)
-    # The search calls basins one a little early: when the ridge is lost between cells.
-    early, late = (
-        time_between(beta, distance, unite + gap) for gap in (2 * sphere.spacing, 0.0)
-    )
-    run = mfpde.solve(
-        ascent(beta),
-        start,
-        t_end=late + 8.0,
-        save_every=late / 10,
-        track=Concentration(),
-    )
-    assert_merges_once(run, expected=(early, late))
 
 
 def test_a_tracker_that_goes_on_gives_the_same_tree(circle_run) -> None:
