@@ -14,7 +14,6 @@ from scipy.special import expit
 
 import mfpde
 from mfpde.terms.activations import ACTIVATIONS, find_activation
-from mfpde.terms.external import tangential
 
 
 @pytest.mark.parametrize("beta", [0.1, 5.0, 1000.0])
@@ -207,7 +206,7 @@ def test_it_adds_its_tangential_part_to_the_drift(dimension, vector):
     constant, points = np.arange(1.0, dimension + 1), random_points(20, dimension)
     plain = neurons(dimension, vector=vector)
     biased = neurons(dimension, vector=vector, output_bias=constant)
-    added = tangential(np.broadcast_to(constant, points.shape), points)
+    added = constant - (points @ constant)[:, np.newaxis] * points
     drift = plain.drift(points) + added
     np.testing.assert_allclose(biased.drift(points), drift, atol=1e-13)
     if not vector:

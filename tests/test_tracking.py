@@ -16,13 +16,17 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 import mfpde
-from mfpde.geometry.arcs import angles_between
 from mfpde.measures.events import Event
 from mfpde.tracking import Concentration, SeenAtoms, Track, Tracker
 from mfpde.tracking.matching import FlowBetween, match_atoms
 from validation.circle_cases import density_of, wrapped
 
 REACH = 0.2
+
+
+def angles_between(points: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Angles (n, k) between unit vectors."""
+    return np.arccos(np.clip(points @ others.T, -1, 1))
 
 
 def are_close(points: np.ndarray, others: np.ndarray) -> np.ndarray:
