@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
 import mfpde
@@ -94,10 +94,17 @@ def curves(title: str, lines: Mapping[str, Sequence[Any]], **axes: Any) -> Draw:
 
     def draw(ax: Axes) -> None:
         for rank, (name, (x, y, *looks)) in enumerate(lines.items()):
-            look = {"marker": "o", "ms": 9 - 1.4 * rank, "lw": 1.0, "label": name}
+            look = {
+                "marker": "o",
+                "ms": max(9 - 1.4 * rank, 3),
+                "lw": 1.0,
+                "label": name,
+            }
             look["color"] = COLOURS[rank % len(COLOURS)]
             ax.plot(x, y, **{**look, **(looks[0] if looks else {})})
         ax.set(title=title, **axes)
+        if "xticks" in axes:
+            ax.xaxis.set_minor_locator(NullLocator())
         if axes.get("ylabel") == "clusters":
             count_axis(ax)
 
@@ -161,6 +168,12 @@ def density_map(
 
 
 # What they are given -------------------------------------------------------------------------
+
+
+def crosses(pairs: Sequence[tuple[Any, Any]]) -> tuple[Array, Array, dict[str, Any]]:
+    """The line of particles at all of several (x, y)."""
+    x, y = (np.concatenate(one) for one in zip(*pairs, strict=True))
+    return x, y, CROSSES
 
 
 def around(measure: Any) -> tuple[Array, Array]:

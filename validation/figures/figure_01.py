@@ -137,5 +137,5 @@ def _figure(panel: CirclePanel, alone: Run) -> Figure:
         ),
         drawing.potential_curve(panel.equation),
     ]
-    title = f"S¹, {panel.setting} (a guess), shifted kernel"
+    title = f"S¹, {panel.setting} (a guess), shifted kernel (strips: V, > 0 green)"
     return drawing.draw_page(title, [upper, lower], size=(8.4, 5.4))

@@ -60,8 +60,6 @@ def _figure(panels: Sequence[circle.CirclePanel]) -> Figure:
     for panel, row in product(panels, (0, 1)):
         time = (CUT, panel.end)[row]
         both = {"particles": at(panel.few, time), "density": at(panel.run, time)}
-        if row:
-            both["stationary atoms"] = panel.polished.atoms
         title = f"β = {panel.setting.beta:g}, t = {time:g}"
         rows[row].append(drawing.masses(title, both, equation=panel.equation))
     betas = [panel.setting.beta for panel in panels]
@@ -71,5 +69,5 @@ def _figure(panels: Sequence[circle.CirclePanel]) -> Figure:
     }
     rows[0].append(drawing.curves("energies", energies, xlabel="β", ylabel="E"))
     rows[1].append(drawing.potential_curve(panels[0].equation))
-    title = "S¹, descent, GeLU, shifted kernel"
+    title = "S¹, descent, GeLU, shifted kernel (strips: V, > 0 green)"
     return drawing.draw_page(title, rows, size=(9.4, 5.4))

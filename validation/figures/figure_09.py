@@ -228,22 +228,18 @@ def _figure(
     against = {"xlabel": "√β", "ylabel": "clusters"}
     draws = []
     for where, sweeps in (("S¹", circle), ("S²", sphere)):
-        lines: dict[str, Any] = {}
-        for name, found in sweeps.items():
-            lines[name[3:]] = np.sqrt(list(found.points)), found.counts[0]
-        for name, found in sweeps.items():
-            crosses = np.sqrt(list(found.points)), found.counts[1], drawing.CROSSES
-            lines[f"{name[3:]}, particles"] = crosses
+        roots = {name: np.sqrt(list(found.points)) for name, found in sweeps.items()}
+        lines: dict[str, Any] = {n[3:]: (roots[n], sweeps[n].counts[0]) for n in sweeps}
+        if sweeps:
+            theirs = [(roots[name], sweeps[name].counts[1]) for name in sweeps]
+            lines["particles"] = drawing.crosses(theirs)
         draws.append(
             drawing.curves(f"{where}: basins at t = {LATE:g}", lines, **against)
         )
-    roots = np.linspace(0, 7.1, 50)
-    lines = {}
+    roots, lines = np.linspace(0, 7.1, 50), {}
     for name, found in circle.items():
-        lines[name[3:]] = (
-            np.sqrt(list(found.paper)),
-            [r.count for r in found.paper.values()],
-        )
+        rule = [run.count for run in found.paper.values()]
+        lines[name[3:]] = np.sqrt(list(found.paper)), rule
     lines["4π√β: uniform"] = roots, 4 * np.pi * roots, drawing.DASHED
     draws.append(drawing.curves("S¹: the paper's protocol", lines, **against))
     roots, first = np.sqrt(list(alone)), np.array(list(alone.values())).T

@@ -201,6 +201,7 @@ def _figure(
         lines["n^(-1/2)"] = sizes, law, drawing.DASHED
         axes = {"xscale": "log", "yscale": "log", "ylim": (8e-3, 0.5)}
         axes |= {"xlabel": "particles n", "ylabel": "spread of ⟨x⟩"}
+        axes |= {"xticks": sizes, "xticklabels": sizes}
         lower.append(drawing.curves("", lines, **axes))
-    title = "S¹, β = 5, shifted kernel: repeats from resampled starts"
+    title = "S¹, β = 5, shifted kernel: resampled starts (strips: V, > 0 green)"
     return drawing.draw_page(title, [upper, lower], size=(8.6, 5.6))

@@ -182,11 +182,12 @@ def _figure(
     zonal: dict[int, ZonalRun],
 ) -> Figure:
     """Clusters of densities and particles, and a zonal state for each dimension."""
-    against, left, right = {"xlabel": "√β", "ylabel": "clusters"}, {}, {}
+    against, left, right, theirs_at = {"xlabel": "√β", "ylabel": "clusters"}, {}, {}, []
     for found in dense:
         roots, (ours, theirs) = np.sqrt(list(found.points)), found.counts
         left[f"density, d = {found.setting.dimension}"] = roots, ours
-        left["particles"] = roots, theirs, drawing.CROSSES
+        theirs_at.append((roots, theirs))
+    left["particles"] = drawing.crosses(theirs_at)
     for d, of_d in higher.items():
         roots = np.sqrt([one.setting.beta for one in of_d])
         right[f"particles, d = {d}"] = roots, [one.number for one in of_d]
@@ -203,6 +204,8 @@ def _figure(
             "density": (np.arccos(np.clip(points[:, -1], -1, 1)), masses),
         }
         title = f"zonal, d = {d}, β = {ZONAL_BETA:g}, t = {TIMES[-1]:g}"
-        lower.append(drawing.masses(title, drawn, edges, xlabel="angle from the axis"))
+        lower.append(
+            drawing.masses(title, drawn, edges, xlabel="angle from the axis, rad")
+        )
     title = "Descent, d GeLU neurons, shifted kernel"
     return drawing.draw_page(title, [upper, lower], size=(9.4, 5.6))

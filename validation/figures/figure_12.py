@@ -198,17 +198,19 @@ def _figure(dense: Sequence[Sweep], higher: Sequence[InDimension]) -> Figure:
                 }
                 title = f"d = {found.setting.dimension}, {name}, t = {BEFORE:g}"
                 row.append(drawing.curves(title, lines, **axes))
-        lines = {}
-        for rank, d in enumerate(HIGHER):
-            kind = activation, d
-            of_d = [
-                f for f in higher if (f.setting.activation, f.setting.dimension) == kind
-            ]
-            roots = np.sqrt([found.setting.beta for found in of_d])
-            lines[f"d = {d}"] = roots, [found.masses[0] for found in of_d]
-            hollow = {"ls": "", "mfc": "none", "color": drawing.COLOURS[rank]}
-            before = [found.masses_before[0] for found in of_d]
-            lines[f"d = {d}, t = {BEFORE:g}"] = roots, before, hollow | {"ms": 9}
+        lines, of_activation = (
+            {},
+            [f for f in higher if f.setting.activation == activation],
+        )
+        for when in ("", f", t = {BEFORE:g}"):
+            for colour, d in zip(drawing.COLOURS, HIGHER, strict=False):
+                of_d = [
+                    found for found in of_activation if found.setting.dimension == d
+                ]
+                roots = np.sqrt([found.setting.beta for found in of_d])
+                held = [f.masses_before[0] if when else f.masses[0] for f in of_d]
+                hollow = {"ls": "", "mfc": "none", "ms": 10} if when else {}
+                lines[f"d = {d}{when}"] = roots, held, {"color": colour, **hollow}
         lines["line of the paper"] = [0, 7], [LINE] * 2, drawing.DASHED
         title = f"{name}, particles at the paper's stop"
         rows.append([*row, drawing.curves(title, lines, **axes)])
