@@ -24,7 +24,6 @@ from validation.independent import cells_of, potential, problem_of
 Array = NDArray[np.float64]
 Draw = Callable[[Axes], Any]
 
-PATHS, ROWS = 60, 256
 EMPTY = 1e-9
 """Densities below this are drawn as this: exact atoms have emptied the cells about them."""
 COLOURS = tuple(

@@ -7,7 +7,6 @@ stationary state beside them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -56,12 +55,10 @@ def main(quick: bool = False) -> Findings:
 
 def _figure(panels: Sequence[circle.CirclePanel]) -> Figure:
     """Histograms at two times, the energies of the end, and the landscape."""
-    rows: list[list[drawing.Draw]] = [[], []]
-    for panel, row in product(panels, (0, 1)):
-        time = (CUT, panel.end)[row]
-        both = {"particles": at(panel.few, time), "density": at(panel.run, time)}
-        title = f"β = {panel.setting.beta:g}, t = {time:g}"
-        rows[row].append(drawing.masses(title, both, equation=panel.equation))
+    rows = [
+        [_masses(panel, CUT) for panel in panels],
+        [_masses(panel, panel.end) for panel in panels],
+    ]
     betas = [panel.setting.beta for panel in panels]
     energies = {
         "E at the end": (betas, [p.run.energies[-1] for p in panels]),
@@ -71,3 +68,9 @@ def _figure(panels: Sequence[circle.CirclePanel]) -> Figure:
     rows[1].append(drawing.potential_curve(panels[0].equation))
     title = "S¹, descent, GeLU, shifted kernel (strips: V, > 0 green)"
     return drawing.draw_page(title, rows, size=(9.4, 5.4))
+
+
+def _masses(panel: circle.CirclePanel, time: float) -> drawing.Draw:
+    both = {"particles": at(panel.few, time), "density": at(panel.run, time)}
+    title = f"β = {panel.setting.beta:g}, t = {time:g}"
+    return drawing.masses(title, both, equation=panel.equation, xlabel="angle")

@@ -131,13 +131,9 @@ def density_run(
     setting: Setting, size: int, times: Sequence[float], *, atoms: str = "exact"
 ) -> Run:
     """The run from the uniform density, saved at 0 and ``times``."""
-    return mfpde.solve(
-        setting.equation,
-        mfpde.uniform(setting.grid(size)),
-        t_end=times[-1],
-        save_at=[0.0, *times],
-        atoms=atoms,
-    )
+    start, saves = mfpde.uniform(setting.grid(size)), [0.0, *times]
+    given = {"t_end": times[-1], "save_at": saves, "atoms": atoms}
+    return mfpde.solve(setting.equation, start, **given)
 
 
 def particle_run(
@@ -149,18 +145,13 @@ def particle_run(
     time_step: float = TIME_STEP,
 ) -> Run:
     """The same by ``count`` particles: quantised, or sampled if there is a ``seed``."""
-    uniform = mfpde.uniform(setting.grid(64))
+    start = mfpde.uniform(setting.grid(64))
+    given = {"t_end": times[-1], "save_at": [0.0, *times], "time_step": time_step}
     if seed is None:
-        start = mfpde.quantized(uniform, count)
+        particles = mfpde.quantized(start, count)
     else:
-        start = mfpde.sampled(uniform, count, seed=seed)
-    return mfpde.solve_particles(
-        setting.equation,
-        start,
-        t_end=times[-1],
-        save_at=[0.0, *times],
-        time_step=time_step,
-    )
+        particles = mfpde.sampled(start, count, seed=seed)
+    return mfpde.solve_particles(setting.equation, particles, **given)
 
 
 def spacing(run: Run) -> float:
@@ -175,23 +166,12 @@ def at(run: Run, time: float) -> AnyMeasure:
 
 def basins(measure: AnyMeasure, equation: mfpde.MeanFieldEquation) -> mfpde.Atoms:
     """Atoms, narrow or forming, of mass at least ``LEAST_MASS``, heaviest first."""
-    found = [
-        region
-        for region in mfpde.concentration(measure, equation).clusters
-        if region.mass >= LEAST_MASS
-    ]
-    if not found:
+    found = mfpde.concentration(measure, equation).clusters
+    heavy = [region for region in found if region.mass >= LEAST_MASS]
+    if not heavy:
         return mfpde.Atoms.none(measure.dimension)
-    return mfpde.Atoms(
-        np.stack([region.position for region in found]),
-        np.array([region.mass for region in found]),
-    )
-
-
-def counts(run: Run) -> Array:
-    """Number of basins with an atom at each save."""
-    assert run.equation is not None
-    return np.array([len(basins(state, run.equation)) for state in run.states], float)
+    places = np.stack([region.position for region in heavy])
+    return mfpde.Atoms(places, np.array([region.mass for region in heavy]))
 
 
 def angles(points: Array) -> Array:
