@@ -298,6 +298,11 @@ def test_an_error_that_nobody_has_foreseen_is_a_line(monkeypatch, capsys) -> Non
     assert said == (
         "mfpde settings: RuntimeError: two lines (MFPDE_TRACEBACK=1 shows where)\n"
     )
+    monkeypatch.setattr("mfpde.commands.run.say", lambda _: bytes(2**60))
+    assert main() == 2
+    told = "mfpde settings: memory: there is not enough of it\n"
+    assert capsys.readouterr().err == told
+    monkeypatch.setattr("mfpde.commands.run.say", failing)
     monkeypatch.setenv("MFPDE_TRACEBACK", "1")
     with pytest.raises(RuntimeError):
         main()

@@ -19,6 +19,7 @@ from mfpde.solver.diagnostics import DIAGNOSTICS
 from mfpde.storage import PARTICLES, RunWriter, StoreError, load, save
 from mfpde.storage.files import has_journal
 from mfpde.storage.journal import Journal
+from mfpde.storage.records import CONVERTER
 
 CIRCLE = mfpde.Circle(64)
 GRIDS = {
@@ -159,10 +160,18 @@ def test_what_is_written_as_the_run_goes_is_what_is_saved_at_its_end(run, path):
     assert_same(again, load(path))
     assert_same(run.states, again.states)
     potential = mfpde.Potential(lambda x: x[..., 0], lambda x: np.eye(2)[0] + 0 * x)
-    other = solved(CIRCLE, mfpde.Attention(1.0), potential)
-    save(other, path, overwrite=True)
-    assert load(path).equation is None
-    assert opened(path).attrs["convention"] == other.equation.convention
+    pair = (lambda z: z, lambda z: z**2 / 2)
+    neurons = mfpde.Perceptron([[1.0, 0.0]], [1.0], pair)
+    for term in (potential, neurons):
+        other = solved(CIRCLE, mfpde.Attention(1.0), term)
+        save(other, path, overwrite=True)
+        assert load(path).equation is None
+        assert opened(path).attrs["convention"] == other.equation.convention
+
+
+def test_a_kind_that_is_not_known_is_named():
+    with pytest.raises(ValueError, match=r"geometry of kind 'circles'.*did you mean"):
+        CONVERTER.structure({"kind": "circles"}, mfpde.geometry.Geometry)
 
 
 AXES = {

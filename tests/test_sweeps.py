@@ -90,8 +90,12 @@ def test_one_count_in_table_file_and_loop(tmp_path, monkeypatch, capsys) -> None
     product = {"attention.beta": [2.0, 9.0], "start.seed": [1, 2, 3]}
     table["sweep"] = {"folder": "counts", "product": product}
     Path("sweep.toml").write_text(toml(table))
-    assert main(["sweep", "sweep.toml", "--list"]) == 0
-    assert len([line for line in capsys.readouterr().out.splitlines() if line]) >= 6
+    changed = ["--set", "start.amplitude=0.2"]
+    assert main(["sweep", "sweep.toml", "--list", *changed]) == 0
+    listed = capsys.readouterr().out
+    names = {run.name for run in mfpde.Sweep("sweep.toml").runs}
+    assert listed.count("pending") >= len(names) == 6
+    assert not any(name in listed for name in names)
     assert main(["sweep", "sweep.toml", "--quiet", "--csv", "t.csv"]) == 0
     sweep, rows = mfpde.Sweep("sweep.toml"), pd.read_csv("t.csv")
     runs = [sweep.load(place) for place in range(6)]
