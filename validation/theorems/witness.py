@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from validation import independent
 
@@ -92,14 +93,5 @@ def fine_points(dimension: int) -> Array:
 
 def places(points: Array, within: float = 1e-6) -> int:
     """Number of groups of points, neighbours in a chain closer than ``within``."""
-    left, count = points, 0
-    while len(left):
-        group = np.zeros(len(left), dtype=bool)
-        group[0] = True
-        while True:
-            near = (left @ left[group].T >= 1 - within**2 / 2).any(axis=1) | group
-            if (near == group).all():
-                break
-            group = near
-        left, count = left[~group], count + 1
-    return count
+    near = points @ points.T >= 1 - within**2 / 2
+    return int(connected_components(near, directed=False)[0])
