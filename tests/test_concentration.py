@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from equations import ascent
 from hypothesis import given, settings
-from scipy.integrate import solve_ivp
 
 import mfpde
 from mfpde.detection import ball_radius, largest_ball_mass
@@ -296,32 +295,6 @@ def test_masses_of_basins_are_those_of_their_halves(rates, width, seed) -> None:
         for region in report.regions:
             side = int(np.sign(region.position @ turn[0]))
             assert region.mass == pytest.approx(masses[side], abs=1e-2)
-
-
-def test_basins_are_those_of_paths_followed_in_small_steps() -> None:
-    """Five neurons in descent with kinks, and a ridge along which nearly nothing moves."""
-    equation = attention(
-        8.0, mfpde.Perceptron.random(5, 3, seed=7), direction="descent"
-    )
-    start = mfpde.Atoms(mfpde.quantized(mfpde.uniform(mfpde.Sphere(32)), 400).points)
-    atoms = mfpde.solve_particles(equation, start, t_end=6.0, time_step=0.1).final
-    assert isinstance(atoms, mfpde.Atoms)
-    regions = mfpde.concentration(atoms, equation).regions
-
-    def velocity(_, flat):
-        points = flat.reshape(-1, 3)
-        unit = points / np.linalg.norm(points, axis=1, keepdims=True)
-        return equation.velocity(atoms, unit).ravel()
-
-    paths = solve_ivp(
-        velocity, (0.0, 1000.0), atoms.points.ravel(), rtol=1e-6, atol=1e-8
-    )
-    ends = paths.y[:, -1].reshape(-1, 3)
-    places = np.stack([region.position for region in regions])
-    nearest = (ends @ places.T).argmax(axis=1)
-    masses = np.bincount(nearest, weights=atoms.masses)
-    assert len(regions) == 2
-    np.testing.assert_allclose([r.mass for r in regions], masses, atol=1e-2)
 
 
 def clusters_at(centres, counts, *, radius=1e-6, seed=0):

@@ -96,19 +96,6 @@ def test_a_turned_bump_is_pushed_forward_to_second_order_in_its_moments():
     assert np.log2(errors[1] / errors[2]) >= 1.8
 
 
-def test_labels_on_both_sides_of_a_gap_fill_none_of_it():
-    """Two halves that have parted: nothing lies between them."""
-    sphere = Sphere(64)
-    points = sphere.points
-    sides = np.sign(points[..., 0] + 1e-9)[..., np.newaxis]
-    labels = 0.05 * points + sides * np.array([1.0, 0.0, 0.0])
-    labels /= np.linalg.norm(labels, axis=-1, keepdims=True)
-    found = deposit_masses(labels, uniform(sphere).masses, sphere).masses
-    between = np.abs(points[..., 0]) < 0.9
-    assert found[between].sum() <= 1e-12
-    assert found.sum() == pytest.approx(1, abs=1e-13)
-
-
 def test_what_rests_keeps_its_density():
     """Half of the sphere turns about its axis; the other half is as it was."""
     sphere = Sphere(32)

@@ -164,17 +164,3 @@ def test_runs_move_as_particles_do_where_the_matrix_looks_away(cells, beta, valu
     )
     assert np.abs(masses @ points - mean).max() < 5e-5
     assert np.abs(points.T @ (masses[:, np.newaxis] * points) - second).max() < 5e-5
-
-
-def test_labels_move_as_particles_do_where_the_matrix_looks_away():
-    density, opposite = bump(Sphere(36), 30.0), -np.eye(3)
-    run = mfpde.solve(softmax(20.0, opposite), density, t_end=0.1, save_every=0.1)
-    # The noise of spectral masses would rule the velocity.
-    assert run.statistics["spectral_until"] == 0.0
-    assert run.statistics["steps"] < 20
-    points, masses = cells_of(run.final.density)
-    mean, second = by_particles(
-        density, 0.1, 2, beta=20.0, bilinear=opposite, value=opposite
-    )
-    assert np.abs(masses @ points - mean).max() < 3e-4
-    assert np.abs(points.T @ (masses[:, np.newaxis] * points) - second).max() < 3e-4
