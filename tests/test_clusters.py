@@ -210,6 +210,29 @@ def test_atoms_beside_a_density_are_clusters_of_their_own() -> None:
     assert mfpde.clusters(whole, angle=0.3).count == 3
 
 
+def test_a_thin_background_does_not_chain_bumps_together() -> None:
+    circle = mfpde.Circle(512)
+    bumps = mfpde.bumps(circle, angles=[1.0, 4.0], widths=0.1)
+    thin = mfpde.Density(circle, 0.9 * bumps.values + 0.1 / (2 * np.pi))
+    found = mfpde.clusters(thin)
+    assert found.count == 2
+    np.testing.assert_allclose(found.masses, 0.45 + 0.1 * 0.45 / (2 * np.pi), atol=0.01)
+    assert found.scattered == pytest.approx(0.1 * (1 - 0.9 / (2 * np.pi)), abs=0.02)
+
+
+def test_rings_about_an_axis_are_told_apart() -> None:
+    zonal = mfpde.Zonal(64, 256)
+    density = mfpde.Density.from_function(
+        zonal,
+        lambda x: np.exp(300 * (x[..., -1] - 1)) + np.exp(-300 * (x[..., -1] + 1)),
+        normalize=True,
+    )
+    found = mfpde.clusters(density)
+    assert found.count == 2
+    np.testing.assert_allclose(found.masses, 0.5, atol=0.02)
+    np.testing.assert_allclose(np.abs(found.centres @ zonal.axis), 1.0, atol=1e-12)
+
+
 # --- many points, and wrong arguments -------------------------------------------------
 
 
