@@ -103,8 +103,8 @@ def early_moments(panel: SpherePanel) -> Quantity:
 def late_moments(panel: SpherePanel) -> Quantity:
     """A cell on the edge between two basins goes to either cluster as a whole."""
     apart = atoms.moments_apart(panel.run.final, panel.late)
-    row = f"the same at t = {T_END:g}"
-    return vanishes(row, apart, 2 * panel.cap)
+    row = f"moments of degrees 1 and 2 at t = {T_END:g}, largest difference"
+    return vanishes(f"{row} to {panel.count} particles", apart, 2 * panel.cap)
 
 
 def sphere_rows(panel: SpherePanel, *, birthplace: float = 0.0) -> Iterator[Quantity]:
