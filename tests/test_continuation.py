@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from equations import ascent, descent
 from scipy.optimize import brentq
 from scipy.special import ive
 
@@ -17,18 +18,6 @@ CIRCLE, SPHERE = mfpde.Circle(96), mfpde.Sphere(32)
 def circle_points(angles):
     angles = np.asarray(angles, dtype=float)
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-
-
-def descent(beta, *terms, diffusion=0.0):
-    return mfpde.MeanFieldEquation(
-        mfpde.Attention(beta), *terms, direction="descent", diffusion=diffusion
-    )
-
-
-def ascent(beta, *terms, diffusion=0.0):
-    return mfpde.MeanFieldEquation(
-        mfpde.Attention(beta), *terms, direction="ascent", diffusion=diffusion
-    )
 
 
 def attracting_neuron(beta=BETA, angle=np.pi / 4):
@@ -71,28 +60,12 @@ def test_the_ladder_of_one_neuron(beta):
     assert found.residuals.max() <= 1e-14
 
 
-def test_an_atom_stays_whole_where_it_may_split():
-    start = mfpde.Atoms(circle_points([0.8]))
-    weights = np.linspace(1.3, 0.5, 5)
-    found = mfpde.continuation(attracting_neuron(), start, "weight_scale", weights)
-    assert [len(state.atoms) for state in found.states] == [1] * 5
-    (split,) = found.events
-    assert split.kind == "split"
-    assert split.after > split.before
-    assert split.value == pytest.approx(1.0, abs=1e-8)
-    np.testing.assert_allclose(split.points, circle_points([np.pi / 4]), atol=1e-8)
-    np.testing.assert_array_equal(found.values, weights)
-    np.testing.assert_allclose(found.energies, 1 / (2 * BETA) - found.values / 2)
-    assert found.residuals.max() <= 1e-14
-    assert "an atom splits" in str(found)
-
-
 @pytest.mark.parametrize(
     ("dimension", "side", "expected"),
     [(2, 0.0, 1), (3, 0.0, 2), (3, 0.2, 1), (4, 0.0, 3)],
 )
 def test_a_split_says_in_how_many_directions_it_may_go(dimension, side, expected):
-    """An atom on the axis of all neurons has equal curvatures all around."""
+    """An atom on the axis of all neurons has equal curvatures all around, and stays whole."""
     directions = np.eye(dimension)[[0, 0]] + np.outer(
         [side, -side], np.eye(dimension)[1]
     )
@@ -100,8 +73,11 @@ def test_a_split_says_in_how_many_directions_it_may_go(dimension, side, expected
     start = mfpde.Atoms(np.eye(dimension)[:1])
     equation = descent(BETA, neurons)
     found = mfpde.continuation(equation, start, "weight_scale", [1.3, 0.9])
+    assert [len(state.atoms) for state in found.states] == [1, 1]
     first = found.events[0]
     assert first.kind == "split"
+    assert first.after > first.before
+    np.testing.assert_allclose(first.points, start.points, atol=1e-8)
     assert first.dimension == expected
     assert (f"of {expected} directions" in str(first)) == (expected > 1)
     assert first.value == pytest.approx(1 / (1 - side**2), abs=1e-8)
@@ -260,12 +236,16 @@ UNIFORM = mfpde.uniform(mfpde.Circle(64))
             "2 attention terms",
         ),
         (
-            mfpde.MeanFieldEquation(
-                mfpde.Attention(1.0, normalized=True), direction="ascent"
-            ),
+            ascent(1.0, normalized=True),
             UNIFORM,
             ("diffusion", [0.5, 0.4]),
             "unnormalised attention only",
+        ),
+        (
+            ascent(1.0, mfpde.Perceptron(np.eye(1, 8), [0.5], "gelu")),
+            mfpde.uniform(mfpde.Zonal(8, 64)),
+            ("diffusion", [1.0, 0.5]),
+            "axis",
         ),
     ],
 )

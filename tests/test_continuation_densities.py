@@ -15,18 +15,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from equations import ascent, descent
 from scipy.special import gamma, ive, roots_legendre
 
 import mfpde
 from mfpde import theory
 
 NODES = 120
-
-
-def ascent(beta, *terms, diffusion=0.0):
-    return mfpde.MeanFieldEquation(
-        mfpde.Attention(beta), *terms, direction="ascent", diffusion=diffusion
-    )
 
 
 class Witness:
@@ -206,8 +201,8 @@ def test_the_first_state_is_beside_the_given_density_or_there_is_none(concentrat
 
 @pytest.mark.parametrize("kappa", [0.2, 1.0])
 def test_in_descent_the_only_state_may_be_anywhere(kappa):
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), direction="descent")
-    found = mfpde.continuation(equation, bump(5.0), "diffusion", [kappa, 2 * kappa])
+    path = ("diffusion", [kappa, 2 * kappa])
+    found = mfpde.continuation(descent(5.0), bump(5.0), *path)
     assert found.states[0].order < 1e-12
 
 
@@ -267,30 +262,3 @@ def test_a_nearly_broken_symmetry_is_no_reason_to_go_over_to_the_other_branch():
     assert not back.events
     for one, other in zip(there.states, back.states[::-1], strict=True):
         np.testing.assert_allclose(one.density.values, other.density.values, atol=1e-9)
-
-
-def test_zonal_densities_keep_their_axis():
-    zonal = mfpde.Zonal(8, 64)
-    neuron = mfpde.Perceptron([np.eye(8)[0]], [0.5], activation="gelu")
-    with pytest.raises(ValueError, match="axis"):
-        mfpde.continuation(
-            ascent(1.0, neuron), mfpde.uniform(zonal), "diffusion", [1.0, 0.5]
-        )
-
-
-def test_a_zonal_state_with_a_neuron_is_stationary():
-    """s F - kappa log rho is constant up to the cells' size, order h^2."""
-    ranges = []
-    for cells in (48, 96):
-        zonal = mfpde.Zonal(8, cells)
-        neuron = mfpde.Perceptron([np.eye(8)[-1]], [0.5], activation="gelu")
-        equation = ascent(2.0, neuron)
-        found = mfpde.continuation(
-            equation, mfpde.uniform(zonal), "diffusion", [1.0, 0.5]
-        )
-        state = found.states[-1]
-        assert state.density.total_mass == pytest.approx(1.0, abs=1e-14)
-        field = state.equation.first_variation(state.density)
-        ranges.append(np.ptp(field - 0.5 * np.log(state.density.values)))
-    assert ranges[0] < 2e-3
-    assert ranges[1] < ranges[0] / 3.5

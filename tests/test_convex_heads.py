@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from equations import ascent, descent
 from random_points import random_points
 
 import mfpde
@@ -14,14 +15,6 @@ CIRCLE, SPHERE = mfpde.Circle(256), mfpde.Sphere(48)
 def positive_matrix(dimension: int, seed: int) -> np.ndarray:
     factor = np.random.default_rng(seed).standard_normal((dimension, dimension))
     return factor @ factor.T / dimension
-
-
-def descent(*terms: object) -> mfpde.MeanFieldEquation:
-    return mfpde.MeanFieldEquation(*terms, direction="descent")
-
-
-def noisy(*terms: object, direction: str = "ascent", kappa: float = 0.3):
-    return mfpde.MeanFieldEquation(*terms, direction=direction, diffusion=kappa)
 
 
 def head(beta: float, matrix: object, **options: object) -> mfpde.Attention:
@@ -137,20 +130,20 @@ def test_an_energy_that_is_not_convex_is_refused(matrix, value, message):
     if value is None:
         with pytest.raises(ValueError, match=message):
             mfpde.stationary_density(
-                noisy(term, direction="descent"), mfpde.uniform(CIRCLE)
+                descent(term, diffusion=0.3), mfpde.uniform(CIRCLE)
             )
 
 
-@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize("start", [ascent, descent])
 @pytest.mark.parametrize("grid", [mfpde.Circle(128), mfpde.Sphere(32)], ids=str)
-def test_densities_with_diffusion_make_the_field_of_heads(direction, grid):
+def test_densities_with_diffusion_make_the_field_of_heads(start, grid):
     """kappa log rho - s F is constant, F by direct sums over the cells."""
     dimension = grid.dimension
-    equation = noisy(
+    equation = start(
         head(3.0, positive_matrix(dimension, 4)),
         mfpde.Attention(2.0),
         mfpde.Perceptron.random(3, dimension, seed=2, scale=0.2, activation="tanh"),
-        direction=direction,
+        diffusion=0.3,
     )
     found = mfpde.stationary_density(equation, mfpde.uniform(grid))
     assert found.converged
@@ -169,7 +162,7 @@ def test_polish_and_continuation_take_an_indefinite_matrix(parameter):
     def at(beta: float, scale: float) -> mfpde.MeanFieldEquation:
         neuron = mfpde.Perceptron([[1.0, 0.2]], [0.3 * scale], activation="tanh")
         attention = head(beta, np.diag([1.0, -0.5]))
-        return mfpde.MeanFieldEquation(attention, neuron, direction="ascent")
+        return ascent(attention, neuron)
 
     angles = np.array([0.3, 2.8])
     pair = mfpde.Atoms(np.stack([np.cos(angles), np.sin(angles)], 1), [0.6, 0.4])

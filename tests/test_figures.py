@@ -100,10 +100,8 @@ def test_a_run_draws_and_saves_itself_and_has_states_by_time(tmp_path) -> None:
         assert run().at(time * (1 + 1e-13)) is state
         stored = there.at(time).density.values
         np.testing.assert_array_equal(stored, state.density.values)
-    for time in (0.25, -1.0, 2.0, 0.5 + 1e-6, 1e-6):
-        with pytest.raises(ValueError, match=rf"time = {time:.9g} .*3 from 0 to 1"):
-            run().at(time)
     for time, said in (
+        *((t, rf"time = {t:.9g} .*3 from 0 to 1") for t in (-1.0, 2.0, 0.5 + 1e-6)),
         (0.25, r"nearest are at 0, 0\.5"),
         (np.nan, "time"),
         ("a", "'a'"),

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from equations import descent
 from scipy.optimize import brentq
 
 import mfpde
 
 CIRCLE = mfpde.Circle(256)
-
-
-def descent(beta, *terms):
-    return mfpde.MeanFieldEquation(mfpde.Attention(beta), *terms, direction="descent")
 
 
 def one_neuron(beta=10.0):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from equations import ascent
 from random_points import random_points
 
 import mfpde
@@ -11,13 +12,8 @@ import mfpde
 TWO = mfpde.Perceptron.random(2, 2, seed=0)
 
 
-def ascent(*terms, beta=3.0, **options):
-    attention = mfpde.Attention(beta, **options)
-    return mfpde.MeanFieldEquation(attention, *terms, direction="ascent")
-
-
 def relu(directions, weights):
-    return mfpde.maximize(ascent(mfpde.Perceptron(directions, weights)))
+    return mfpde.maximize(ascent(3.0, mfpde.Perceptron(directions, weights)))
 
 
 def climbed(perceptron, dimension, seed):
@@ -47,7 +43,7 @@ def test_random_potentials_agree_with_brute_force(
         perceptron = mfpde.Perceptron.random(
             1 + seed % 5, dimension, seed=seed, activation=activation
         )
-        found = mfpde.maximize(ascent(perceptron))
+        found = mfpde.maximize(ascent(3.0, perceptron))
         best = climbed(perceptron, dimension, seed)
         assert best <= found.potential + (1e-13 if seeds > 5 else found.gap)
         assert best >= found.potential - 1e-7
@@ -111,7 +107,7 @@ def test_positive_neurons(seed):
 
 
 def test_energies_of_all_measures_are_below_the_largest():
-    equation = ascent(mfpde.Perceptron.random(4, 3, seed=2))
+    equation = ascent(3.0, mfpde.Perceptron.random(4, 3, seed=2))
     found = mfpde.maximize(equation)
     at_best = equation.energy(mfpde.Atoms(found.points[:1]))
     assert at_best == pytest.approx(found.energy, abs=1e-14)
@@ -125,10 +121,14 @@ def test_energies_of_all_measures_are_below_the_largest():
 
 def test_a_ring_of_maximisers_is_a_continuum():
     # V = Phi(z) - Phi(2 z) / 4 + ... of one tanh neuron is even: both ends of its axis.
-    two = mfpde.maximize(ascent(mfpde.Perceptron([[0.0, 0.6, 0.8]], [1.0], "tanh")))
+    two = mfpde.maximize(
+        ascent(3.0, mfpde.Perceptron([[0.0, 0.6, 0.8]], [1.0], "tanh"))
+    )
     assert len(two.points) == 2
     assert not two.dimensions.any()
-    ring = mfpde.maximize(ascent(mfpde.Perceptron([[0.0, 0.6, 0.8]], [-1.0], "tanh")))
+    ring = mfpde.maximize(
+        ascent(3.0, mfpde.Perceptron([[0.0, 0.6, 0.8]], [-1.0], "tanh"))
+    )
     assert ring.dimensions.tolist() == [1]
     np.testing.assert_allclose(ring.points @ [0.0, 0.6, 0.8], 0, atol=1e-8)
 
@@ -136,13 +136,13 @@ def test_a_ring_of_maximisers_is_a_continuum():
 @pytest.mark.parametrize(
     ("equation", "message"),
     [
-        (ascent(), "every single atom"),
-        (ascent(TWO, beta=1.0, normalized=True), "softmax"),
-        (ascent(mfpde.Perceptron.random(40, 6, seed=0)), "more than 100000 cells"),
-        (ascent(TWO, beta=2.0, bilinear=np.diag([1.0, 0.5])), "head with matrices"),
-        (ascent(mfpde.Perceptron(np.eye(2), np.eye(2))), "vector weights"),
+        (ascent(3.0), "every single atom"),
+        (ascent(1.0, TWO, normalized=True), "softmax"),
+        (ascent(3.0, mfpde.Perceptron.random(40, 6, seed=0)), "more than 100000 cells"),
+        (ascent(2.0, TWO, bilinear=np.diag([1.0, 0.5])), "head with matrices"),
+        (ascent(3.0, mfpde.Perceptron(np.eye(2), np.eye(2))), "vector weights"),
         (
-            ascent(mfpde.Perceptron.random(6, 6, seed=0, activation="gelu")),
+            ascent(3.0, mfpde.Perceptron.random(6, 6, seed=0, activation="gelu")),
             "6 dimensions",
         ),
     ],

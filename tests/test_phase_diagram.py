@@ -1,12 +1,12 @@
-"""The phase diagram of noisy attention, against tables, minimisation and runs."""
+"""The phase diagram of noisy attention, against tables, closed forms and branches."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from equations import ascent
 from scipy.optimize import brentq
 from scipy.special import ive
-from test_continuation_densities import Witness
 
 import mfpde
 from mfpde.commands.command_line import main
@@ -43,36 +43,6 @@ def test_values_of_the_table(dimension):
     assert found.fold / found.threshold == pytest.approx(rows[:, 3], abs=1e-9)
     assert found.moment_at_coexistence == pytest.approx(rows[:, 4], abs=1e-9)
     assert found.moment_at_fold == pytest.approx(rows[:, 5], abs=1e-8)
-
-
-def least_excess(witness, kappa):
-    """Least free energy from a concentrated start, less the uniform state's."""
-
-    def free_energy(masses):
-        entropy = masses @ np.log(np.maximum(masses / witness.weights, 1e-300))
-        return kappa * entropy - masses @ witness.kernel @ masses / 2
-
-    ordered = witness.masses(witness.ordered(kappa), kappa)
-    return free_energy(ordered) - free_energy(witness.weights)
-
-
-@pytest.mark.parametrize(
-    ("dimension", "beta"), [(3, 4.0), (4, 3.0), (8, 2.5), (16, 5.0), (64, 3.0)]
-)
-def test_coexistence_by_minimising_the_free_energy(dimension, beta):
-    found = mfpde.phase_diagram(dimension, beta)
-    witness = Witness(beta, dimension)
-
-    def excess(kappa):
-        return least_excess(witness, kappa)
-
-    kappa = found.coexistence[0]
-    assert excess(kappa * (1 - 1e-5)) < 0 < excess(kappa * (1 + 1e-5))
-    root = brentq(excess, kappa * (1 - 1e-5), kappa * (1 + 1e-5), rtol=1e-12)
-    assert root / kappa == pytest.approx(1.0, abs=1e-9)
-    # Above the fold every start is lost to the uniform state; below it the peaked one stays.
-    assert excess(found.fold[0] * 1.002) == pytest.approx(0.0, abs=1e-12)
-    assert excess(found.fold[0] * 0.998) > 1e-9
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 4, 8, 16, 64])
@@ -119,6 +89,8 @@ def test_the_unshifted_kernel_scales_every_kappa():
 def test_wrong_arguments(arguments, words):
     with pytest.raises(ValueError, match=words):
         mfpde.phase_diagram(*arguments[:2], degree=(*arguments, 1)[2])
+    with pytest.raises(ValueError, match="one value of beta"):
+        mfpde.plot_phase_diagram(mfpde.phase_diagram(3, 2.0))
 
 
 def test_command(tmp_path, capsys, monkeypatch):
@@ -142,16 +114,6 @@ def test_command(tmp_path, capsys, monkeypatch):
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
-def test_picture():
-    diagram = mfpde.phase_diagram(3, np.linspace(1.2, 6.0, 12))
-    figure = mfpde.plot_phase_diagram(diagram)
-    (ax,) = figure.axes
-    lines = {line.get_label(): line.get_ydata() for line in ax.lines}
-    assert (lines["fold"] == diagram.fold).all()
-    with pytest.raises(ValueError, match="one value of beta"):
-        mfpde.plot_phase_diagram(mfpde.phase_diagram(3, 2.0))
-
-
 @pytest.mark.parametrize(("degree", "beta"), [(2, 16.0), (3, 40.0)])
 def test_a_mode_of_the_circle_begins_at_its_bessel_function_and_folds(degree, beta):
     """The threshold is I_l(beta) e^-beta / beta, the fold that of the branch of densities."""
@@ -161,9 +123,7 @@ def test_a_mode_of_the_circle_begins_at_its_bessel_function_and_folds(degree, be
     assert found.threshold[0] < found.coexistence[0] < found.fold[0]
     circle = mfpde.Circle(240)
     start = 0.5 * (found.threshold[0] + found.coexistence[0])
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta), direction="ascent", diffusion=start
-    )
+    equation = ascent(beta, diffusion=start)
     # A state of l-fold symmetry, by rho <- exp(F / kappa) / Z.
     values = np.exp(8 * np.cos(degree * circle.angles))
     for _ in range(4000):

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from equations import ascent
 from random_points import random_atoms
 
 import mfpde
@@ -310,7 +311,7 @@ def test_coinciding_atoms_are_united() -> None:
 
 
 def test_an_atom_that_may_not_move_so_far_is_named() -> None:
-    equation = ascent(cosine_potential(1.0))
+    equation = ascent(4.0, cosine_potential(1.0))
     start = on_circle(np.array([0.3]))
     refused = mfpde.polish(equation, start, max_move=0.1)
     flags = ("converged", "is_second_order", "is_strict", "is_split_stable")
@@ -323,25 +324,22 @@ def test_an_atom_that_may_not_move_so_far_is_named() -> None:
     assert allowed.moved == pytest.approx(0.3, abs=1e-12)
 
 
-def ascent(*terms: mfpde.Perceptron, diffusion: float = 0.0) -> mfpde.MeanFieldEquation:
-    attention = mfpde.Attention(4.0)
-    return mfpde.MeanFieldEquation(
-        attention, *terms, direction="ascent", diffusion=diffusion
-    )
-
-
 PAIR = on_circle(np.array([0.0, 2.0]))
 
 
 @pytest.mark.parametrize(
     ("equation", "atoms", "message"),
     [
-        (ascent(), mfpde.Atoms.none(2), "there are none"),
-        (ascent(), (), "there are none"),
-        (ascent(), mfpde.uniform(mfpde.Circle(64)), r"must be Atoms.*concentration"),
-        (ascent(), on_circle(np.linspace(0, 6, 4100)), r"4100 coordinates.*merge_with"),
-        (ascent(neuron(1.0, 3)), PAIR, r"3 entries.*must have 2"),
-        (ascent(diffusion=0.1), PAIR, r"diffusion = 0.1.*dissolve"),
+        (ascent(4.0), mfpde.Atoms.none(2), "there are none"),
+        (ascent(4.0), (), "there are none"),
+        (ascent(4.0), mfpde.uniform(mfpde.Circle(64)), r"must be Atoms.*concentration"),
+        (
+            ascent(4.0),
+            on_circle(np.linspace(0, 6, 4100)),
+            r"4100 coordinates.*merge_with",
+        ),
+        (ascent(4.0, neuron(1.0, 3)), PAIR, r"3 entries.*must have 2"),
+        (ascent(4.0, diffusion=0.1), PAIR, r"diffusion = 0.1.*dissolve"),
     ],
 )
 def test_wrong_arguments_are_refused(equation, atoms, message) -> None:

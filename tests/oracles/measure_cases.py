@@ -9,10 +9,8 @@ import numpy as np
 
 import mfpde
 from oracles.quantities import Case, Quantities, nudged, words_of
-from oracles.run_cases import attention, equation, layers, neurons
+from oracles.run_cases import attention, descent, equation, layers, neurons, softmax
 from validation.verdict_cases import CORPORA
-
-EVENT_TIMES = (2.0, 4.0, 7.0, 10.0)
 
 
 def verdict(situation: Any, size: int, nudge: float) -> Quantities:
@@ -34,11 +32,9 @@ def tracked_run(
     """Solve from a perturbed uniform density, and track."""
     smooth = mfpde.perturbed_uniform(grid, 0.3, seed=4)
     start = mfpde.Density(grid, nudged(smooth.values, nudge)).normalized()
-    end = EVENT_TIMES[-1]
-    times = np.linspace(0.0, end, 21)
-    if isinstance(problem, mfpde.Layers):
-        end = float(problem.breakpoints[-1])
-        times = np.linspace(0.0, end, 13)
+    is_layered = isinstance(problem, mfpde.Layers)
+    end = float(problem.breakpoints[-1]) if is_layered else 10.0
+    times = np.linspace(0.0, end, 13 if is_layered else 21)
     return mfpde.solve(
         problem, start, t_end=end, save_at=times, track=mfpde.Concentration(), **options
     )
@@ -76,21 +72,20 @@ def random_layer(draws: np.random.Generator, index: int) -> mfpde.MeanFieldEquat
 
 def _tracked_runs() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
     circle, sphere = mfpde.Circle(192), mfpde.Sphere(32)
-    softmax = equation(attention(9.0, normalized=True))
-    driven = equation(attention(9.0, normalized=True), neurons(2, "gelu"))
-    descent = equation(attention(), neurons(2), direction="descent")
+    pull = equation(softmax(9.0))
+    driven = equation(softmax(9.0), neurons(2, "gelu"))
     drawn = mfpde.Layers.random(random_layer, count=6, duration=1.5, seed=1)
     exact = {"atoms": "exact"}
     return {
-        "circle softmax": (softmax, circle, {}),
-        "circle softmax exact": (softmax, circle, exact),
+        "circle softmax": (pull, circle, {}),
+        "circle softmax exact": (pull, circle, exact),
         "circle neurons": (driven, circle, {}),
         "circle neurons exact": (driven, circle, exact),
-        "circle descent": (descent, circle, {}),
+        "circle descent": (descent(attention(), neurons(2)), circle, {}),
         "circle layers": (layers(2), circle, {}),
         "circle random layers": (drawn, circle, {}),
-        "sphere softmax": (softmax, sphere, {}),
-        "sphere softmax exact": (softmax, sphere, exact),
+        "sphere softmax": (pull, sphere, {}),
+        "sphere softmax exact": (pull, sphere, exact),
         "sphere layers": (layers(3), sphere, {}),
     }
 

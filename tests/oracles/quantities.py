@@ -42,15 +42,9 @@ def moments_of(state: mfpde.Measure) -> np.ndarray:
     if isinstance(grid, mfpde.Sphere):
         polar = np.arccos(np.clip(points[:, 2], -1, 1))
         azimuth = np.arctan2(points[:, 1], points[:, 0])
-        return np.array(
-            [
-                sph_harm_y(degree, order, polar, azimuth) @ masses
-                for degree in range(DEGREE + 1)
-                for order in range(degree + 1)
-            ]
-        )
-    index = (grid.dimension - 2) / 2
-    cosines = points @ grid.axis
+        pairs = [(n, order) for n in range(DEGREE + 1) for order in range(n + 1)]
+        return np.array([sph_harm_y(*pair, polar, azimuth) @ masses for pair in pairs])
+    index, cosines = (grid.dimension - 2) / 2, points @ grid.axis
     return np.array(
         [
             eval_gegenbauer(degree, index, cosines)

@@ -56,17 +56,9 @@ class Oracle(NamedTuple):
     tolerance: float
 
 
-def tolerance_of(group: Group, value: np.ndarray, other: np.ndarray) -> float:
-    """Return how far the value may be off, from its response to a nudge."""
-    if value.dtype.kind in "Ub" or not value.size:
-        return 0.0
-    scale = 1.0
-    if group.is_relative:
-        scale = float(np.max(np.abs(np.nan_to_num(value)), initial=0.0))
-    response = np.inf
-    if value.shape == other.shape:
-        response = float(np.max(np.abs(np.nan_to_num(value - other)), initial=0.0))
-    return max(group.tolerance * scale, 100 * response)
+def size_of(value: np.ndarray) -> float:
+    """Return the largest absolute value, 0 of an empty array."""
+    return float(np.max(np.abs(np.nan_to_num(value)), initial=0.0))
 
 
 def oracles_of(group: Group, case: Case) -> Iterator[tuple[str, Oracle]]:
@@ -74,15 +66,17 @@ def oracles_of(group: Group, case: Case) -> Iterator[tuple[str, Oracle]]:
     first = case.compute(0.0)
     second = case.compute(NUDGE) if group.is_relative else first
     for name, value in first.items():
-        tolerance = tolerance_of(group, value, second[name])
-        scale = (
-            float(np.max(np.abs(np.nan_to_num(value)), initial=1e-300))
-            if tolerance
-            else 1.0
-        )
-        if value.dtype.kind in "Ub" and np.any(value != second[name]):
-            sys.stderr.write(f"{case.name}: {name} is not the same after a nudge\n")
-        elif group.is_relative and tolerance > MOST_RESPONSE * scale:
+        other = second[name]
+        if value.dtype.kind in "Ub" or not value.size:
+            if np.any(value != other):
+                sys.stderr.write(f"{case.name}: {name} is not the same after a nudge\n")
+            else:
+                yield name, Oracle(value, 0.0)
+            continue
+        response = size_of(value - other) if value.shape == other.shape else np.inf
+        scale = size_of(value) if group.is_relative else 1.0
+        tolerance = max(group.tolerance * scale, 100 * response)
+        if group.is_relative and tolerance > MOST_RESPONSE * scale:
             sys.stderr.write(f"{case.name}: {name} is unstable\n")
         else:
             yield name, Oracle(value, tolerance)

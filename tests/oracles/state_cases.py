@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 import mfpde
 from oracles.quantities import Case, Quantities, nudged, perturbed
-from oracles.run_cases import FIVE, attention, equation, neurons, zonal_neurons
+from oracles.run_cases import (
+    FIVE,
+    attention,
+    descent,
+    equation,
+    neurons,
+    softmax,
+    zonal_neurons,
+)
 
 TOLERANCE = 1e-9
 
@@ -25,20 +35,15 @@ def polished_atoms(
     problem: Any, dimension: int, count: int, seed: int, nudge: float
 ) -> Quantities:
     """Polish atoms that have moved for a while; return their cosines, rates, stability."""
-    drawn = nudged(
-        np.random.default_rng(seed).standard_normal((count, dimension)), nudge
-    )
+    generator = np.random.default_rng(seed)
+    drawn = nudged(generator.standard_normal((count, dimension)), nudge)
     points = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
     masses = np.arange(1.0, count + 1)
     start = mfpde.Atoms(points, masses / masses.sum())
     run = mfpde.solve_particles(problem, start, t_end=300.0, save_at=[300.0])
     found = mfpde.polish(problem, run.final, merge_within=1e-3, max_move=1.0)
-    flags = (
-        found.converged,
-        found.is_second_order,
-        found.is_strict,
-        found.is_split_stable,
-    )
+    names = ("converged", "is_second_order", "is_strict", "is_split_stable")
+    flags = [getattr(found, name) for name in names]
     return {
         "converged, second order, strict, split stable": np.array(flags),
         "cosines": np.sort((found.atoms.points @ found.atoms.points.T).ravel()),
@@ -66,8 +71,7 @@ def closed_forms(dimension: int, beta: float, nudge: float) -> Quantities:
     theory = mfpde.theory
     beta = beta * (1 + nudge)
     degrees = np.arange(1, 9)
-    descent = equation(attention(beta), neurons(2), direction="descent")
-    bound = theory.anti_concentration_bound(descent)
+    bound = theory.anti_concentration_bound(descent(attention(beta), neurons(2)))
     diagram = theory.phase_diagram(dimension, [beta])
     two = {"start_angle": 1.0, "end_angle": 1e-6}
     return {
@@ -89,107 +93,67 @@ def closed_forms(dimension: int, beta: float, nudge: float) -> Quantities:
     }
 
 
-def _minima() -> list[Case]:
-    cases = []
-    for beta in (2.0, 5.0, 12.0, 40.0):
-        for kind in ("relu", "gelu", "tanh"):
-            for grid in (mfpde.Circle(128), mfpde.Sphere(48)):
-                d = grid.dimension
-                problem = equation(
-                    attention(beta), neurons(d, kind, seed=11), direction="descent"
-                )
-                name = f"minimum {grid!r} {kind} beta {beta:g}"
-                cases.append(Case(name, partial(minimum, problem, grid)))
+def _minima() -> Iterator[Case]:
+    grids = (mfpde.Circle(128), mfpde.Sphere(48))
+    kinds = ("relu", "gelu", "tanh")
+    for beta, kind, grid in product((2.0, 5.0, 12.0, 40.0), kinds, grids):
+        problem = descent(attention(beta), neurons(grid.dimension, kind, seed=11))
+        name = f"minimum {grid!r} {kind} beta {beta:g}"
+        yield Case(name, partial(minimum, problem, grid))
     for seed in range(6):
-        grid = mfpde.Circle(256)
-        problem = equation(
-            attention(5.0),
-            mfpde.Perceptron.random(2, 2, seed=seed),
-            direction="descent",
-        )
-        cases.append(
-            Case(f"minimum circle seed {seed}", partial(minimum, problem, grid))
-        )
-    return cases
+        two = mfpde.Perceptron.random(2, 2, seed=seed)
+        work = partial(minimum, descent(attention(), two), mfpde.Circle(256))
+        yield Case(f"minimum circle seed {seed}", work)
 
 
-def _polished() -> list[Case]:
-    cases = []
-    for dimension in (2, 3, 5):
-        kinds = {
-            "relu": equation(attention(), neurons(dimension)),
-            "gelu descent": equation(
-                attention(), neurons(dimension, "gelu"), direction="descent"
-            ),
-            "softmax": equation(attention(normalized=True), neurons(dimension, "tanh")),
-        }
-        for kind, problem in kinds.items():
-            for count in (2,) if dimension == 5 else (2, 4):
-                name = f"polished d = {dimension} {kind} {count}"
-                cases.append(
-                    Case(name, partial(polished_atoms, problem, dimension, count, 3))
-                )
-    for count in (3, 5, 6):
-        pull = equation(attention(normalized=True))
-        name = f"polished attention {count}"
-        cases.append(Case(name, partial(polished_atoms, pull, 3, count, 4)))
-    turn = equation(attention(3.0, bilinear=[[1.0, 0.4], [-0.2, 0.7]]), neurons(2))
-    cases.append(Case("polished head", partial(polished_atoms, turn, 2, 3, 5)))
-    alone = equation(attention(6.0, bilinear=np.diag([1.0, 0.8, -0.5])))
-    cases.append(
-        Case("polished indefinite head", partial(polished_atoms, alone, 3, 3, 5))
-    )
-    return cases
+def _polished() -> Iterator[Case]:
+    turn = attention(3.0, bilinear=[[1.0, 0.4], [-0.2, 0.7]])
+    alone = attention(6.0, bilinear=np.diag([1.0, 0.8, -0.5]))
+    cases: list[tuple[str, Any, int, int, int]] = [
+        *(
+            (f"d = {d} {kind} {count}", problem, d, count, 3)
+            for d in (2, 3, 5)
+            for kind, problem in (
+                ("relu", equation(attention(), neurons(d))),
+                ("gelu descent", descent(attention(), neurons(d, "gelu"))),
+                ("softmax", equation(softmax(), neurons(d, "tanh"))),
+            )
+            for count in ((2,) if d == 5 else (2, 4))
+        ),
+        *((f"attention {n}", equation(softmax()), 3, n, 4) for n in (3, 5, 6)),
+        ("head", equation(turn, neurons(2)), 2, 3, 5),
+        ("indefinite head", equation(alone), 3, 3, 5),
+    ]
+    for name, *given in cases:
+        yield Case(f"polished {name}", partial(polished_atoms, *given))
 
 
-def _branches() -> list[Case]:
+def _branches() -> Iterator[Case]:
     circle, sphere = mfpde.Circle(128), mfpde.Sphere(32)
+    up, down = np.linspace(4.0, 30.0, 6), np.linspace(4.0, 0.5, 4)
+    noise = np.linspace(0.06, 0.02, 5)
+    flat, round_ = (descent(attention(4.0), neurons(d, "gelu")) for d in (2, 3))
+    noisy = equation(attention(4.0), diffusion=0.06)
+    along = equation(attention(4.0), zonal_neurons(FIVE, "tanh"), diffusion=0.06)
 
     def least(grid: Any) -> Any:
         return lambda problem: mfpde.minimize(problem, grid).atoms
 
-    def uniform(grid: Any) -> Any:
-        return lambda problem: mfpde.uniform(grid)
-
-    up, down = np.linspace(4.0, 30.0, 6), np.linspace(4.0, 0.5, 4)
-    noise = np.linspace(0.06, 0.02, 5)
-    descent = {
-        d: equation(attention(4.0), neurons(d, "gelu"), direction="descent")
-        for d in (2, 3)
-    }
-    noisy = equation(attention(4.0), diffusion=0.06)
-    along = equation(attention(4.0), zonal_neurons(FIVE, "tanh"), diffusion=0.06)
-
     def noisy_state(problem: Any) -> Any:
         return mfpde.stationary_density(problem, mfpde.uniform(FIVE)).density
 
-    return [
-        Case(
-            "branch circle beta", partial(branch, "beta", up, descent[2], least(circle))
-        ),
-        Case(
-            "branch circle beta down",
-            partial(branch, "beta", down, descent[2], least(circle)),
-        ),
-        Case(
-            "branch sphere beta", partial(branch, "beta", up, descent[3], least(sphere))
-        ),
-        Case(
-            "branch circle noise",
-            partial(branch, "diffusion", noise, noisy, uniform(circle)),
-        ),
-        Case(
-            "branch sphere noise",
-            partial(branch, "diffusion", noise, noisy, uniform(sphere)),
-        ),
-        Case(
-            "branch zonal noise",
-            partial(branch, "diffusion", noise, along, noisy_state),
-        ),
-    ]
+    for name, *given in (
+        ("circle beta", "beta", up, flat, least(circle)),
+        ("circle beta down", "beta", down, flat, least(circle)),
+        ("sphere beta", "beta", up, round_, least(sphere)),
+        ("circle noise", "diffusion", noise, noisy, lambda _: mfpde.uniform(circle)),
+        ("sphere noise", "diffusion", noise, noisy, lambda _: mfpde.uniform(sphere)),
+        ("zonal noise", "diffusion", noise, along, noisy_state),
+    ):
+        yield Case(f"branch {name}", partial(branch, *given))
 
 
-MINIMA, POLISHED, BRANCHES = _minima(), _polished(), _branches()
+MINIMA, POLISHED, BRANCHES = [*_minima()], [*_polished()], [*_branches()]
 CLOSED_FORMS = [
     Case(f"theory d = {d} beta = {beta:g}", partial(closed_forms, d, beta))
     for d in (2, 3, 5, 64)
