@@ -8,32 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import known_run
+from equations import ascent, descent
 from matplotlib.figure import Figure
+from oracles.picture_cases import SPHERE, branch
 
 import mfpde
 
-TERMS = (mfpde.Attention(3.0), mfpde.Perceptron(np.eye(1, 2), [0.5]))
-ASCENT = mfpde.MeanFieldEquation(*TERMS, direction="ascent")
-DESCENT = mfpde.MeanFieldEquation(*TERMS, direction="descent")
-ATTENTION = mfpde.MeanFieldEquation(TERMS[0], direction="ascent")
+NEURON = mfpde.Perceptron(np.eye(1, 2), [0.5])
+ASCENT, DESCENT = ascent(3.0, NEURON), descent(3.0, NEURON)
 
 
 @functools.cache
 def run() -> mfpde.Run:
     times = {"t_end": 1.0, "save_every": 0.5, "track": mfpde.Concentration()}
     return mfpde.solve(ASCENT, mfpde.uniform(mfpde.Circle(64)), **times)
-
-
-@functools.cache
-def sphere_run() -> mfpde.Run:
-    start = mfpde.perturbed_uniform(mfpde.Sphere(32), 0.5)
-    return mfpde.solve(ATTENTION, start, t_end=0.5, save_every=0.25)
-
-
-@functools.cache
-def branch() -> mfpde.Continuation:
-    atom = mfpde.Atoms(np.eye(2)[:1], [1.0])
-    return mfpde.continuation(ASCENT, atom, "beta", [3.0, 2.9])
 
 
 @functools.cache
@@ -54,10 +43,10 @@ ARGUMENTS = {
     "plot_density": lambda: [run().final],
     "plot_diagnostic": lambda: [run(), "mass"],
     "plot_energy": lambda: [run()],
-    "plot_globe": lambda: [sphere_run().final],
+    "plot_globe": lambda: [known_run(SPHERE).final],
     "plot_phase_diagram": lambda: [mfpde.phase_diagram(3, [2.0, 3.0])],
     "plot_run": lambda: [run()],
-    "plot_snapshots": lambda: [sphere_run()],
+    "plot_snapshots": lambda: [known_run(SPHERE)],
     "plot_space_time": lambda: [run()],
 }
 

@@ -176,15 +176,6 @@ def test_a_kernel_orders_continuously_by_its_second_eigenvalue(second):
     assert has_continuous_transition(kernel, 2) is bool(begins_below)
 
 
-def test_of_the_exponential_kernel_it_is_what_is_known_of_attention():
-    for dimension in (2, 3, 7):
-        cusp = largest_continuous_beta(dimension)
-        for beta in (0.5, 0.999 * cusp, 1.001 * cusp, 8.0):
-            kernel = mfpde.Exponential(beta)
-            known = has_continuous_transition(beta, dimension)
-            assert has_continuous_transition(kernel, dimension) is known
-
-
 def test_a_kernel_of_another_mode():
     def of_degree(coefficients):
         series = np.polynomial.Legendre(coefficients)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +12,6 @@ from random_points import random_atoms
 import mfpde
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.derivatives import field_derivatives
-from mfpde.terms import ExternalTerm
 from validation.circle_cases import Array, cosine_potential
 
 ACTIVATIONS = ["relu", "leaky_relu", "gelu", "tanh", "linear", "custom"]
@@ -35,9 +34,7 @@ def neuron(weight: float, dimension: int = 2) -> mfpde.Perceptron:
     return mfpde.Perceptron(np.eye(1, dimension), [weight])
 
 
-def polished(
-    *terms: mfpde.Attention | ExternalTerm, atoms: mfpde.Atoms, direction: str
-) -> mfpde.PolishedAtoms:
+def polished(*terms: Any, atoms: mfpde.Atoms, direction: str) -> mfpde.PolishedAtoms:
     return mfpde.polish(mfpde.MeanFieldEquation(*terms, direction=direction), atoms)
 
 
@@ -132,7 +129,7 @@ def test_two_atoms_beside_an_axis_turn_freely_around_it(
     circle = halves(half_angle(weight, beta)).points
     points = np.zeros((2, dimension))
     points[:, :2] = circle
-    term: ExternalTerm = neuron(weight, dimension)
+    term: Any = neuron(weight, dimension)
     if as_potential:
         # The same away from the kink, from the user's own functions.
         term = mfpde.Potential(
@@ -172,9 +169,7 @@ def test_jacobian_and_own_gradient_are_derivatives_of_the_velocity(
 ) -> None:
     rng = np.random.default_rng(dimension)
     axis = np.eye(1, dimension)[0]
-    kernel: Literal["shifted", "unshifted"] = (
-        "unshifted" if kind == "unshifted" else "shifted"
-    )
+    kernel = "unshifted" if kind == "unshifted" else "shifted"
     equation = mfpde.MeanFieldEquation(
         mfpde.Attention(beta, kind == "softmax", kernel=kernel),
         mfpde.Attention(0.0),

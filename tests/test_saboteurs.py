@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from equations import ascent
 
 import mfpde
 from mfpde.measures.measure import as_measure
@@ -11,7 +12,7 @@ from validation.saboteurs import FAULTS, sabotage
 
 CIRCLE = mfpde.Circle(128)
 NEURONS = mfpde.Perceptron([[1.0, 0.0], [0.0, 1.0]], [0.5, -0.3])
-EQUATION = mfpde.MeanFieldEquation(mfpde.Attention(4.0), NEURONS, direction="ascent")
+EQUATION = ascent(4.0, NEURONS)
 START = mfpde.perturbed_uniform(CIRCLE, 0.3, seed=1)
 
 SCRIPT = """
