@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.geometry import FieldAtPoints
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import Atoms, Measure
 from mfpde.terms import ExternalTerm, InteractionTerm, PointMasses
-from mfpde.terms.interaction import FieldValues
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class AtomField:
 
     def velocity(self, points: FloatArray | None = None) -> FloatArray:
         """Tangent vectors v, shape (..., d)."""
-        return self.sign * self._values(points).gradient
+        return self.sign * self._values(points).gradients
 
     def energy(self) -> float:
         """The energy E, by the double sum over atoms."""
@@ -93,7 +93,7 @@ class AtomField:
             total += float(self._acting.masses @ term.value(self._acting.points))
         return total
 
-    def _values(self, points: FloatArray | None) -> FieldValues:
+    def _values(self, points: FloatArray | None) -> FieldAtPoints:
         dimension = self.atoms.dimension
         targets = (
             self.atoms.points if points is None else _check_points(points, dimension)
@@ -110,7 +110,7 @@ class AtomField:
             if external.is_gradient:
                 values += external.value(flat)
         shape = targets.shape
-        return FieldValues(values.reshape(shape[:-1]), gradient.reshape(shape))
+        return FieldAtPoints(values.reshape(shape[:-1]), gradient.reshape(shape))
 
 
 MeasureField: TypeAlias = GridField | AtomField

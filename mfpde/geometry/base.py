@@ -36,7 +36,7 @@ class CellsNear(NamedTuple):
 
 
 class FieldAtPoints(NamedTuple):
-    """Values (...) and tangential gradients (..., d) of a spectral field at points (..., d)."""
+    """Values (...) and tangential gradients (..., d) of a field at points (..., d)."""
 
     values: FloatArray
     gradients: FloatArray

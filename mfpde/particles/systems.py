@@ -35,14 +35,13 @@ from mfpde.arrays import (
 )
 from mfpde.compiled import thread_count
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import circle, harmonics
+from mfpde.geometry import FieldAtPoints, circle, harmonics
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
 from mfpde.geometry.harmonics import degrees_and_orders
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
 from mfpde.measures.sampling import quantized
 from mfpde.particles.labels import grid_of_labels, labels_of
 from mfpde.terms import InteractionTerm, PointMasses
-from mfpde.terms.interaction import FieldValues
 
 METHODS = ("auto", "direct", "spectral", "labels")
 DEFAULT_COUNT = 2000
@@ -164,11 +163,11 @@ class SpectralSystem(ParticleSystem):
 
         return np.asarray(np.sum(map_shares(sum_share, len(points)), axis=0))
 
-    def _field(self, coefficients: ComplexArray, points: FloatArray) -> FieldValues:
+    def _field(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         if self.dimension == 2:
-            return FieldValues(*circle.field_at_points(coefficients, points))
+            return FieldAtPoints(*circle.field_at_points(coefficients, points))
         order = harmonics.recurrence(self._degree), self._degree
-        return FieldValues(*harmonics.field_at_points(coefficients, points, *order))
+        return FieldAtPoints(*harmonics.field_at_points(coefficients, points, *order))
 
     def velocity(self, state: FloatArray) -> FloatArray:
         """The velocity s grad F at the normalised points, tangent vectors (n, d)."""
@@ -189,7 +188,7 @@ class SpectralSystem(ParticleSystem):
         for external in self.equation.externals:
             drift += external.drift(points)
         if self._summed_spectrum.any():
-            drift += self._field(self._summed_spectrum * moments, points).gradient
+            drift += self._field(self._summed_spectrum * moments, points).gradients
         for term, spectrum in self._spectra:
             if term.needs_values:
                 drift += self._softmax(term, spectrum * moments, points, particles)
@@ -209,7 +208,7 @@ class SpectralSystem(ParticleSystem):
         drift = term.gradient_from(gradient, divisor)
         if small.any():
             atoms = PointMasses(particles, self.masses)
-            drift[small] = term.field_of_atoms(points[small], atoms).gradient
+            drift[small] = term.field_of_atoms(points[small], atoms).gradients
         return np.asarray(drift)
 
     def energy(self, state: FloatArray) -> float:

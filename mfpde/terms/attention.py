@@ -35,9 +35,10 @@ from mfpde.arrays import (
     real_array,
     real_number,
 )
+from mfpde.geometry import FieldAtPoints
 from mfpde.terms.exponential_kernel import SMALLEST_BETA, Exponential
 from mfpde.terms.external import tangential
-from mfpde.terms.interaction import FieldValues, InteractionTerm
+from mfpde.terms.interaction import InteractionTerm
 from mfpde.terms.kernels import PointMasses
 
 LARGEST_LOGIT = 1000.0
@@ -260,7 +261,7 @@ class Attention(InteractionTerm):
         offset = self.shift if self.kernel == "unshifted" else 0.0
         return np.asarray((self.multiple or 0.0) / self.beta * (log_mean + offset))
 
-    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
+    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldAtPoints:
         """The potential and the drift at ``points`` (n, d), by the direct sum over atoms.
 
         Values are 0 where the drift is no gradient.  With the largest logit taken out, neither
@@ -275,12 +276,12 @@ class Attention(InteractionTerm):
         drift = tangential(sent, points)
         if self.needs_values:
             potential = self.softmax_potential(np.log(sums) + peaks)
-            return FieldValues(potential, drift / sums[:, np.newaxis])
+            return FieldAtPoints(potential, drift / sums[:, np.newaxis])
         scales = self.amplitude * np.exp(peaks)
         linear = self.size * (probes * vectors).sum(axis=-1)
         means = sums / self.beta if self.beta else linear
         potential = (self.multiple or 0.0) * scales * means
-        return FieldValues(potential, drift * scales[:, np.newaxis])
+        return FieldAtPoints(potential, drift * scales[:, np.newaxis])
 
     def energy_of_atoms(self, atoms: PointMasses) -> float:
         """The energy (a / 2 beta) iint exp(beta x.Dy - c) dmu dmu, of softmax that without it."""

@@ -11,24 +11,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, check_kind
-from mfpde.geometry import Geometry
-from mfpde.terms.external import tangential
+from mfpde.geometry import FieldAtPoints, Geometry
 from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.kernels import Kernel, PointMasses
 
 RESOLVED_TOLERANCE = 1e-10
-
-
-class FieldValues(NamedTuple):
-    """Values (n,) and tangential gradients (n, d) of a field at points."""
-
-    values: FloatArray
-    gradient: FloatArray
 
 
 class InteractionTerm(ABC):
@@ -133,15 +124,13 @@ class InteractionTerm(ABC):
         del mean_kernel
         return gradient if self.amplitude == 1.0 else self.amplitude * gradient
 
-    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldValues:
+    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldAtPoints:
         """The potential and its gradient at ``points`` (n, d), by the direct sum over atoms.
 
         Where the drift is no gradient, it stands in the gradient's place, beside values 0.
         """
-        values, vectors = self.zonal_kernel.sums(points, atoms)
-        return FieldValues(
-            self.amplitude * values, tangential(self.amplitude * vectors, points)
-        )
+        values, gradients = self.zonal_kernel.sums(points, atoms)
+        return FieldAtPoints(self.amplitude * values, self.amplitude * gradients)
 
     def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
         """Drifts (n, d) at the atoms themselves, to all their digits.
@@ -149,7 +138,7 @@ class InteractionTerm(ABC):
         An atom's force on itself, which is zero, is left out; with matrices it is not zero.
         """
         if not self.is_zonal:
-            return self.field_of_atoms(atoms.points, atoms).gradient
+            return self.field_of_atoms(atoms.points, atoms).gradients
         values, pulls = self.zonal_kernel.sums_between(atoms)
         return self.gradient_from(pulls, values[:, np.newaxis])
 

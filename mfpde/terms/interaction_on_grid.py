@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray
-from mfpde.geometry import Geometry, Zonal
+from mfpde.geometry import FieldAtPoints, Geometry, Zonal
 from mfpde.geometry.base import Fields
 from mfpde.terms.attention import Attention
 from mfpde.terms.external import beyond_grids
-from mfpde.terms.interaction import FieldValues, InteractionTerm
+from mfpde.terms.interaction import InteractionTerm
 from mfpde.terms.softmax_sums import (
     DIGITS,
     EMPTY,
@@ -44,7 +44,7 @@ class Sums(NamedTuple):
     """The field where Z is ``small`` (...), by sums over all masses."""
 
     small: BoolArray
-    field: FieldValues
+    field: FieldAtPoints
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ class InteractionOnGrid:
         drift /= values
         if sums is not None:
             tangents = _in_plane(where).tangents[:, sums.small]
-            along = np.einsum("ani,ni->an", tangents, sums.field.gradient)
+            along = np.einsum("ani,ni->an", tangents, sums.field.gradients)
             drift[:, sums.small] = along
         return drift
 

@@ -23,6 +23,8 @@ from numpy.polynomial.chebyshev import poly2cheb
 from numpy.polynomial.polynomial import polyder, polyval
 
 from mfpde.arrays import FloatArray, blocks_of_rows, name_of, real_array
+from mfpde.geometry import FieldAtPoints
+from mfpde.terms.external import tangential
 from mfpde.terms.funk_hecke import (
     LARGEST_DEGREE,
     NEGLIGIBLE,
@@ -47,13 +49,6 @@ class PointMasses(NamedTuple):
 
     points: FloatArray
     masses: FloatArray
-
-
-class KernelSums(NamedTuple):
-    """Sums over atoms: sum_j m_j W(x.y_j) (n,), and sum_j m_j W'(x.y_j) y_j (n, d)."""
-
-    values: FloatArray
-    vectors: FloatArray
 
 
 class Kernel(ABC):
@@ -156,20 +151,19 @@ class Kernel(ABC):
         sizes = np.abs(self.chebyshev)
         return float(sizes[degree + 1 :].sum() + ROUNDING * sizes.sum())
 
-    def sums(self, points: FloatArray, atoms: PointMasses) -> KernelSums:
-        """Direct sums over ``atoms`` of W and of W' y at ``points``, shape (n, d)."""
-        found = KernelSums(np.empty(len(points)), np.empty(points.shape))
+    def sums(self, points: FloatArray, atoms: PointMasses) -> FieldAtPoints:
+        """The sum over atoms sum_j m_j W(x.y_j) and its gradient at ``points`` (n, d)."""
+        values, vectors = np.empty(len(points)), np.empty(points.shape)
         for block in blocks_of_rows(len(points), len(atoms.masses), BLOCK):
             cosines = np.clip(points[block] @ atoms.points.T, -1.0, 1.0)
-            found.values[block] = self.value(cosines) @ atoms.masses
-            slopes = self.slope(cosines) * atoms.masses
-            found.vectors[block] = slopes @ atoms.points
-        return found
+            values[block] = self.value(cosines) @ atoms.masses
+            vectors[block] = self.slope(cosines) * atoms.masses @ atoms.points
+        return FieldAtPoints(values, tangential(vectors, points))
 
-    def sums_between(self, atoms: PointMasses) -> KernelSums:
-        """Sums of W (n,), and the gradients (n, d) of sum_j m_j W(x.y_j), at the atoms themselves.
+    def sums_between(self, atoms: PointMasses) -> FieldAtPoints:
+        """The same at the atoms themselves, in which nothing cancels.
 
-        Nothing cancels: with D = x_j - x_i, x_j.x_i - 1 = -|D|^2 / 2 and P_i x_j = D +
+         With D = x_j - x_i, x_j.x_i - 1 = -|D|^2 / 2 and P_i x_j = D +
         |D|^2 x_i / 2; an atom's force on itself, which is zero, is left out.
         """
         points, masses = atoms
@@ -180,7 +174,7 @@ class Kernel(ABC):
         np.fill_diagonal(weights, 0.0)
         pulls = np.einsum("ij,ijk->ik", weights, chords)
         pulls -= (weights * deficits).sum(axis=1)[:, np.newaxis] * points
-        return KernelSums(self.value(cosines) @ masses, pulls)
+        return FieldAtPoints(self.value(cosines) @ masses, pulls)
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,10 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray
-from mfpde.geometry import Geometry
-from mfpde.geometry.base import FieldAtPoints, Fields
+from mfpde.geometry import FieldAtPoints, Geometry
+from mfpde.geometry.base import Fields
 from mfpde.geometry.harmonics import ZonalFields
-from mfpde.terms.interaction import FieldValues, InteractionTerm
+from mfpde.terms.interaction import InteractionTerm
 from mfpde.terms.kernels import PointMasses
 
 SMALL = 1e-4
@@ -62,7 +62,7 @@ class Sources:
     atoms: PointMasses
     everywhere: bool
 
-    def field(self, term: InteractionTerm, points: FloatArray) -> FieldValues:
+    def field(self, term: InteractionTerm, points: FloatArray) -> FieldAtPoints:
         """The potential and the drift of ``term`` at ``points`` (n, d), by sums over all masses.
 
         On a zonal grid points are pairs (cos theta, sin theta), and so are drifts; a ``term``
