@@ -10,16 +10,11 @@ r"""Activations sigma and their primitives Phi, Phi' = sigma, Phi(0) = 0.
 with N and n the normal cdf and pdf (Hendrycks & Gimpel 2016, arXiv 1606.08415), s(z) = 1 /
 (1 + e^-z) and the dilogarithm Li2, Li2(-e^z) + Li2(-e^-z) = -pi^2/6 - z^2/2 at large z.
 
-An entry of ``ACTIVATIONS`` is complete, it has bounds of derivatives:
+An entry of ``ACTIVATIONS`` has bounds of derivatives, too.  Of those that are no numbers at sight,
 
-    relu        0 <= sigma' <= 1                 sigma'' = 0 off the kink
-    leaky_relu  0.01 <= sigma' <= 1              sigma'' = 0 off the kink
-    gelu        sigma' = N + z n                 -0.1290 < sigma' < 1.1290   (at z = -+ sqrt 2)
-                sigma'' = (2 - z^2) n            |sigma''| <= 2 n(0) < 0.7979
-    silu        sigma' = s + z s (1 - s)         -0.0999 < sigma' < 1.0999 (z tanh(z/2) = 2)
-                |sigma''| <= 1/2 (at 0)
-    tanh        0 < sigma' <= 1                  |sigma''| <= 4 / (3 sqrt 3) < 0.7699
-    linear      sigma' = 1                       sigma'' = 0
+    gelu        -0.1290 < sigma' < 1.1290 (at z = -+ sqrt 2)       |sigma''| <= 2 n(0) < 0.7979
+    silu        -0.0999 < sigma' < 1.0999 (where z tanh(z/2) = 2)  |sigma''| <= 1/2 (at 0)
+    tanh        0 < sigma' <= 1                                    |sigma''| <= 4 / (3 sqrt 3)
 """
 
 from __future__ import annotations
@@ -77,12 +72,8 @@ class Activation:
     silent_below
         Argument up to which sigma is 0; None if there is none.
     bounds
-        Bounds of derivatives, without which certificates refuse the activation.
-
-    Raises
-    ------
-    ValueError
-        If bounds are given without ``derivative``, or if they do not hold at some of 4000
+        Bounds of derivatives, without which certificates refuse the activation;
+        ``ValueError`` if they are given without ``derivative``, or do not hold at some of 4000
         arguments in [-20, 20].
     """
 
@@ -95,13 +86,13 @@ class Activation:
     bounds: ActivationBounds | None = None
 
     def __post_init__(self) -> None:
-        if self.bounds is None:
+        bounds = self.bounds
+        if bounds is None:
             return
         if self.derivative is None:
             raise ValueError(
                 f"activation {self.name!r} has bounds: it needs its derivative"
             )
-        bounds = self.bounds
         # Differences must not pass them.
         z = np.linspace(-20.0, 20.0, 4001) + 1e-3
         step, kinked = np.diff(z), np.zeros(len(z) - 1, dtype=bool)
@@ -236,10 +227,7 @@ def _no_primitive(z: FloatArray) -> FloatArray:
 def register_activation(activation: Activation) -> None:
     """Add an ``activation`` to ``ACTIVATIONS``: settings and stores then know its name.
 
-    Raises
-    ------
-    ValueError
-        If the name is taken, or Phi' is not sigma or Phi(0) not 0.
+    ``ValueError`` if the name is taken, Phi' is not sigma, or Phi(0) not 0.
     """
     if ACTIVATIONS.get(activation.name, activation) != activation:
         raise ValueError(f"activation = {activation.name!r} is there already")
@@ -251,11 +239,7 @@ def find_activation(activation: object, *, needs_primitive: bool = True) -> Acti
     """Return an activation by name, or from a user's pair ``(sigma, Phi)``.
 
     Where no primitive is needed (vector weights have no potential) sigma alone will do.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or for a pair with Phi' != sigma or Phi(0) != 0.
+    ``ValueError`` for an unknown name, or for a pair with Phi' != sigma or Phi(0) != 0.
     """
     if isinstance(activation, Activation):
         return activation

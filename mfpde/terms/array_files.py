@@ -40,11 +40,8 @@ def open_arrays(path: Path) -> Iterator[Mapping[str, NDArray[Any]]]:
 class Tensors(UserDict[str, Any]):
     """The tensors of a .safetensors file by their names.
 
-    Raises
-    ------
-    ValueError
-        If the header is longer than the file, or no table; of a tensor, if its numbers are not
-        real, or go beyond the file.
+    ``ValueError`` if the header is longer than the file, or no table; of a tensor, if its numbers
+    are not real, or go beyond the file.
     """
 
     def __init__(self, path: Path) -> None:

@@ -12,10 +12,9 @@ trained network's queries and keys, and V of its values, it is one of its heads:
 
 with c = beta |D|_2 in the shifted convention, 0 in the unshifted one.  For V = a D the drift is
 the gradient of (a / beta) Z, or of (a / beta) log Z (paper, form B: Remarks 3.4, 5.2 and 6.2); if
-D is symmetric too, without softmax, the flow is that of the energy
-(a / 2 beta) iint exp(beta x.Dy - c) dmu dmu.  Otherwise there is none, and stationary states may
-rotate.  Inside, everything is in shifted form; an unshifted, unnormalised kernel only multiplies
-by e^c at the end, and adds c to the logarithm of softmax.
+D is symmetric too, without softmax, the flow is that of the energy (a / 2 beta) int Z dmu.
+Otherwise there is none, and stationary states may rotate.  Inside, everything is in shifted form;
+an unshifted kernel multiplies by e^c at the end, or adds c to the logarithm of softmax.
 """
 
 from __future__ import annotations
@@ -75,12 +74,9 @@ class Attention(InteractionTerm):
     **others
         Refused: the error says what there is in place of ``heads``, ``mask`` and the like.
 
-    Raises
-    ------
-    ValueError
-        If beta (beta |D|_2) is outside [0, 1000], or above 350 with the unshifted kernel
-        (e^beta and its square must be representable); for a ``value`` without ``bilinear``,
-        or matrices that are not square, of different sizes, or zero (D).
+    A ``ValueError`` are a beta (beta |D|_2) outside [0, 1000], or above 350 with the unshifted
+    kernel (e^beta and its square must be representable); a ``value`` without ``bilinear``, and
+    matrices that are not square, of different sizes, or zero (D).
     """
 
     beta: float
@@ -221,9 +217,8 @@ class Attention(InteractionTerm):
     @property
     def strength(self) -> float:
         """The largest speed at which a unit of mass pulls, |V|_2."""
-        if self.is_zonal:
-            return super().strength
-        return super().strength * float(np.linalg.norm(self.values_matrix, 2))
+        sent = 1.0 if self.is_zonal else float(np.linalg.norm(self.values_matrix, 2))
+        return super().strength * sent
 
     @property
     def description(self) -> str:
@@ -262,15 +257,12 @@ class Attention(InteractionTerm):
         return np.asarray((self.multiple or 0.0) / self.beta * (log_mean + offset))
 
     def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldAtPoints:
-        """The potential and the drift at ``points`` (n, d), by the direct sum over atoms.
+        """The potential (0 if there is none) and the drift at ``points`` (n, d), by direct sums.
 
-        Values are 0 where the drift is no gradient.  With the largest logit taken out, neither
-        the quotient nor the logarithm of softmax underflows.
+        With the largest logit taken out neither the quotient nor the logarithm underflows.
         """
         self.check_dimension(points.shape[-1])
-        probes = points
-        if self.bilinear is not None:
-            probes = points @ self.bilinear / self.size
+        probes = points if self.is_zonal else points @ self.keys_matrix / self.size
         peaks, sums, vectors = self.zonal_kernel.scaled_sums(probes, atoms)
         sent = vectors if self.is_zonal else vectors @ self.values_matrix.T
         drift = tangential(sent, points)

@@ -35,12 +35,8 @@ class Exponential(Kernel):
     Parameters
     ----------
     beta
-        Inverse temperature, from 0 to 1000.
-
-    Raises
-    ------
-    ValueError
-        For a beta that is no finite number of at least 0; below 1e-100 it counts as 0.
+        Inverse temperature, from 0 to 1000; below 1e-100 it counts as 0.  ``ValueError`` if it
+        is no finite number of at least 0.
     """
 
     beta: float

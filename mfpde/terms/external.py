@@ -87,27 +87,22 @@ SYMMETRY_TOLERANCE = 1e-8
 class Potential(ExternalTerm):
     """An external potential V on S^(d-1) with its gradient.
 
-    Begin with
-    ``Potential(lambda x: x[..., 0], lambda x: np.eye(1, 2)[0], dimension=2)``.
+    Begin with ``Potential(lambda x: x[..., 0], lambda x: np.eye(1, 2)[0], dimension=2)``.
 
     Parameters
     ----------
     value
         Function that returns V at points (..., d), shape (...).
     gradient
-        Function that returns the gradient of V at points (..., d), shape (..., d): the
-        tangential gradient or any vector with this tangential part (as the gradient in
-        R^d is).
+        Function that returns the gradient of V there, shape (..., d): the tangential one or any
+        vector with this tangential part (as the gradient in R^d is).
     dimension
         d, if the functions are made for one dimension only.  Without it the gradient is
         checked in the least of the dimensions 2, 3, 4, 5, 8, 16 in which the functions can
         be called, and in others when they are used there.
 
-    Raises
-    ------
-    ValueError
-        If the gradient disagrees with finite differences of the value along great
-        circles, or the functions return wrong shapes or non-finite numbers.
+    A gradient that disagrees with finite differences of the value along great circles, and
+    functions that return wrong shapes or non-finite numbers, are a ``ValueError``.
     """
 
     value_function: Callable[[FloatArray], ArrayLike]

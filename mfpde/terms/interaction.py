@@ -25,8 +25,7 @@ RESOLVED_TOLERANCE = 1e-10
 class InteractionTerm(ABC):
     """A term of the first variation that depends on the measure.
 
-    Whatever evaluates it (grids, particles, exact atoms, stationary states) asks it for
-    its spectrum or its sums: no other kernel is ever used in its place.
+    Grids, particles, exact atoms and stationary states all ask it for its spectrum or its sums.
     """
 
     @property
@@ -92,13 +91,8 @@ class InteractionTerm(ABC):
     def band_limit(self, geometry: Geometry, negligible: float = NEGLIGIBLE) -> int:
         """Degree of the moments beyond which the interaction is ``negligible``, or the grid's.
 
-        By default that is what is below rounding.
-
-        Raises
-        ------
-        ValueError
-            If the grid does not resolve the kernel; the message names one that does.  On a
-            zonal grid, if the kernel's series loses its digits.
+        ``ValueError`` if the grid does not resolve the kernel (the message names one that does),
+        or if on a zonal grid the kernel's series loses its digits.
         """
         kernel, dimension = self.zonal_kernel, geometry.dimension
         if geometry.axis is not None:
@@ -156,12 +150,7 @@ class Interaction(InteractionTerm):
     Parameters
     ----------
     kernel
-        W, a :class:`mfpde.terms.kernels.Kernel`.
-
-    Raises
-    ------
-    ValueError
-        If ``kernel`` is no kernel.
+        W, a :class:`mfpde.terms.kernels.Kernel`; ``ValueError`` if it is none.
     """
 
     kernel: Kernel

@@ -1,12 +1,8 @@
 r"""Zonal kernels W(x.y): what an interaction F[mu](x) = int W(x.y) dmu(y) is made of.
 
-A kernel is a function W of u = x.y in [-1, 1] and its derivative.  Everything else follows
-from them and can be given where a formula is known:
-
-    chebyshev               coefficients of W on [-1, 1], of which the spectrum follows
-    W''                     by Chebyshev interpolation of W'
-    sharpness               max |W''| / max |W'|: that of exp(beta (u - 1)) is beta
-    third_derivative        a bound of it along great arcs, which certificates need
+A kernel is a function W of u = x.y in [-1, 1] and its derivative.  Everything else follows from
+their Chebyshev interpolants, and can be given where a formula is known; only certificates need a
+bound of the ``third_derivative`` that does not.
 """
 
 from __future__ import annotations
@@ -115,13 +111,9 @@ class Kernel(ABC):
         """Funk-Hecke eigenvalues lambda_0..lambda_degree of W on S^(dimension-1).
 
         They are with respect to the uniform *probability*.  With ``counted`` each is
-        multiplied by D_l, the number of harmonics of its degree.
-
-        Raises
-        ------
-        ValueError
-            If W is not smooth enough for its series to end within 1024 degrees, or, with
-            ``counted``, for its sum to keep its digits in this dimension.
+        multiplied by D_l, the number of harmonics of its degree.  ``ValueError`` if W is not
+        smooth enough for its series to end within 1024 degrees, or, with ``counted``, for its
+        sum to keep its digits in this dimension.
         """
         series = _resolve(self, dimension)
         if counted and series.error > LARGEST_LOSS:
@@ -188,12 +180,7 @@ class ZonalKernel(Kernel):
     function
         W, elementwise of an array of cosines u in [-1, 1] of any shape.
     derivative
-        W', in the same way.
-
-    Raises
-    ------
-    ValueError
-        If differences of W are not W'.
+        W', in the same way; ``ValueError`` if differences of W are something else.
     """
 
     function: Callable[[FloatArray], FloatArray]
@@ -234,12 +221,7 @@ class Polynomial(Kernel):
     ----------
     coefficients
         c_0, c_1, ..., as a sequence of up to 65 numbers; the largest of c_1, c_2, ... is
-        from 1e-100 to 1e100.
-
-    Raises
-    ------
-    ValueError
-        For coefficients that are no such sequence.
+        from 1e-100 to 1e100.  ``ValueError`` for others.
     """
 
     coefficients: Sequence[float]

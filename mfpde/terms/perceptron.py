@@ -67,11 +67,8 @@ class Perceptron(ExternalTerm):
         A constant c of the output, shape (d,), which adds P_x c to the drift and c.x to V;
         zero if not given.
 
-    Raises
-    ------
-    ValueError
-        For non-finite numbers, a zero direction, lengths that do not match, an unknown
-        activation or a wrong primitive.
+    Non-finite numbers, a zero direction, lengths that do not match, an unknown activation and a
+    wrong primitive are a ``ValueError``.
     """
 
     directions: FloatArray
@@ -98,14 +95,13 @@ class Perceptron(ExternalTerm):
         needed = f"is zero, or shorter than {1 / LARGEST:g}: a neuron needs a direction"
         check_entries("directions", rows, is_direction, needed)
         units, d = rows.shape
-        biases = np.zeros(units) if biases is None else biases
-        output_bias = np.zeros(d) if output_bias is None else output_bias
-        numbers = {
+        given = {
             "directions": rows,
-            "weights": real_array("weights", weights),
-            "biases": real_array("biases", biases),
-            "output_bias": real_array("output_bias", output_bias),
+            "weights": weights,
+            "biases": np.zeros(units) if biases is None else biases,
+            "output_bias": np.zeros(d) if output_bias is None else output_bias,
         }
+        numbers = {name: real_array(name, values) for name, values in given.items()}
         shapes = {
             "weights": [(units,), (units, d)],
             "biases": [(units,)],
@@ -208,22 +204,13 @@ class Perceptron(ExternalTerm):
     def preactivations(self, points: ArrayLike) -> FloatArray:
         """Return a_j.x + b_j at ``points`` (..., d), shape (..., units).
 
-        Raises
-        ------
-        ValueError
-            For points of another dimension.
+        Points of another dimension are a ``ValueError``, here and below.
         """
         points = self._check_points(points)
         return points @ self.directions.T + self.biases
 
     def value(self, points: ArrayLike) -> FloatArray:
-        """Potential V(x) = sum_j w_j Phi(a_j.x + b_j) + c.x, shape (...).
-
-        Raises
-        ------
-        ValueError
-            For vector weights, which have no potential, and points of another dimension.
-        """
+        """Potential V(x) = sum_j w_j Phi(a_j.x + b_j) + c.x, (...); none of vector weights."""
         if not self.is_gradient:
             raise ValueError("a perceptron with vector weights has no potential")
         points = self._check_points(points)
@@ -231,13 +218,7 @@ class Perceptron(ExternalTerm):
         return values + points @ self.output_bias
 
     def drift(self, points: ArrayLike) -> FloatArray:
-        """Drift P_x (sum_j w_j sigma(a_j.x + b_j) a_j + c), or with W_j for w_j a_j, (..., d).
-
-        Raises
-        ------
-        ValueError
-            For points of another dimension.
-        """
+        """Drift P_x (sum_j w_j sigma(a_j.x + b_j) a_j + c), or with W_j for w_j a_j, (..., d)."""
         points = self._check_points(points)
         vectors = self._sum_outputs(self.activation.sigma, points, self.vectors)
         return tangential(vectors + self.output_bias, points)

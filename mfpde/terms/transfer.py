@@ -55,18 +55,10 @@ def shift_at(head: Attention, points: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Transfer:
-    """The matrix T of a kernel, from moments up to one degree to coefficients up to another.
+    """The ``matrix`` T of a kernel, where it is not negligible.
 
-    Rows and columns are the real and imaginary parts of coefficients and moments in turn.
-
-    Attributes
-    ----------
-    has_smooth_shift
-        Whether the shift g is no constant.
-    moment_degree, field_degree
-        Degrees of the moments, and of the coefficients.
-    matrix
-        T where it is not negligible.
+    It takes moments up to ``moment_degree`` to coefficients up to ``field_degree``, both as real
+    and imaginary parts in turn; ``has_smooth_shift`` says that the shift g is no constant.
     """
 
     has_smooth_shift: bool
@@ -95,12 +87,8 @@ def transfer(head: Attention, geometry: Geometry) -> Transfer:
     """The transfer matrix of ``head`` on the grids of ``geometry``'s kind.
 
     It is computed once for all heads with its D, as long as it is one of the last in use.
-
-    Raises
-    ------
-    ValueError
-        If the grid does not resolve the kernel, or the matrix needs more memory than there
-        is; the messages name the grid and the memory needed.
+    ``ValueError`` if the grid does not resolve the kernel, or the matrix needs more memory than
+    there is; the messages name the grid and the memory needed.
     """
     alike = Attention(head.beta, smoothing(head) is not None, bilinear=head.bilinear)
     return _resolve(alike, geometry)
