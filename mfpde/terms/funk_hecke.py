@@ -79,7 +79,7 @@ def kernel_series(chebyshev: FloatArray, dimension: int) -> KernelSeries:
     upward[1:] = (l + dimension - 2) / (2 * l + dimension - 2)
     times_u = diags([upward[:-1], 1 - upward[1:]], [-1, 1], format="csr")
     first = np.eye(1, count)[0]
-    ahead, here = np.zeros(count), np.zeros(count)
+    ahead, here = np.zeros((2, count))
     for coefficient in varying[:0:-1]:
         ahead, here = here, 2 * (times_u @ here) - ahead + coefficient * first
     here = times_u @ here - ahead
@@ -91,20 +91,14 @@ def kernel_series(chebyshev: FloatArray, dimension: int) -> KernelSeries:
         eigenvalues = here / np.exp(log_harmonic_counts(dimension, count))
     here[0] += chebyshev[0]
     eigenvalues[0] = here[0]
-    if not np.isfinite(error):
-        error = np.inf
+    error = error if np.isfinite(error) else np.inf
     return KernelSeries(read_only(here), read_only(eigenvalues), error)
 
 
 def up_to(degree: int, values: FloatArray, beyond: float = 0.0) -> FloatArray:
     """The ``values`` of degrees 0..degree, ``beyond`` where there are none."""
-    result = np.full(degree + 1, beyond)
-    size = min(degree + 1, len(values))
-    result[:size] = values[:size]
-    return result
-
-
-# The attention kernel
+    missing = max(degree + 1 - len(values), 0)
+    return np.pad(values[: degree + 1], (0, missing), constant_values=beyond)
 
 
 @lru_cache(maxsize=256)
@@ -120,8 +114,7 @@ def log_series(beta: float, dimension: int) -> FloatArray:
     # beta each further degree gains a factor beta / (2 l).
     size = int(40 + 12 * np.sqrt(beta) + np.sqrt(80 * beta))
     while True:
-        ratios = np.empty(size)
-        ratio = 0.0
+        ratios, ratio = np.empty(size), 0.0
         for k in range(size + 20 + int(beta), -1, -1):
             ratio = 1.0 / (2 * (nu + k + 1) / beta + ratio)
             if k < size:

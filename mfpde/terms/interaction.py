@@ -2,9 +2,8 @@ r"""Interactions: the part of the first variation that depends on the measure.
 
     F[mu](x) = int W(x.y) dmu(y),   E[mu] = (1/2) iint W(x.y) dmu(x) dmu(y),   v = s grad F
 
-with a zonal kernel W (Funk-Hecke; the aggregation equations of the sphere).  Attention is
-the exponential kernel, with the option to divide by its mean (softmax), and with matrices D and
-V its heads, kernels of z.y at z = D^T x / |D|_2.
+with a zonal kernel W (Funk-Hecke; the aggregation equations of the sphere).  Heads of attention
+are kernels of z.y at z = D^T x / |D|_2 (``attention``).
 """
 
 from __future__ import annotations
@@ -112,8 +111,7 @@ class InteractionTerm(ABC):
     ) -> FloatArray:
         """The gradient of the potential from that of int W dmu.
 
-        Softmax divides by the values ``mean_kernel`` of int W dmu too, which must be positive
-        and broadcast against ``gradient``.
+        Softmax divides by the values ``mean_kernel`` > 0 of int W dmu, of a shape to broadcast.
         """
         del mean_kernel
         return gradient if self.amplitude == 1.0 else self.amplitude * gradient

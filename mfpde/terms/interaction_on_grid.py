@@ -8,15 +8,14 @@ moments times the kernel's eigenvalues (Funk-Hecke); one gradient synthesis is t
 one more synthesis for the values by which a softmax divides.
 
 For a head of attention, on the circle or the sphere, they are T mom(mu), and those of its
-m_k = int y_k K dmu are T mom(y_k mu), with the transfer matrix T of :mod:`mfpde.terms.transfer`;
-the moments of y_k dmu follow from those of mu up to one degree more.  In the gradient form
-V = a D one gradient is enough, as P_x D m = grad Z / beta.
+m_k = int y_k K dmu are T mom(y_k mu), with the transfer matrix T of :mod:`mfpde.terms.transfer`.
+In the gradient form V = a D one gradient is enough, as P_x D m = grad Z / beta.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -51,17 +50,9 @@ class Sums(NamedTuple):
 class InteractionOnGrid:
     """An interaction on ``geometry``, as it acts on moments up to ``degree``.
 
-    Attributes
-    ----------
-    operator
-        What takes moments to the coefficients of Z: the eigenvalues of kernels of x.y, or the
-        transfer matrix of a head.
-    factor
-        The number a, which makes a potential of Z or of log Z.
-    softmax
-        The attention that divides by Z; None if there is no softmax.
-    head
-        The attention with matrices, if it is one.
+    The ``operator`` takes moments to the coefficients of Z: the eigenvalues of kernels of x.y, or
+    the transfer matrix of a head.  The ``factor`` a makes a potential of Z or of log Z.
+    ``softmax`` is the attention that divides by Z, ``head`` that with matrices, if there is one.
     """
 
     geometry: Geometry
@@ -76,19 +67,17 @@ class InteractionOnGrid:
         cls, terms: Sequence[InteractionTerm], geometry: Geometry, degree: int
     ) -> InteractionOnGrid:
         """The sum of ``terms`` without softmax, or one with it, by kernels of x.y."""
-        first, softmax = terms[0], None
-        if isinstance(first, Attention) and first.needs_values:
-            softmax = first
         counted = geometry.axis is not None
-        # Of normalised attention Z = int K dmu.
         spectra = [
-            (term.amplitude if softmax is None else softmax.beta)
+            term.amplitude
             * term.zonal_kernel.spectrum(geometry.dimension, degree, counted=counted)
             for term in terms
         ]
-        spectrum = np.sum(spectra, axis=0)[geometry.degrees(degree)]
-        factor = 1.0 if softmax is None else 1 / softmax.beta
-        return cls(geometry, degree, spectrum, factor, softmax)
+        spectrum, first = np.sum(spectra, axis=0)[geometry.degrees(degree)], terms[0]
+        if isinstance(first, Attention) and first.needs_values:
+            # Its Z is int K dmu, and K = beta W.
+            return cls(geometry, degree, first.beta * spectrum, 1 / first.beta, first)
+        return cls(geometry, degree, spectrum, 1.0)
 
     @classmethod
     def of_head(
@@ -110,24 +99,25 @@ class InteractionOnGrid:
 
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of Z."""
-        plain: ComplexArray = np.asarray(moments)
+        used = self._used(moments)
         if isinstance(self.operator, Transfer):
-            used = self._up_to(self.operator.moment_degree, plain)
-            found: ComplexArray = self.operator.apply(used[np.newaxis])[0]
-            return found
-        return np.asarray(plain * self.operator)
+            return self.operator.apply(used)
+        return np.asarray(used * self.operator)
 
     def energy(self, moments: ComplexArray) -> float:
         """The energy (a / 2) iint W dmu dmu, by Parseval; of softmax that without it."""
-        coefficients, used = self.mean_kernel(moments), np.asarray(moments)
-        acting = self.head or self.softmax
-        if self.head is not None:
-            plain = Attention(self.head.beta, bilinear=self.head.bilinear)
-            matrix = transfer(plain, self.geometry)
-            used = self._up_to(matrix.moment_degree, used)
-            coefficients = matrix.apply(used[np.newaxis])[0]
-        scale = 1.0 if acting is None else acting.energy_amplitude / acting.amplitude
-        return scale * self.factor * self.geometry.pairing(coefficients, used) / 2
+        acting = self._without_softmax
+        coefficients, used = acting.mean_kernel(moments), acting._used(moments)
+        return acting.factor * self.geometry.pairing(coefficients, used) / 2
+
+    @cached_property
+    def _without_softmax(self) -> InteractionOnGrid:
+        if self.softmax is None:
+            return self
+        plain = replace(self.softmax, normalized=False)
+        if self.head is None:
+            return self.of_kernels([plain], self.geometry, self.degree)
+        return self.of_head(plain, self.geometry, self.degree)
 
     def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The drift, (directions, ...) along the tangents."""
@@ -136,8 +126,7 @@ class InteractionOnGrid:
         else:
             mean = self.mean_kernel(moments)
             drift = where.gradient(mean)
-            if self.factor != 1.0:
-                drift *= self.factor
+            drift *= self.factor
         if self.softmax is None:
             return drift
         values, sums = self._divisors(self.softmax, moments, mean, where)
@@ -188,20 +177,23 @@ class InteractionOnGrid:
         assert head is not None
         assert isinstance(matrix, Transfer)
         degree = matrix.moment_degree + 1
-        used = self._up_to(degree, moments)
-        rows = head.values_matrix @ self.geometry.coordinate_moments(used, degree)
+        more = self._used(moments, more=1)
+        rows = head.values_matrix @ self.geometry.coordinate_moments(more, degree)
         # Last the moments of Z itself, which without softmax nobody asks for.
         if self.softmax is not None:
-            rows = np.concatenate([rows, [self._up_to(degree - 1, moments)]])
+            rows = np.concatenate([rows, [self._used(moments)]])
         coefficients = matrix.apply(rows)
         vectors = [where.synthesis(row) for row in coefficients[: head.dimension]]
         pull = np.einsum("a...i,i...->a...", where.tangents, np.array(vectors))
         return head.amplitude * pull, coefficients[-1]
 
-    def _up_to(self, degree: int, moments: ComplexArray) -> ComplexArray:
-        """The moments up to ``degree``, of those that are given."""
-        some: ComplexArray = np.asarray(moments)
-        return some[self.geometry.degrees(self.degree) <= degree]
+    def _used(self, moments: ComplexArray, more: int = 0) -> ComplexArray:
+        """The moments that the operator takes, and those of so many ``more`` degrees."""
+        given: ComplexArray = np.asarray(moments)
+        if not isinstance(self.operator, Transfer):
+            return given
+        limit = self.operator.moment_degree + more
+        return given[self.geometry.degrees(self.degree) <= limit]
 
     def _divisors(
         self,
@@ -226,9 +218,10 @@ class InteractionOnGrid:
             return values, None
         sources = moments.sources if isinstance(moments, Moments) else None
         if sources is not None:
-            limit = SMALL * bound
-            if self.geometry.axis is None:
-                limit = self._smallest_resolved(moments, mean)
+            is_zonal = self.geometry.axis is not None
+            limit = (
+                SMALL * bound if is_zonal else self._smallest_resolved(moments, mean)
+            )
             small = values < limit
             if sources.matter_at(small, where):
                 points = _in_plane(where).points[small]
@@ -244,8 +237,7 @@ class InteractionOnGrid:
         geometry, degree = self.geometry, self.degree
         if isinstance(self.operator, Transfer):
             degree = self.operator.field_degree
-            used = self._up_to(self.operator.moment_degree, moments)
-            largest = self.operator.largest_terms(used)
+            largest = self.operator.largest_terms(self._used(moments))
         else:
             # What is summed has one sign where Z is largest.
             largest = float(geometry.synthesis(mean).max())

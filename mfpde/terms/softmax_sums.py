@@ -5,16 +5,13 @@ r"""Softmax where its normalisation Z = int K dmu is small: sums over the masses
 Z from moments has the rounding of its largest terms.  Far from all mass, or on the wrong side
 of a matrix D, it is smaller than that by many orders of magnitude, and its quotients are noise.
 There sums over cells and atoms keep their digits, with the largest of all exponents taken out
-(:meth:`mfpde.terms.exponential_kernel.Exponential.scaled_sums`).  They take as long as targets
-times sources; where Z is large they are not needed, and cost a comparison.
+(:meth:`mfpde.terms.exponential_kernel.Exponential.scaled_sums`), in a time of targets times
+sources.
 
 On a zonal grid a cell stands for its ring: the mean of the kernel over the ring is a sum over
 Gauss nodes of the angle psi between the directions across the axis, with weights
-sin^(d-3)(psi), and all happens in the plane of the axis and the target.
-
-Fields at points of no grid (:class:`PointFields`) have the form of those at a grid's centres.
-Components are along the d vectors P_x e_i, so that those of a vector v are the entries of P_x v;
-on a zonal grid points are pairs (cos theta, sin theta) in the plane of the axis e and x.
+sin^(d-3)(psi).  All happens in the plane of the axis e and the target x, in which points are pairs
+(cos theta, sin theta).
 """
 
 from __future__ import annotations
@@ -63,16 +60,15 @@ class Sources:
     everywhere: bool
 
     def field(self, term: InteractionTerm, points: FloatArray) -> FieldAtPoints:
-        """The potential and the drift of ``term`` at ``points`` (n, d), by sums over all masses.
+        """The potential and the drift of ``term`` at ``points``, by sums over all masses.
 
-        On a zonal grid points are pairs (cos theta, sin theta), and so are drifts; a ``term``
-        with matrices has those of the plane.
+        Points and drifts are vectors (n, d), on a zonal grid pairs (n, 2).
         """
-        if self.geometry.axis is None:
-            return term.field_of_atoms(points, self._acting)
-        widest = term.sharpness + self.geometry.dimension
-        rings = self._spread_over_rings(LEAST_NODES + int(6 * np.sqrt(widest)))
-        return term.field_of_atoms(points, rings)
+        acting = self._acting
+        if self.geometry.axis is not None:
+            widest = term.sharpness + self.geometry.dimension
+            acting = self._spread_over_rings(LEAST_NODES + int(6 * np.sqrt(widest)))
+        return term.field_of_atoms(points, acting)
 
     def matter_at(self, small: BoolArray, where: Fields) -> bool:
         """Whether sums are to be taken where Z is ``small``, at some of the points ``where``."""
@@ -123,9 +119,10 @@ class Moments(np.ndarray[Any, np.dtype[np.complex128]]):
 
 
 class PointFields:
-    """Fields of ``geometry`` at ``positions`` (n, d).
+    """Fields of ``geometry`` at ``positions`` (n, d), in the form of those at a grid's centres.
 
-    Its ``points`` are these, or on a zonal grid the pairs (n, 2).
+    Its ``points`` are these, or on a zonal grid the pairs (n, 2).  Components are along the d
+    vectors P_x e_i, so that those of a vector v are the entries of P_x v.
     """
 
     def __init__(self, geometry: Geometry, positions: FloatArray) -> None:

@@ -67,7 +67,7 @@ class Transfer:
     matrix: csr_array
 
     def apply(self, moments: ComplexArray) -> ComplexArray:
-        """Coefficients (k, n) of the fields int K dmu of measures with ``moments`` (k, m)."""
+        """Coefficients (..., n) of the fields int K dmu of measures with ``moments`` (..., m)."""
         parts = np.ascontiguousarray(moments).view(np.float64)
         found = np.ascontiguousarray((self.matrix @ parts.T).T)
         coefficients: ComplexArray = found.view(np.complex128)
@@ -134,8 +134,8 @@ def _sample_kernel(
     )
     shares = senders.areas / senders.areas.sum()
     rows = np.empty((len(points), columns))
-    targets = zip(points @ head.keys_matrix, shift_at(head, points), strict=True)
-    for row, (target, least) in zip(rows, targets, strict=True):
+    targets, shifts = points @ head.keys_matrix, shift_at(head, points)
+    for row, target, least in zip(rows, targets, shifts, strict=True):
         products = sources @ target
         # At beta = 0 the kernel is that of the potential, x.Dy.
         kernel = products
