@@ -95,9 +95,8 @@ class Activation:
             )
         # Differences must not pass them.
         z = np.linspace(-20.0, 20.0, 4001) + 1e-3
-        step, kinked = np.diff(z), np.zeros(len(z) - 1, dtype=bool)
-        for kink in self.kinks:
-            kinked |= (z[:-1] <= kink) & (z[1:] >= kink)
+        step = np.diff(z)
+        kinked = np.any([(z[:-1] <= k) & (z[1:] >= k) for k in self.kinks], axis=0)
         rises = np.diff(np.asarray(self.sigma(z))) / step
         bends = np.where(kinked, 0.0, np.diff(np.asarray(self.derivative(z))) / step)
         for name, found, least, most in (

@@ -26,16 +26,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import (
-    FloatArray,
-    choice,
-    nearest,
-    read_only,
-    real_array,
-    real_number,
-)
+from mfpde.arrays import FloatArray, choice, nearest, read_only, real_array
 from mfpde.geometry import FieldAtPoints
-from mfpde.terms.exponential_kernel import SMALLEST_BETA, Exponential
+from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.external import tangential
 from mfpde.terms.interaction import InteractionTerm
 from mfpde.terms.kernels import PointMasses
@@ -102,11 +95,10 @@ class Attention(InteractionTerm):
                 "MeanFieldEquation(Attention(...), Attention(...)), each token attends to all "
                 "of a measure, and the dimension is that of the geometry"
             )
-        beta = real_number("beta", beta, at_least=0.0)
         if not isinstance(normalized, bool | np.bool_):
             raise ValueError(f"normalized = {normalized!r} must be True or False")
-        keys = None if bilinear is None else _read_square("bilinear", bilinear)
-        if keys is None and value is not None:
+        keys, values = _read_square("bilinear", bilinear), _read_square("value", value)
+        if keys is None and values is not None:
             raise ValueError(
                 "value without bilinear: give both matrices, bilinear = identity for "
                 "logits beta x.y"
@@ -116,14 +108,13 @@ class Attention(InteractionTerm):
                 "bilinear is zero: all logits are 0; use beta = 0 with bilinear = identity "
                 "for tokens that count alike"
             )
-        values = None if value is None else _read_square("value", value)
         if keys is not None and values is not None and values.shape != keys.shape:
             raise ValueError(
                 f"value has shape {values.shape} and bilinear {keys.shape}: both must be "
                 "(d, d) with the same d"
             )
         given = {
-            "beta": beta if beta >= SMALLEST_BETA else 0.0,
+            "beta": Exponential(beta).beta,
             "normalized": normalized,
             "kernel": choice("kernel", kernel, ("shifted", "unshifted")),
             "bilinear": keys,
@@ -293,10 +284,9 @@ class Attention(InteractionTerm):
 
         They are D Omega - Omega D and V Omega - Omega V, each relative to the matrix's norm.
         """
-        matrices = np.stack([self.keys_matrix, self.values_matrix])
-        sizes = np.linalg.norm(matrices, 2, axis=(1, 2))[:, np.newaxis, np.newaxis]
-        matrices = matrices / np.maximum(sizes, np.finfo(float).tiny)
-        turned = generators[:, np.newaxis]
+        given = self.keys_matrix, self.values_matrix
+        tiny, turned = np.finfo(float).tiny, generators[:, np.newaxis]
+        matrices = np.stack([m / max(np.linalg.norm(m, 2), tiny) for m in given])
         changes = matrices @ turned - turned @ matrices
         return np.asarray(changes.reshape(len(generators), -1))
 
@@ -320,7 +310,9 @@ class Attention(InteractionTerm):
         return f"Attention({', '.join(parts)})"
 
 
-def _read_square(name: str, matrix: ArrayLike) -> FloatArray:
+def _read_square(name: str, matrix: ArrayLike | None) -> FloatArray | None:
+    if matrix is None:
+        return None
     found = real_array(name, matrix)
     if found.ndim != 2 or found.shape[0] != found.shape[1] or len(found) < 2:
         raise ValueError(

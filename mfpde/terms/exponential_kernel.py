@@ -1,7 +1,6 @@
-r"""The exponential kernel W(u) = exp(beta (u - 1)) / beta of attention, u = x.y.
+r"""The exponential kernel W(u) = exp(beta (u - 1)) / beta of attention, u = x.y; W' = K = beta W.
 
-Its limit at beta = 0 is u (up to a constant; Kuramoto).  K = exp(beta (u - 1)) is W' and
-beta W.
+Its limit at beta = 0 is u, up to a constant (Kuramoto).
 """
 
 from __future__ import annotations

@@ -51,11 +51,7 @@ class ExternalTerm(ABC):
 
     @property
     def layer(self) -> Perceptron | None:
-        """The neurons that the term is a sum of, of which more is known; None by default.
-
-        Theorems, certificates and pictures speak of neurons: their hyperplanes, derivatives
-        and bounds.  A term of another kind is evaluated, and differentiated numerically.
-        """
+        """The neurons of the term, of which theorems, certificates and pictures speak, or None."""
         return None
 
     @property

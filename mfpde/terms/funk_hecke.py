@@ -42,10 +42,7 @@ NEGLIGIBLE = 1e-17
 
 
 class KernelSeries(NamedTuple):
-    """Coefficients c_0, c_1, ... of W and eigenvalues lambda_l, with the error of the sum of W.
-
-    The error is the largest on [-1, 1], as a share of the range of W.
-    """
+    """Coefficients c_l of W, eigenvalues lambda_l, error of the sum as a share of W's range."""
 
     counted: FloatArray
     eigenvalues: FloatArray

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, check_kind
+from mfpde.arrays import FloatArray, blocks_of_rows, check_kind
 from mfpde.geometry import FieldAtPoints, Geometry
+from mfpde.terms.external import tangential
 from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.kernels import Kernel, PointMasses
 
 RESOLVED_TOLERANCE = 1e-10
+MOST_PAIRS = 2**22
+"""Of points and atoms whose kernels are held at a time."""
 
 
 class InteractionTerm(ABC):
@@ -121,8 +124,14 @@ class InteractionTerm(ABC):
 
         Where the drift is no gradient, it stands in the gradient's place, beside values 0.
         """
-        values, gradients = self.zonal_kernel.sums(points, atoms)
-        return FieldAtPoints(self.amplitude * values, self.amplitude * gradients)
+        kernel, values = self.zonal_kernel, np.empty(len(points))
+        vectors = np.empty(points.shape)
+        for block in blocks_of_rows(len(points), len(atoms.masses), MOST_PAIRS):
+            cosines = np.clip(points[block] @ atoms.points.T, -1.0, 1.0)
+            values[block] = kernel.value(cosines) @ atoms.masses
+            vectors[block] = kernel.slope(cosines) * atoms.masses @ atoms.points
+        gradients = tangential(self.amplitude * vectors, points)
+        return FieldAtPoints(self.amplitude * values, gradients)
 
     def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
         """Drifts (n, d) at the atoms themselves, to all their digits.

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,23 +27,8 @@ from mfpde.geometry.base import Fields
 from mfpde.terms.attention import Attention
 from mfpde.terms.external import beyond_grids
 from mfpde.terms.interaction import InteractionTerm
-from mfpde.terms.softmax_sums import (
-    DIGITS,
-    EMPTY,
-    LARGE,
-    NOISY,
-    SMALL,
-    TINY,
-    Moments,
-)
+from mfpde.terms.softmax_sums import DIGITS, EMPTY, LARGE, NOISY, SMALL, TINY, Moments
 from mfpde.terms.transfer import Transfer, shift_at, transfer
-
-
-class Sums(NamedTuple):
-    """The field where Z is ``small`` (...), by sums over all masses."""
-
-    small: BoolArray
-    field: FieldAtPoints
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,44 +106,40 @@ class InteractionOnGrid:
 
     def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The drift, (directions, ...) along the tangents."""
-        if self._sends_vectors:
-            drift, mean = self._pull_of_vectors(moments, where)
+        mean = self.mean_kernel(moments)
+        head, matrix = self.head, self.operator
+        if (
+            head is not None
+            and isinstance(matrix, Transfer)
+            and (matrix.has_smooth_shift or not head.is_gradient)
+        ):
+            drift = self._pull_of_vectors(head, matrix, moments, where)
         else:
-            mean = self.mean_kernel(moments)
             drift = where.gradient(mean)
             drift *= self.factor
         if self.softmax is None:
             return drift
-        values, sums = self._divisors(self.softmax, moments, mean, where)
+        values, small, field = self._divisors(self.softmax, moments, mean, where)
         drift /= values
-        if sums is not None:
-            tangents = _in_plane(where).tangents[:, sums.small]
-            along = np.einsum("ani,ni->an", tangents, sums.field.gradients)
-            drift[:, sums.small] = along
+        if field is not None:
+            tangents = _in_plane(where).tangents[:, small]
+            drift[:, small] = np.einsum("ani,ni->an", tangents, field.gradients)
         return drift
-
-    @cached_property
-    def _sends_vectors(self) -> bool:
-        """Whether the drift is P_x V m, not a grad Z: of a head of a general V, or shift g."""
-        head, matrix = self.head, self.operator
-        if head is None or not isinstance(matrix, Transfer):
-            return False
-        return matrix.has_smooth_shift or not head.is_gradient
 
     def potential(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The potential (...) of which the drift is the gradient."""
         mean = self.mean_kernel(moments)
         if self.softmax is None:
             return self.factor * where.synthesis(mean)
-        values, sums = self._divisors(self.softmax, moments, mean, where)
+        values, small, field = self._divisors(self.softmax, moments, mean, where)
         log_mean = np.log(values)
         if isinstance(self.operator, Transfer):
             # Of the shifted kernel, in place of the one with the operator's shift.
             shift = shift_at(self.softmax, where.points)
             log_mean += self.softmax.beta * (shift - self.softmax.size)
         potential = self.softmax.softmax_potential(log_mean)
-        if sums is not None:
-            potential[sums.small] = sums.field.values
+        if field is not None:
+            potential[small] = field.values
         return potential
 
     def is_noisy(self, moments: ComplexArray, cells: BoolArray) -> bool:
@@ -170,22 +151,14 @@ class InteractionOnGrid:
         return bool((values[cells] < NOISY * moments[0].real).any())
 
     def _pull_of_vectors(
-        self, moments: ComplexArray, where: Fields
-    ) -> tuple[FloatArray, ComplexArray]:
-        """The drift P_x V m, (directions, ...), and the coefficients of Z."""
-        head, matrix = self.head, self.operator
-        assert head is not None
-        assert isinstance(matrix, Transfer)
-        degree = matrix.moment_degree + 1
-        more = self._used(moments, more=1)
+        self, head: Attention, matrix: Transfer, moments: ComplexArray, where: Fields
+    ) -> FloatArray:
+        """The drift P_x V m of a general V, or with a shift g, before softmax divides."""
+        degree, more = matrix.moment_degree + 1, self._used(moments, more=1)
         rows = head.values_matrix @ self.geometry.coordinate_moments(more, degree)
-        # Last the moments of Z itself, which without softmax nobody asks for.
-        if self.softmax is not None:
-            rows = np.concatenate([rows, [self._used(moments)]])
-        coefficients = matrix.apply(rows)
-        vectors = [where.synthesis(row) for row in coefficients[: head.dimension]]
-        pull = np.einsum("a...i,i...->a...", where.tangents, np.array(vectors))
-        return head.amplitude * pull, coefficients[-1]
+        vectors = np.array([where.synthesis(row) for row in matrix.apply(rows)])
+        pull = np.einsum("a...i,i...->a...", where.tangents, vectors)
+        return np.asarray(head.amplitude * pull)
 
     def _used(self, moments: ComplexArray, more: int = 0) -> ComplexArray:
         """The moments that the operator takes, and those of so many ``more`` degrees."""
@@ -201,22 +174,23 @@ class InteractionOnGrid:
         moments: ComplexArray,
         mean: ComplexArray,
         where: Fields,
-    ) -> tuple[FloatArray, Sums | None]:
-        """Values (...) of Z, by which a softmax divides, and sums where they are too small.
+    ) -> tuple[FloatArray, BoolArray, FieldAtPoints | None]:
+        """Values (...) of Z, by which a softmax divides, where they are small, and sums there.
 
-        Without known masses, as in stages of schemes, quotients fade where Z is nothing but
-        rounding, which is far from all mass.
+        Without known masses, as in stages of schemes, there are no sums: quotients fade where Z
+        is nothing but rounding, which is far from all mass.
         """
-        values, sums = where.synthesis(mean), None
+        values, field = where.synthesis(mean), None
         # No kernel is above 1, and no Z above the mass.
         bound: Any = float(moments[0].real)
         if self.geometry.axis is not None:
             # Moments have the rounding of the largest, those of a measure at the axis.
             fields: Any = _in_plane(where)
             bound = fields.largest_terms(bound * self.operator)
-        if (values >= LARGE * bound).all():
-            return values, None
+        small = values < LARGE * bound
         sources = moments.sources if isinstance(moments, Moments) else None
+        if not small.any():
+            return values, small, None
         if sources is not None:
             is_zonal = self.geometry.axis is not None
             limit = (
@@ -224,9 +198,8 @@ class InteractionOnGrid:
             )
             small = values < limit
             if sources.matter_at(small, where):
-                points = _in_plane(where).points[small]
-                sums = Sums(small, sources.field(softmax, points))
-        return np.maximum(values, np.maximum(EMPTY * bound, TINY)), sums
+                field = sources.field(softmax, _in_plane(where).points[small])
+        return np.maximum(values, np.maximum(EMPTY * bound, TINY)), small, field
 
     def _smallest_resolved(self, moments: ComplexArray, mean: ComplexArray) -> float:
         """The value of Z on a circle or a sphere below which it has lost too many digits.

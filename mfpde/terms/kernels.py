@@ -18,9 +18,8 @@ from numpy.polynomial import Chebyshev
 from numpy.polynomial.chebyshev import poly2cheb
 from numpy.polynomial.polynomial import polyder, polyval
 
-from mfpde.arrays import FloatArray, blocks_of_rows, name_of, real_array
+from mfpde.arrays import FloatArray, name_of, real_array
 from mfpde.geometry import FieldAtPoints
-from mfpde.terms.external import tangential
 from mfpde.terms.funk_hecke import (
     LARGEST_DEGREE,
     NEGLIGIBLE,
@@ -36,7 +35,6 @@ SMALLEST_COEFFICIENT = 1e-100
 ROUNDING = 4e-15
 LARGEST_LOSS = 1e-9
 """Largest share of a kernel by which the sum of its series may differ from it."""
-BLOCK = 2**22
 COSINES = np.cos(np.linspace(0.0, np.pi, 513))
 
 
@@ -82,10 +80,7 @@ class Kernel(ABC):
 
     @cached_property
     def sharpness(self) -> float:
-        """The inverse square max |W''| / max |W'| of the length on which W' varies.
-
-        At least 0; beta for the exponential kernel.
-        """
+        """Inverse square max |W''| / max |W'| of the length on which W' varies."""
         largest = self.strength
         return float(np.abs(self.bend(COSINES)).max()) / largest if largest else 0.0
 
@@ -143,19 +138,10 @@ class Kernel(ABC):
         sizes = np.abs(self.chebyshev)
         return float(sizes[degree + 1 :].sum() + ROUNDING * sizes.sum())
 
-    def sums(self, points: FloatArray, atoms: PointMasses) -> FieldAtPoints:
-        """The sum over atoms sum_j m_j W(x.y_j) and its gradient at ``points`` (n, d)."""
-        values, vectors = np.empty(len(points)), np.empty(points.shape)
-        for block in blocks_of_rows(len(points), len(atoms.masses), BLOCK):
-            cosines = np.clip(points[block] @ atoms.points.T, -1.0, 1.0)
-            values[block] = self.value(cosines) @ atoms.masses
-            vectors[block] = self.slope(cosines) * atoms.masses @ atoms.points
-        return FieldAtPoints(values, tangential(vectors, points))
-
     def sums_between(self, atoms: PointMasses) -> FieldAtPoints:
-        """The same at the atoms themselves, in which nothing cancels.
+        """The sum over atoms sum_j m_j W(x.y_j) and its gradient at the atoms themselves.
 
-         With D = x_j - x_i, x_j.x_i - 1 = -|D|^2 / 2 and P_i x_j = D +
+        Nothing cancels: with D = x_j - x_i, x_j.x_i - 1 = -|D|^2 / 2 and P_i x_j = D +
         |D|^2 x_i / 2; an atom's force on itself, which is zero, is left out.
         """
         points, masses = atoms

@@ -36,8 +36,6 @@ MOST_UNITS = 1_000_000
 MOST_OUTPUTS = 2**20
 """Outputs of neurons at points that are held at a time."""
 PARALLEL_TOLERANCE = 1e-12
-_COPIES = 4
-"""Arrays of the size of the directions that are held while they are drawn and checked."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -149,7 +147,8 @@ class Perceptron(ExternalTerm):
                 f"units = {units} must be at most {MOST_UNITS}: each cell sums over all of "
                 "them; a mean over so many is a potential of its own (mfpde.Potential)"
             )
-        needed = _COPIES * 8.0 * units * (dimension + 1)
+        # Four arrays of the size of the directions are held while they are drawn and checked.
+        needed = 4 * 8.0 * units * (dimension + 1)
         what = f"units = {units} in dimension {dimension}"
         check_memory(what, needed, "use fewer neurons")
         scale = real_number("scale", scale, at_least=0.0, at_most=LARGEST / 100)
@@ -254,15 +253,12 @@ class Perceptron(ExternalTerm):
 
     def kink_angles(self) -> FloatArray:
         """Angles (k,) in [0, 2 pi) where a_j.x + b_j is at a kink of sigma; d = 2 only."""
-        lengths = np.linalg.norm(self.directions, axis=1)
+        kinks = np.array(self.activation.kinks)[:, np.newaxis]
+        cosines = (kinks - self.biases) / np.linalg.norm(self.directions, axis=1)
+        half_widths = np.arccos(np.where(np.abs(cosines) <= 1, cosines, np.nan))
         middles = np.arctan2(self.directions[:, 1], self.directions[:, 0])
-        found = [np.empty(0)]
-        for kink in self.activation.kinks:
-            cosines = (kink - self.biases) / lengths
-            crossed = np.abs(cosines) <= 1
-            half_widths = np.arccos(cosines[crossed])
-            found += [middles[crossed] - half_widths, middles[crossed] + half_widths]
-        return np.unique(np.mod(np.concatenate(found), 2 * np.pi))
+        angles = np.stack([middles - half_widths, middles + half_widths])
+        return np.unique(np.mod(angles[np.isfinite(angles)], 2 * np.pi))
 
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` unless the directions have ``dimension`` entries."""
