@@ -234,7 +234,7 @@ def register_activation(activation: Activation) -> None:
     ACTIVATIONS[activation.name] = activation
 
 
-def find_activation(activation: object, *, needs_primitive: bool = True) -> Activation:
+def find_activation(activation: Any, *, needs_primitive: bool = True) -> Activation:
     """Return an activation by name, or from a user's pair ``(sigma, Phi)``.
 
     Where no primitive is needed (vector weights have no potential) sigma alone will do.
@@ -244,12 +244,11 @@ def find_activation(activation: object, *, needs_primitive: bool = True) -> Acti
         return activation
     if callable(activation) and not needs_primitive:
         return Activation("custom", activation, _no_primitive)
-    if isinstance(activation, tuple) and len(activation) == 2:
-        sigma, primitive = activation
-        if callable(sigma) and callable(primitive):
-            custom = Activation("custom", sigma, primitive)
-            _check_primitive(custom)
-            return custom
+    is_pair = isinstance(activation, tuple) and len(activation) == 2
+    if is_pair and all(map(callable, activation)):
+        custom = Activation("custom", *activation)
+        _check_primitive(custom)
+        return custom
     if isinstance(activation, str):
         return ACTIVATIONS[choice("activation", activation, ACTIVATIONS)]
     raise ValueError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,7 +78,6 @@ _STEP = 1e-5
 SYMMETRY_TOLERANCE = 1e-8
 
 
-@dataclass(frozen=True, eq=False, init=False)
 class Potential(ExternalTerm):
     """An external potential V on S^(d-1) with its gradient.
 
@@ -101,11 +99,6 @@ class Potential(ExternalTerm):
     functions that return wrong shapes or non-finite numbers, are a ``ValueError``.
     """
 
-    value_function: Callable[[FloatArray], ArrayLike]
-    gradient_function: Callable[[FloatArray], ArrayLike]
-    dimension: int | None
-    _right_in: set[int]
-
     def __init__(
         self,
         value: Callable[[FloatArray], ArrayLike],
@@ -118,10 +111,9 @@ class Potential(ExternalTerm):
                 raise ValueError(
                     f"{name} = {shown(function)} must be a function of points"
                 )
-        object.__setattr__(self, "value_function", value)
-        object.__setattr__(self, "gradient_function", gradient)
-        object.__setattr__(self, "dimension", dimension)
-        object.__setattr__(self, "_right_in", set())
+        self.value_function, self.gradient_function = value, gradient
+        self.dimension = dimension
+        self._right_in: set[int] = set()
         if dimension is not None:
             whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
         callable_in = (d for d in TRIED_DIMENSIONS if self._problem_in(d) is None)

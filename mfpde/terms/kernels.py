@@ -72,9 +72,8 @@ class Kernel(ABC):
     def third_derivative(self) -> float | None:
         """Bound of |d^3/ds^3 W(gamma(s).y)| along every great arc gamma; None if none is known.
 
-        With u = gamma.y, u'' = -u and |u'| <= sqrt(1 - u^2).  It is taken on trust by
-        certificates, which need a convex energy too: that no eigenvalue of the kernel is
-        negative from degree 1 on is checked.
+        With u = gamma.y, u'' = -u and |u'| <= sqrt(1 - u^2).  Certificates take it on trust;
+        that no eigenvalue is negative from degree 1 on, as a convex energy needs, they check.
         """
         return None
 

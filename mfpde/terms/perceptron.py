@@ -94,31 +94,26 @@ class Perceptron(ExternalTerm):
         check_entries("directions", rows, is_direction, needed)
         units, d = rows.shape
         given = {
-            "directions": rows,
-            "weights": weights,
-            "biases": np.zeros(units) if biases is None else biases,
-            "output_bias": np.zeros(d) if output_bias is None else output_bias,
+            "directions": (rows, [(units, d)]),
+            "weights": (weights, [(units,), (units, d)]),
+            "biases": (np.zeros(units) if biases is None else biases, [(units,)]),
+            "output_bias": (
+                np.zeros(d) if output_bias is None else output_bias,
+                [(d,)],
+            ),
         }
-        numbers = {name: real_array(name, values) for name, values in given.items()}
-        shapes = {
-            "weights": [(units,), (units, d)],
-            "biases": [(units,)],
-            "output_bias": [(d,)],
-        }
-        for name, allowed_shapes in shapes.items():
-            if (shape := numbers[name].shape) not in allowed_shapes:
-                words = " or ".join(map(str, allowed_shapes))
-                turned = (
-                    "; torch's Linear(units, d) holds their transpose: give weights.T"
-                )
+        turned = "; torch's Linear(units, d) holds their transpose: give weights.T"
+        allowed = f"must be at most {LARGEST:g} in size"
+        for name, (values, shapes) in given.items():
+            numbers = real_array(name, values)
+            if numbers.shape not in shapes:
+                words = " or ".join(map(str, shapes))
                 raise ValueError(
-                    f"{name} of shape {shape} must have shape {words}: there are {units} "
-                    f"directions of {d} entries{turned if shape == (d, units) else ''}"
+                    f"{name} of shape {numbers.shape} must have shape {words}: there are {units} "
+                    f"directions of {d} entries{turned if numbers.shape == (d, units) else ''}"
                 )
-        for name, values in numbers.items():
-            allowed = f"must be at most {LARGEST:g} in size"
-            check_entries(name, values, np.abs(values) <= LARGEST, allowed)
-            object.__setattr__(self, name, read_only(values))
+            check_entries(name, numbers, np.abs(numbers) <= LARGEST, allowed)
+            object.__setattr__(self, name, read_only(numbers))
         found = find_activation(activation, needs_primitive=self.is_gradient)
         object.__setattr__(self, "activation", found)
 
@@ -201,10 +196,7 @@ class Perceptron(ExternalTerm):
         return replace(self, weights=weights, output_bias=constant)
 
     def preactivations(self, points: ArrayLike) -> FloatArray:
-        """Return a_j.x + b_j at ``points`` (..., d), shape (..., units).
-
-        Points of another dimension are a ``ValueError``, here and below.
-        """
+        """The a_j.x + b_j (..., units) at ``points`` (..., d); ``ValueError`` for another d."""
         points = self._check_points(points)
         return points @ self.directions.T + self.biases
 
