@@ -17,6 +17,7 @@ from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.branch_and_bound import flat_bounds, floor_of, largest_fall
 from mfpde.stationary.convex_energy import convex_energy
 from mfpde.stationary.mass_program import best_masses
+from mfpde.stationary.ridge_fields import NeuronRidges
 from mfpde.terms import PointMasses
 from mfpde.theory import eigenvalues
 from validation.circle_cases import cosine_potential
@@ -197,6 +198,20 @@ def test_a_field_that_is_nearly_constant_has_small_derivatives(activation, grid)
     distance, bend = flat_bounds(field, mean)
     assert np.abs(values - mean).max() <= distance
     assert np.abs(third).max() <= bend < 0.1
+
+
+@pytest.mark.parametrize("activation", ["gelu", "tanh"])
+def test_potentials_are_polynomials_of_the_degree_that_is_claimed(activation):
+    neuron = mfpde.Perceptron([[1.2, 0.0]], [0.7], activation)
+    x = np.linspace(-1, 1, 2001)
+    values = neuron.value(np.stack([x, np.sqrt(1 - x**2)], axis=1))
+    count = int(NeuronRidges(neuron).degree) + 1
+    nodes = np.cos((np.arange(count) + 0.5) * np.pi / count)
+    at_nodes = neuron.value(np.stack([nodes, np.sqrt(1 - nodes**2)], axis=1))
+    fitted = np.polynomial.chebyshev.Chebyshev.fit(
+        nodes, at_nodes, count - 1, domain=[-1, 1]
+    )
+    np.testing.assert_allclose(fitted(x), values, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("geometry", [CIRCLE, SPHERE])
