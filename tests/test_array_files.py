@@ -1,4 +1,7 @@
-"""Matrices in files: one is read, whatever else is in the file, and what it claims is checked."""
+"""Terms, starts and their matrices in files: they come back as they are, wrong ones are named.
+
+Of a file of matrices one is read, whatever else is in it, and what it claims is checked.
+"""
 
 import io
 import json
@@ -12,12 +15,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_points import random_points
 
+import mfpde
+from mfpde import Attention, Circle, Density, Interaction, Polynomial
 from mfpde.settings.base import SettingsError
 from mfpde.settings.settings import settings_from_dict
 
+CIRCLE = Circle(128)
 SETTINGS = {
-    "geometry": {"kind": "circle", "cells": 64},
+    "geometry": {"kind": "circle", "cells": 128},
     "equation": {"direction": "ascent"},
     "start": {"kind": "uniform"},
     "solve": {"t_end": 1.0},
@@ -207,3 +214,98 @@ def test_a_matrix_file_that_holds_none_is_a_line(name, tmp_path, monkeypatch) ->
     assert len(said) < 600
     assert "\n" not in said
     assert not Path("executed").exists()
+
+
+# Terms and starts -------------------------------------------------------------------------------
+
+
+LOGITS, VALUES = np.array([[0.1, 0.7], [1 / 3, 0.2]]), np.array([[0.0, 1.0], [-1.0, 0]])
+BIASED = {"directions": [[1.0, 0.0]], "weights": [0.5], "activation": "silu"}
+BIASED |= {"output_bias": [0.0, 2.0]}
+
+
+def read_twice(**tables):
+    """Settings with these tables, and those of their record."""
+    found = settings_from_dict(SETTINGS | tables)
+    return found, settings_from_dict(json.loads(found.to_json()))
+
+
+def test_matrices_in_settings(tmp_path):
+    np.savez(tmp_path / "head.npz", D=LOGITS, V=VALUES)
+    np.save(tmp_path / "V.npy", VALUES)
+    expected = Attention(2.0, bilinear=LOGITS, value=VALUES)
+    for logits, sent in (
+        (LOGITS.tolist(), VALUES.tolist()),
+        (f"{tmp_path}/head.npz:D", f"{tmp_path}/V.npy"),
+    ):
+        head = {"beta": 2.0, "bilinear": logits, "value": sent}
+        for several in (head, [head, {"beta": 1.0}]):
+            for found in read_twice(attention=several):
+                terms = found.single_equation().terms
+                assert terms[0] == expected
+                assert len(terms) == 1 + isinstance(several, list)
+
+
+def test_kernels_and_output_biases_in_settings():
+    for table, kernel in (
+        ({"kind": "polynomial", "coefficients": [0, 0, 1]}, Polynomial((0, 0, 1))),
+        ({"kind": "exponential", "beta": 2.0}, mfpde.Exponential(2.0)),
+    ):
+        for found in read_twice(interaction=table):
+            assert found.single_equation().terms == (Interaction(kernel),)
+    # Along the axis of a zonal grid it is a number.
+    zonal = {"kind": "zonal", "dimension": 4, "cells": 64}
+    along = {"directions": [1.0], "weights": [0.5], "output_bias": -0.4}
+    for tables, bias in (
+        ({"perceptron": BIASED}, [0.0, 2.0]),
+        ({"perceptron": along, "geometry": zonal}, [0.0, 0.0, 0.0, -0.4]),
+    ):
+        for found in read_twice(**tables):
+            (term,) = found.single_equation().perceptrons
+            np.testing.assert_array_equal(term.output_bias, bias)
+
+
+def test_starts_in_settings(tmp_path):
+    points, values = random_points(30, 2), np.exp(CIRCLE.points[:, 0])
+    np.savez(tmp_path / "tokens.npz", tokens=points)
+    np.save(tmp_path / "rho.npy", values)
+    samples = {"points": f"{tmp_path}/tokens.npz:tokens", "bandwidth": 0.3}
+    two = {"angles": [0.0, 1.5], "widths": [0.5, 0.4], "masses": [1.0, 2.0]}
+    for kind, table, expected in (
+        ("samples", samples, Density.from_samples(CIRCLE, points, bandwidth=0.3)),
+        (
+            "array",
+            {"values": f"{tmp_path}/rho.npy"},
+            Density(CIRCLE, values).normalized(),
+        ),
+        ("bumps", two, mfpde.bumps(CIRCLE, **two)),
+    ):
+        start = {"kind": kind, **table}
+        for found in read_twice(start=start, attention={"beta": 2.0}):
+            np.testing.assert_array_equal(found.start.values, expected.values)
+
+
+WRONG_TABLES = """
+attention: {"beta": 1.0, "bilinear": "nothing.npy"} -> there is no file 'nothing.npy'
+attention: {"beta": 1.0, "bilinear": "head.txt"} -> .npy, .npz, .safetensors
+attention: {"beta": 1.0, "bilinear": np.eye(3).tolist()} -> S^1: it must be (2, 2)
+attention: [{"beta": 1.0}, {"beta": -1.0}] -> head 1: beta = -1.0
+interaction: {"kind": "polynomial", "coefficients": [1.0, 0.0]} -> constant kernel
+interaction: {"kind": "exponentail", "beta": 1.0} -> did you mean 'exponential'
+interaction: {"coefficients": [0, 1]} -> needs the setting 'kind'
+start: {"kind": "samples", "points": "none.npy"} -> there is no file
+start: {"kind": "samples"} -> needs the setting 'points'
+start: {"kind": "run"} -> needs the setting 'path'
+"""
+"""A table of the settings -> what the error says."""
+
+
+@pytest.mark.parametrize("row", WRONG_TABLES.strip().splitlines())
+def test_wrong_tables_are_named(row):
+    table, _, words = row.partition(" -> ")
+    name, _, value = table.partition(": ")
+    tables = SETTINGS | ({"attention": {"beta": 2.0}} if name == "start" else {})
+    with pytest.raises(SettingsError) as error:
+        settings_from_dict(tables | {name: eval(value)})
+    assert words in str(error.value)
+    assert "pydantic" not in str(error.value)

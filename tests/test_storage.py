@@ -112,6 +112,12 @@ def particles(dimension):
     return mfpde.solve_particles(equation, start, t_end=0.5, save_every=0.25)
 
 
+TERMS = (
+    mfpde.Attention(2.0, True, bilinear=[[0.1, 0.7], [1 / 3, 0.2]]),
+    mfpde.Interaction(mfpde.Polynomial((0.3, -0.5, 1.0, 0.2))),
+    mfpde.Interaction(mfpde.Exponential(4.0)),
+    mfpde.Perceptron([[1.0, 0.0]], [0.5], "silu", output_bias=[0.0, 2.0]),
+)
 RUNS = {
     "observed": lambda: mfpde.solve(EQUATION, START, **ARGUMENTS),
     **{name: partial(solved, geometry) for name, geometry in GRIDS.items()},
@@ -125,6 +131,7 @@ RUNS = {
     "a last state": partial(run_with_last_state, save_every=2.9),
     "no save": partial(run_with_last_state, save_every=None, save_at=[3.0]),
     "NaN and zero": run_without_gradient,
+    "terms of all kinds": partial(solved, CIRCLE, *TERMS),
 }
 
 
