@@ -262,39 +262,25 @@ circle solve.t_edn=3 -> has no setting 't_edn' (did you mean 't_end'?); it has: 
 circle solv.t_end=3 -> has no section [solv] (did you mean 'solve'?)
 circle perceptron.random.sed=3 -> has no setting 'sed' (did you mean 'seed'?)
 circle geometry.kind=circel -> [geometry] kind = 'circel' (did you mean 'circle'?)
-circle geometry.cells=64.5 -> [geometry] cells = 64.5 must be a whole number
 circle attention.beta=five -> [attention] beta = 'five' must be a real number
 circle attention.beta=500 -> [geometry] Circle(num_cells=64) is too coarse for beta = 500
-circle attention.normalized=1 -> [attention] normalized = 1 must be True or False
-circle attention.kernel=shift -> [attention] kernel = 'shift' (did you mean 'shifted'
-circle perceptron.weights=[1.0] -> weights of shape (1,) must have shape (2,) or (2, 2)
-circle perceptron.activation=rleu -> activation = 'rleu' (did you mean 'relu'?)
 circle perceptron.random={units=2, seed=1} -> random and directions, weights, biases
 circle perceptron.directions=[[1, 0, 0], [0, 1, 0]] -> 3 entries, but the measure lies on S^1
-circle equation.direction=up -> [equation] direction = 'up' must be one of 'ascent'
-circle equation.diffusion=-1 -> [equation] diffusion = -1 must be a finite number
 circle equation.diffusion=0.1 -> [particles] the equation has diffusion = 0.1, but particles move
 circle start.kind=unifrom -> [start] kind = 'unifrom' (did you mean 'uniform'?)
 circle start.kind=uniform -> has no setting 'amplitude'; kind = 'uniform' takes: nothing else
-circle solve.t_end=nan -> [solve] t_end = nan must be a finite number, above 0
 circle solve.save_at=[0.5] -> [solve] save_every = 0.25 and save_at = [0.5] exclude
 circle solve.transport=donor_blend -> transport = 'donor_blend' (did you mean 'donor_blended'?)
-circle solve.wall_time_limit=0 -> [solve] wall_time_limit = 0 must be a finite number
 circle particles.method=mean -> [particles] method = 'mean' must be one of 'auto'
 circle particles=3 -> override 'particles=3' must have the form section.key=value
 circle solve.t_end -> override 'solve.t_end' must have the form section.key=value
 circle solve.t_end.x=3 -> override 'solve.t_end.x=3': t_end is not a table
 sphere geometry.cells=64 -> [geometry] has no setting 'cells'; kind = 'sphere' takes: nlat, nlon
-sphere geometry.nlat=33 -> [geometry] nlat = 33 must be even
-sphere geometry.nlon=66 -> [geometry] nlon = 66 must be a multiple of 4
 sphere attention.beta=500 -> [geometry] Sphere(nlat=32, nlon=64) is too coarse for beta = 500
 sphere solve.transport=semi_lagrangian -> [solve] transport = 'semi_lagrangian' must be one of
-sphere perceptron.directions=[[1,0],[0,1]] -> directions have 2 entries, but the measure lies on
 sphere perceptron.directions=[1, 1] -> [perceptron] directions of shape (2,) must
 sphere particles.method=labels -> [particles] count = 100 must be a whole number of at least 2048
 zonal geometry.nlat=64 -> [geometry] has no setting 'nlat'; kind = 'zonal' takes: dimension, cells
-zonal geometry.dimension=2 -> [geometry] dimension = 2 has no zonal
-zonal geometry.cells=20 -> [geometry] cells = 20 does not resolve
 zonal perceptron.directions=[1, 0] -> [perceptron] directions[1] =
 zonal particles.method=spectral -> method = 'spectral' works on S^1 and S^2 (d = 2, 3)
 """

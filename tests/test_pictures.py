@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -255,7 +254,7 @@ def test_paths_over_time_are_of_the_atoms_of_the_layer_of_their_time(geometry):
     assert alive_until(second) == 0
 
 
-# Files and refusals ---------------------------------------------------------------------------
+# Files --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["a/b/p.png", "a/b/p.svg", "beta_0.5"])
@@ -274,43 +273,6 @@ def test_saved_files_are_the_same_bytes_and_settings_are_left_alone(tmp_path, na
     assert b"CreationDate" not in files[0][0]
     assert files[0][1].startswith(b"\x89PNG")
     assert dict(matplotlib.rcParams) == before
-
-
-FAR = mfpde.Atoms([[0.0, 0.0, 0.0, 1.0]])
-NO_SAVE = replace(kuramoto_run(), states=[], times=np.zeros(0))
-NO_TRACK = replace(known_run(mfpde.Circle(64)), track=None)
-LIMITS = ((1.0, 1.0), (-1.0, 2.0), (1.0, 2.0, 3.0), 3.0)
-REFUSED = [
-    *(
-        (partial(mfpde.plot_snapshots, kuramoto_run(), times=[t]), "times")
-        for t in (-1, 11)
-    ),
-    (partial(mfpde.plot_snapshots, kuramoto_run(), times=[]), "times"),
-    (partial(mfpde.plot_atom_tree, NO_TRACK), r"track=Concentration\(\)"),
-    (partial(mfpde.plot_density, FAR), r"plot_density has no picture .* S\^3"),
-    *(
-        (partial(mfpde.plot_globe, mfpde.uniform(g)), "no pict")
-        for g in (CIRCLE, ZONAL)
-    ),
-    *(
-        (
-            partial(mfpde.plot_globe, mfpde.uniform(SPHERE), limits=limits),
-            "two densities",
-        )
-        for limits in LIMITS
-    ),
-    *(
-        (partial(getattr(mfpde, name), run), said)
-        for name in ("plot_snapshots", "plot_space_time", "plot_run")
-        for run, said in ((run_of([FAR]), f"{name} has no pi"), (NO_SAVE, "save_every"))
-    ),
-]
-
-
-@pytest.mark.parametrize(("plot", "said"), REFUSED)
-def test_what_has_no_picture_is_refused(plot, said):
-    with pytest.raises(ValueError, match=said):
-        plot()
 
 
 # Films ----------------------------------------------------------------------------------------
@@ -358,26 +320,10 @@ def test_an_mp4_is_written(run, tmp_path) -> None:
     assert film.read_bytes()[4:8] == b"ftyp"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ({"path": "film.avi"}, r"film\.avi.*\.mp4 or \.gif"),
-        ({"path": "film.mp4"}, r"ffmpeg.*film\.gif"),
-        ({"view": "globe"}, "view = 'globe'"),
-        ({"frames_per_second": 0}, "frames_per_second = 0"),
-        ({"frames_per_second": 1000}, "frames_per_second.* 1000"),
-        ({"frames": 0}, "frames = 0"),
-        ({"duration": 0}, "duration = 0"),
-        ({"duration": 1e9}, "duration = .*at most"),
-        ({"limits": (2.0, 1.0)}, "limits"),
-    ],
-)
-def test_what_makes_no_film_is_refused(run, tmp_path, monkeypatch, arguments, named):
+def test_without_ffmpeg_no_mp4_is_made(run, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda _: False))
-    given = {"path": "film.gif", **arguments}
-    path = tmp_path / given.pop("path")
-    with pytest.raises(ValueError, match=named):
-        mfpde.animate(run, path, **given)
+    with pytest.raises(ValueError, match=r"ffmpeg.*film\.gif"):
+        mfpde.animate(run, tmp_path / "film.mp4")
     assert not list(tmp_path.iterdir())
 
 

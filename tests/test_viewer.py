@@ -6,7 +6,6 @@ import base64
 import json
 import re
 import zlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,22 +85,6 @@ def test_a_page_loads_nothing_and_is_the_same_again(runs, tmp_path) -> None:
     assert "<!--" not in text.split("<!DOCTYPE html>")[1]
     again = mfpde.view(*runs.values(), path=tmp_path / "again.html", names=names)
     assert again.read_text("utf-8") == text
-
-
-def test_wrong_arguments_are_named(runs, tmp_path) -> None:
-    run, path = runs["zonal"], tmp_path / "x.html"
-    far = run_of([mfpde.Atoms(np.eye(5))])
-    nothing = replace(run, states=[], times=np.empty(0))
-    for given, names, place, said in (
-        ([run], ["a", "b"], path, r"names = .* for each of the 1 runs"),
-        ([run], None, tmp_path, "is a folder"),
-        ([run, 3], None, path, "run 2 = 3 must be a Run"),
-        ([nothing], None, path, r"run\.states is empty"),
-        ([far], None, path, "no picture for atoms on S"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            mfpde.view(*given, path=place, names=names)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_command_takes_stores_and_folders(tmp_path, capsys, monkeypatch) -> None:
