@@ -95,7 +95,7 @@ def main(quick: bool = False) -> Findings:
     if quick:
         given = {"protocol": QUICK_BETAS, "give_up": 200.0, "count": 300}
         betas, names = QUICK_BETAS, names[:2]
-    cells = {b: 400 if quick else 512 if b < 7 else 1024 for b in betas}
+    cells = {b: 512 if quick or b < 7 else 1024 for b in betas}
     found = {}
     for name in names:
         where, *softmax, direction, neurons = name.lower().split()
