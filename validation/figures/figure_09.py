@@ -8,6 +8,7 @@ protocol stops or is given up (``paper_protocol``, which shares no code with ``m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -26,12 +27,14 @@ from validation.claim import (
     mark,
     vanishes,
 )
-from validation.figures import drawing
-from validation.figures.paper_protocol import PARTICLES, cluster_distance, clusters
+from validation.figures import drawing, sweeps
+from validation.figures import paper_protocol as protocol
 from validation.figures.settings import BETAS, TURN, Setting, angles, basins
-from validation.figures.sweeps import EARLY, Sweep, fit_slope, sweep
+from validation.figures.sweeps import LATE, Sweep, fit_slope
+from validation.independent import problem_of
 
 Array = NDArray[np.float64]
+Papers = Mapping[float, protocol.PaperRun]
 
 CLAIM = Claim(
     title="Number of clusters against sqrt(beta), all settings",
@@ -72,12 +75,10 @@ KINDS: Final = {
     "S² descent ReLU": "",
     "S² descent GeLU": "",
 }
-RINGS: Final = {0.1: 64, 1.0: 64, 5.0: 64, 15.0: 96, 25.0: 128}
-"""Rings by beta: 23 sqrt(beta) and more, which exact atoms need."""
 PAPER_BETAS: Final = (0.1, 1.0, 5.0, 10.0, 15.0, 25.0, 35.0, 50.0)
 QUICK_BETAS: Final = (0.1, 1.0, 5.0, 15.0)
 ALONE_BETAS: Final = (3.0, 5.0, 7.0, 10.0, 15.0, 25.0, 35.0, 50.0)
-GIVE_UP, LATE = 300.0, 100.0
+GIVE_UP: Final = 300.0
 ACTS: Final = 1.0
 """From this beta on attention's range is shorter than the circle."""
 UNIFORM_POINTS: Final = 10_000
@@ -90,38 +91,49 @@ GROWS: dict[str, Any] = {"subject": "formula", "shows": "condition"}
 
 @CLAIM
 def main(quick: bool = False) -> Findings:
-    given = {"protocol": PAPER_BETAS, "give_up": GIVE_UP, "count": PARTICLES}
-    betas, names = BETAS, list(KINDS)
-    if quick:
-        given = {"protocol": QUICK_BETAS, "give_up": 200.0, "count": 300}
-        betas, names = QUICK_BETAS, names[:2]
-    cells = {b: 512 if quick or b < 7 else 1024 for b in betas}
-    found = {}
+    names = list(KINDS)[:2] if quick else KINDS
+    found, papers = {}, {}
     for name in names:
         where, *softmax, direction, neurons = name.lower().split()
-        dimension, sizes = {"s¹": (2, cells), "s²": (3, RINGS)}[where]
-        setting = Setting(1.0, direction, neurons, dimension, bool(softmax))
-        found[name] = sweep(setting, sizes, (EARLY, LATE), **given)
-        yield from mark(found[name].rows(), under=f"{name}: ")
+        setting = Setting(
+            1.0, direction, neurons, 2 if where == "s¹" else 3, bool(softmax)
+        )
+        betas = BETAS if where == "s¹" else tuple(sweeps.RINGS)
+        betas = QUICK_BETAS if quick else betas
+        papers[name] = _paper(setting, betas, quick)
+        found[name] = sweeps.sweep(setting, betas, quick=quick)
         key = name.replace("¹", "1").lower().replace(" ", "_")
-        yield from mark(_growth(KINDS[name], found[name], key), under=f"{name}: ")
-    sphere = {name: one for name, one in found.items() if name.startswith("S²")}
+        growth = _growth(KINDS[name], found[name], papers[name], key)
+        yield from mark([*found[name].rows(), *growth], under=f"{name}: ")
+    sphere = [name for name in names if name.startswith("S²")]
     if sphere:
-        yield from mark(_on_sphere(list(sphere.values())), under="S²: ")
+        yield from _on_sphere([found[n] for n in sphere], [papers[n] for n in sphere])
     yield _rule_in_the_uniform_state()
     alone = _first_clusters(quick)
     yield from mark(_as_the_fastest_mode(alone), under="attention alone, ascent: ")
-    circle = {name: one for name, one in found.items() if name not in sphere}
-    yield "figure_09", _figure(circle, sphere, alone)
+    yield "figure_09", _figure(found, papers, alone)
 
 
-def _growth(kind: str, found: Sweep, key: str) -> Iterator[Quantity]:
+def _paper(setting: Setting, betas: Sequence[float], quick: bool) -> Papers:
+    """The paper's protocol at those of ``betas`` that it is drawn at."""
+    count, give_up = (300, 200.0) if quick else (protocol.PARTICLES, GIVE_UP)
+    start, found = protocol.uniform_points(count, setting.dimension), {}
+    for beta in (beta for beta in betas if beta in PAPER_BETAS):
+        problem = problem_of(replace(setting, beta=beta).equation)
+        found[beta] = protocol.paper_run(problem, start, give_up=give_up)
+    return found
+
+
+def _growth(kind: str, found: Sweep, papers: Papers, key: str) -> Iterator[Quantity]:
     """Slopes in sqrt(beta): of basins, and of the paper's rule at its stop or ``GIVE_UP``.
 
     From ``ACTS`` on where they do not grow: then their intervals do not tell them from 0.  In
     descent with ReLU neurons the dead zone leaks, and the paper's rule does not stop.
     """
-    ours, theirs, rule = (found if kind == "grows" else found.above(ACTS)).slopes
+    least = 0.0 if kind == "grows" else ACTS
+    ours, theirs = (fit_slope(found.betas, counts, least) for counts in found.counts)
+    rule = [run.count for run in papers.values()]
+    rule = fit_slope(list(papers), rule, ACTS if kind == "stays" else 0.0)
     basins, against = f"slope of basins, beta >= {ACTS:g}", "against particles"
     paper = "slope of the paper's rule at its end"
     if kind == "stays":
@@ -131,7 +143,7 @@ def _growth(kind: str, found: Sweep, key: str) -> Iterator[Quantity]:
         row = f"{paper}, beta >= {ACTS:g}, within half its interval"
         about = {"subject": "formula", **shown}
         yield vanishes(row, rule.value, rule.half + ROUNDING, **about)
-        most = found.above(ACTS).counts.max(axis=1)
+        most = found.counts[:, np.array(found.betas) >= ACTS].max(axis=1)
         row = f"most basins, beta >= {ACTS:g}, {against}"
         yield equal(row, *most, 0.0, key=f"most_{key}", **shown)
     elif kind:
@@ -140,7 +152,6 @@ def _growth(kind: str, found: Sweep, key: str) -> Iterator[Quantity]:
         yield equal(
             f"{basins}, {against}", ours.value, theirs.value, theirs.half / 2, **shown
         )
-        rule = found.slopes[2]
         row = f"{paper}, against half its interval"
         yield at_least(row, *rule, key=f"rule_{key}", **GROWS)
     if kind == "grows":
@@ -149,21 +160,21 @@ def _growth(kind: str, found: Sweep, key: str) -> Iterator[Quantity]:
         row = "slope of basins, against that of the paper's rule"
         yield equal(row, ours.value, rule.value, ours.half + rule.half)
     elif kind == "leaks":
-        stopped = sum(run.has_stopped for run in found.paper.values())
+        stopped = sum(run.has_stopped for run in papers.values())
         row = f"runs of the paper's protocol that stop before t = {GIVE_UP:g}"
         yield equal(row, stopped, 0.0, 0.0, **GROWS)
 
 
-def _on_sphere(found: Sequence[Sweep]) -> Iterator[Quantity]:
+def _on_sphere(found: Sequence[Sweep], papers: Sequence[Papers]) -> Iterator[Quantity]:
     """The most clusters of 1 % and more at any beta: basins, and where the protocol stops."""
-    rule = max(run.heavy_count for one in found for run in one.paper.values())
+    rule = max(run.heavy_count for of in papers for run in of.values())
     ours, theirs = np.max([one.counts.max(axis=1) for one in found], axis=0)
     about = {"key": "most_on_sphere", "shows": "refutation"}
-    row = "most basins at any beta in any setting, against clusters of particles"
+    row = "S²: most basins at any beta in any setting, against clusters of particles"
     yield equal(row, ours, theirs, 0.0, **about)
     about = {"key": "rule_on_sphere", "shows": "refutation", "subject": "formula"}
     row = (
-        "most clusters of 1 % and more by the paper's rule at its stop, against those of "
+        "S²: most clusters of 1 % and more by the paper's rule at its stop, against those of "
         "particles at the time of the density"
     )
     yield at_most(row, rule, theirs, **about)
@@ -171,9 +182,10 @@ def _on_sphere(found: Sequence[Sweep]) -> Iterator[Quantity]:
 
 def _rule_in_the_uniform_state() -> Quantity:
     """Slope 4 pi where the rule's width is 1/(2 sqrt beta)."""
-    betas = [beta for beta in BETAS if cluster_distance(beta, 2) < np.pi / 4]
+    betas = [beta for beta in BETAS if protocol.cluster_distance(beta, 2) < np.pi / 4]
     uniform = points_at(TURN * np.arange(UNIFORM_POINTS) / UNIFORM_POINTS)
-    rule = [len(clusters(uniform, cluster_distance(beta, 2))) for beta in betas]
+    widths = [protocol.cluster_distance(beta, 2) for beta in betas]
+    rule = [len(protocol.clusters(uniform, width)) for width in widths]
     slope = fit_slope(betas, rule)
     # Windows begin at a point, so that each is longer by their spacing at most.
     known = 4 * np.pi * max(betas) ** 0.5 * 4 * np.pi / UNIFORM_POINTS + slope.half
@@ -222,32 +234,34 @@ def _as_the_fastest_mode(found: dict[float, Array]) -> Iterator[Quantity]:
 
 
 def _figure(
-    circle: Mapping[str, Sweep], sphere: Mapping[str, Sweep], alone: dict[float, Array]
+    found: Mapping[str, Sweep], papers: Mapping[str, Papers], alone: dict[float, Array]
 ) -> Figure:
     """Late counts against sqrt(beta), and the paper's beside them."""
-    against = {"xlabel": "√β", "ylabel": "clusters"}
-    draws = []
-    for where, sweeps in (("S¹", circle), ("S²", sphere)):
-        roots = {name: np.sqrt(list(found.points)) for name, found in sweeps.items()}
-        lines: dict[str, Any] = {n[3:]: (roots[n], sweeps[n].counts[0]) for n in sweeps}
-        if sweeps:
-            theirs = [(roots[name], sweeps[name].counts[1]) for name in sweeps]
+    axes: dict[str, Any] = {"xlabel": "√β", "ylabel": "clusters"}
+    late, rule = [], {}
+    for where in ("S¹", "S²"):
+        here = {name[3:]: one for name, one in found.items() if name[:2] == where}
+        lines: dict[str, Any] = {n: (f.roots, f.counts[0]) for n, f in here.items()}
+        theirs = [(one.roots, one.counts[1]) for one in here.values()]
+        if here:
             lines["particles"] = drawing.crosses(theirs)
-        draws.append(
-            drawing.curves(f"{where}: basins at t = {LATE:g}", lines, **against)
-        )
-    roots, lines = np.linspace(0, 7.1, 50), {}
-    for name, found in circle.items():
-        rule = [run.count for run in found.paper.values()]
-        lines[name[3:]] = np.sqrt(list(found.paper)), rule
-    lines["4π√β: uniform"] = roots, 4 * np.pi * roots, drawing.DASHED
-    draws.append(drawing.curves("S¹: the paper's protocol", lines, **against))
+        late.append(drawing.curves(f"{where}: basins at t = {LATE:g}", lines, **axes))
+    for name, of in papers.items():
+        if name[:2] == "S¹":
+            rule[name[3:]] = np.sqrt(list(of)), [run.count for run in of.values()]
+    roots = np.linspace(0, 7.1, 50)
+    rule["4π√β: uniform"] = roots, 4 * np.pi * roots, drawing.DASHED
     roots, first = np.sqrt(list(alone)), np.array(list(alone.values())).T
-    lines = {}
-    for share, found in zip(GROWTH_TIMES, first, strict=True):
-        lines[f"alone, at {share:g} × growth time"] = roots, found, {"ls": ""}
+    lines = {
+        f"alone, at {share:g} × growth time": (roots, counts, {"ls": ""})
+        for share, counts in zip(GROWTH_TIMES, first, strict=True)
+    }
     modes = [mfpde.theory.fastest_mode(beta, 2) for beta in alone]
     lines["fastest mode"] = roots, modes, drawing.DASHED
-    draws.append(drawing.curves("S¹: attention alone, ascent", lines, **against))
+    beside = [
+        drawing.curves("S¹: the paper's protocol", rule, **axes),
+        drawing.curves("S¹: attention alone, ascent", lines, **axes),
+    ]
+    rows = list(zip(late, beside, strict=True))
     title = "Clusters against √β, shifted kernel"
-    return drawing.draw_page(title, [draws[::2], draws[1::2]], size=(8.6, 6.4))
+    return drawing.draw_page(title, rows, size=(8.6, 6.4))

@@ -16,28 +16,10 @@ from matplotlib.figure import Figure
 
 import mfpde
 from validation.claim import Claim, Findings, Quantity, at_most, equal
-from validation.figures import drawing
+from validation.figures import drawing, settings, sweeps
 from validation.figures.paper_protocol import STOP_SPEED, linked_groups
-from validation.figures.settings import (
-    BETAS,
-    NEURONS,
-    Setting,
-    density_run,
-    particle_run,
-    spacing,
-)
-from validation.figures.sweeps import (
-    BEFORE,
-    EARLY,
-    GIVE_UP,
-    IN_DIMENSION,
-    InDimension,
-    Sweep,
-    heaviest_window,
-    in_dimension,
-    stationary_rows,
-    sweep,
-)
+from validation.figures.settings import Setting
+from validation.figures.sweeps import GIVE_UP, IN_DIMENSION, LATE, InDimension, Sweep
 
 CLAIM = Claim(
     title="Heaviest masses against sqrt(beta), and the line of the anti-concentration bound",
@@ -61,10 +43,10 @@ CLAIM = Claim(
 ACTIVATIONS = ("relu", "gelu")
 LINE: Final = 16 / (16 + 3 * np.exp(11 / 8))
 CONSTANT_1: Final = 3 / 8 * np.exp(-1 / 8)
-SPHERE_RINGS: Final = {1.0: 64, 5.0: 64, 25.0: 128}
 HIGHER = (3, 4, 8, 16)
 HIGHER_BETAS = (1.0, 5.0, 25.0)
-LATE: Final = 1000.0
+CIRCLE_BETAS = tuple(beta for beta in settings.BETAS if beta >= 1.0)
+LONG_AFTER: Final = 1000.0
 LATE_SETTING = Setting(10.0, "descent", "relu")
 ROUNDING: Final = 1e-9
 SHOWN: dict[str, Any] = {"subject": "formula", "shows": "condition"}
@@ -73,28 +55,26 @@ SHOWN: dict[str, Any] = {"subject": "formula", "shows": "condition"}
 
 @CLAIM
 def main(quick: bool = False) -> Findings:
-    cells = {b: 512 if b < 7 else 1024 for b in BETAS if b >= 1.0}
-    rings, activations = SPHERE_RINGS, ACTIVATIONS
-    dimensions, betas = HIGHER, HIGHER_BETAS
+    activations, dimensions, betas = ACTIVATIONS, HIGHER, HIGHER_BETAS
+    reached = {2: CIRCLE_BETAS, 3: HIGHER_BETAS}
     if quick:
-        cells, rings, activations = {25.0: 512}, {1.0: 48}, ACTIVATIONS[1:]
-        dimensions, betas = HIGHER[1:3], HIGHER_BETAS[2:]
+        activations, dimensions, betas = ACTIVATIONS[1:], HIGHER[1:3], HIGHER_BETAS[2:]
+        reached = {2: (25.0,), 3: (1.0,)}
     dense, higher = [], []
-    for activation, d in product(activations, (2, 3)):
+    for activation, d in product(activations, reached):
         setting = Setting(1.0, "descent", activation, dimension=d)
-        found = sweep(setting, {2: cells, 3: rings}[d], (EARLY, BEFORE))
+        dense.append(sweeps.sweep(setting, reached[d], quick=quick))
         row = f"d = {d}, {setting.neurons}: heaviest mass within the paper's distance"
-        yield found.heaviest_row(f"{row} at t = {BEFORE:g}")
-        dense.append(found)
+        yield dense[-1].heaviest_row(f"{row} at t = {LATE:g}")
     if not quick:
         yield _late()
     for activation, d in product(activations, dimensions):
-        settings = [Setting(b, "descent", activation, dimension=d) for b in betas]
-        found = [in_dimension(setting) for setting in settings]
+        kinds = [Setting(b, "descent", activation, dimension=d) for b in betas]
+        found = [sweeps.in_dimension(setting) for setting in kinds]
         yield _below_the_line(found)
         higher += found
         if activation == "gelu":
-            yield from stationary_rows(found[-1])
+            yield from sweeps.stationary_rows(found[-1])
         if d == 8:
             yield _chained(found[-1])
     yield from _stopped(higher)
@@ -105,14 +85,16 @@ def main(quick: bool = False) -> Findings:
 def _late() -> Quantity:
     """Descent with ReLU neurons on the circle: the dead zone empties into the heaviest atom."""
     setting, count = LATE_SETTING, 1000
-    run = density_run(setting, 1024, (LATE,))
-    particles = particle_run(setting, count, (LATE,), time_step=0.25)
-    both = [heaviest_window(one.final, setting.reach) for one in (run, particles)]
+    run = settings.density_run(setting, 1024, (LONG_AFTER,))
+    particles = settings.particle_run(setting, count, (LONG_AFTER,), time_step=0.25)
+    both = [
+        sweeps.heaviest_window(one.final, setting.reach) for one in (run, particles)
+    ]
     row = (
         f"d = 2, ReLU, β = {setting.beta:g}: heaviest mass within the paper's distance at "
-        f"t = {LATE:g}, against {count} particles"
+        f"t = {LONG_AFTER:g}, against {count} particles"
     )
-    known = 2 / count + spacing(run) ** 2
+    known = 2 / count + settings.spacing(run) ** 2
     return equal(row, *both, known, key="late", shows="condition")
 
 
@@ -131,7 +113,7 @@ def _chained(found: InDimension) -> Quantity:
     setting, known = found.setting, 2 / IN_DIMENSION + ROUNDING
     row = (
         f"d = {setting.dimension}, {setting.activation}, β = {setting.beta:g}: heaviest linked "
-        f"cluster at t = {BEFORE:g}, against the heaviest two at the stop"
+        f"cluster at t = {LATE:g}, against the heaviest two at the stop"
     )
     key = f"chain_{setting.activation}"
     before, after = found.masses_before[0], found.masses[:2].sum()
@@ -182,37 +164,30 @@ def _constants() -> Iterator[Quantity]:
 
 def _figure(dense: Sequence[Sweep], higher: Sequence[InDimension]) -> Figure:
     """A row for each activation: d = 2, d = 3, and the paper's protocol in d > 2."""
-    axes, rows = {"xlabel": "√β", "ylabel": "heaviest mass", "ylim": (0, 1)}, []
-    for activation in dict.fromkeys(found.setting.activation for found in dense):
-        row, name = [], NEURONS[activation]
-        for found in dense:
-            if found.setting.activation == activation:
-                roots = np.sqrt(list(found.points))
-                ours, theirs, _ = zip(
-                    *(p.heaviest for p in found.points.values()), strict=True
-                )
-                lines = {
-                    "density": (roots, ours, {"color": drawing.DENSITY}),
-                    "particles": (roots, theirs, drawing.CROSSES),
-                    "line of the paper": ([0, 7], [LINE] * 2, drawing.DASHED),
-                }
-                title = f"d = {found.setting.dimension}, {name}, t = {BEFORE:g}"
-                row.append(drawing.curves(title, lines, **axes))
-        lines, of_activation = (
-            {},
-            [f for f in higher if f.setting.activation == activation],
-        )
-        for when in ("", f", t = {BEFORE:g}"):
-            for colour, d in zip(drawing.COLOURS, HIGHER, strict=False):
-                of_d = [
-                    found for found in of_activation if found.setting.dimension == d
-                ]
-                roots = np.sqrt([found.setting.beta for found in of_d])
-                held = [f.masses_before[0] if when else f.masses[0] for f in of_d]
-                hollow = {"ls": "", "mfc": "none", "ms": 10} if when else {}
-                lines[f"d = {d}{when}"] = roots, held, {"color": colour, **hollow}
-        lines["line of the paper"] = [0, 7], [LINE] * 2, drawing.DASHED
-        title = f"{name}, particles at the paper's stop"
-        rows.append([*row, drawing.curves(title, lines, **axes)])
+    axes, rows = {"xlabel": "√β", "ylabel": "heaviest mass", "ylim": (0, 1)}, {}
+    line = {"line of the paper": ([0, 7], [LINE] * 2, drawing.DASHED)}
+    for found in dense:
+        setting, (ours, theirs, _) = found.setting, found.heaviest
+        lines = {
+            "density": (found.roots, ours, {"color": drawing.DENSITY}),
+            "particles": (found.roots, theirs, drawing.CROSSES),
+        }
+        title = f"d = {setting.dimension}, {setting.neurons}, t = {LATE:g}"
+        row = rows.setdefault(setting.neurons, [])
+        row.append(drawing.curves(title, lines | line, **axes))
+    colours = dict(zip(HIGHER, drawing.COLOURS, strict=False))
+    for neurons, row in rows.items():
+        lines = {}
+        of = [found for found in higher if found.setting.neurons == neurons]
+        for late, d in product((False, True), colours):
+            of_d = [found for found in of if found.setting.dimension == d]
+            roots = np.sqrt([found.setting.beta for found in of_d])
+            held = [(f.masses_before if late else f.masses)[0] for f in of_d]
+            hollow = {"ls": "", "mfc": "none", "ms": 10} if late else {}
+            name = f"d = {d}" + f", t = {LATE:g}" * late
+            lines[name] = roots, held, {"color": colours[d], **hollow}
+        title = f"{neurons}, particles at the paper's stop"
+        row.append(drawing.curves(title, lines | line, **axes))
     title = "Descent, shifted kernel: mass within the paper's distance"
-    return drawing.draw_page(title, rows, size=(9.4, 2.9 * len(rows) + 0.8))
+    size = 9.4, 2.9 * len(rows) + 0.8
+    return drawing.draw_page(title, list(rows.values()), size=size)
