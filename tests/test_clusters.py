@@ -74,6 +74,17 @@ def test_a_given_angle_counts_components(angle, count, gap) -> None:
     assert found.gap == pytest.approx(gap, abs=1e-12)
 
 
+def test_merges_at_the_same_angle_are_one_change() -> None:
+    """Two clusters merge while two light points become one: there are three all along."""
+    pair = on_circle(0.0, 0.3)
+    points = np.zeros((5, 5))
+    points[:2, :2] = points[2:4, 2:4] = pair
+    points[4, 4] = 1.0
+    found = mfpde.clusters(points, [0.3, 0.3, 0.005, 0.005, 0.39], angle=0.1)
+    assert found.count == 3
+    assert found.gap == pytest.approx((0.0, np.pi / 2), abs=1e-12)
+
+
 def test_rotation_and_order_change_nothing(rng) -> None:
     points, masses, _ = caps(64, rng)
     one = mfpde.clusters(points, masses)
@@ -114,6 +125,8 @@ def test_points_at_the_same_distance_are_each_a_cluster() -> None:
     assert found.count == 64
     assert found.gap == pytest.approx((0.0, np.pi / 2), abs=1e-12)
     assert found.effective_number == pytest.approx(64)
+    # Points that coincide are not a link of length zero, as of a sample.
+    assert mfpde.clusters(np.repeat(np.eye(64), 2, axis=0)).count == 64
     pair = mfpde.clusters(np.array([[1.0, 0.0], [-1.0, 0.0]]))
     assert pair.count == 2
     assert pair.gap == pytest.approx((0.0, np.pi), abs=1e-7)
