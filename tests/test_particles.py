@@ -455,6 +455,12 @@ def test_labels_at_rest_give_back_the_density_and_its_cell_means():
     damping = np.sinc(circle.spacing / (2 * np.pi))
     exact = (1 + 0.5 * damping * circle.points[:, 1]) / (2 * np.pi)
     np.testing.assert_allclose(back.values, exact, atol=1e-12)
+    # Resolved, though the mass between two labels falls to 1e-35.
+    narrow = Density.from_function(
+        Circle(128), lambda x: np.exp(40 * (x[..., 0] - 1)), normalize=True
+    )
+    same = label_density(labels_of(narrow), Circle(128), at_centers=True)
+    np.testing.assert_allclose(same.values, narrow.values, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -489,3 +495,12 @@ def test_labels_that_all_met_are_one_cell():
     angles = 1.0 + 1e-15 * np.random.default_rng(0).standard_normal(count)
     density = label_density(Atoms(points_at(angles)), Circle(32))
     assert density.masses.max() >= 1 - 1 / count
+
+
+def test_labels_that_nearly_met_keep_their_order():
+    """Between their angles the waves that resolve them go back."""
+    shares = np.exp(28 * (np.cos(2 * np.pi * (np.arange(64) + 0.5) / 64) - 1))
+    labels = Atoms(points_at(2 * np.pi * np.cumsum(shares) / shares.sum()))
+    density = label_density(labels, Circle(32))
+    assert density.values.min() > 0
+    assert density.total_mass == pytest.approx(1.0, abs=1e-12)

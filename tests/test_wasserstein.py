@@ -171,9 +171,13 @@ def test_the_bound_holds_against_finer_coarsening(order):
 @ORDERS
 def test_mass_that_stays_and_a_common_factor_change_nothing(order):
     a, b = cap(AXIS), cap(NORTH)
-    heavy = [Density(m.geometry, 3 * m.values) for m in (a, b)]
-    moved = [wasserstein(*pair, order=order, support=50) for pair in ((a, b), heavy)]
-    assert moved[1] == pytest.approx(moved[0], rel=1e-9)
+    light, heavy = (
+        [Density(m.geometry, factor * m.values) for m in (a, b)] for factor in (1e-9, 3)
+    )
+    moved = [
+        wasserstein(*pair, order=order, support=50) for pair in ((a, b), light, heavy)
+    ]
+    assert moved[1:] == pytest.approx([moved[0]] * 2, rel=1e-9)
     rest = wasserstein_report(heavy[0], heavy[0], order=order, support=50)
     assert rest.value <= (1e-14 if order == 1 else 1e-7)
 
