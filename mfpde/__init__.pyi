@@ -5,6 +5,7 @@
 from . import (
     branches as branches, detection as detection, equation as equation, geometry as geometry,
     measures as measures, networks as networks, particles as particles, plotting as plotting,
+    positions as positions,
     runs as runs, settings as settings, solver as solver, stationary as stationary,
     storage as storage, studies as studies, sweeps as sweeps, terms as terms, theory as theory,
     tracking as tracking, transport as transport, viewer as viewer,
@@ -38,6 +39,9 @@ from .plotting import (
     plot_snapshots as plot_snapshots, plot_space_time as plot_space_time,
     save_figure as save_figure,
 )
+from .positions.profile import RetrievalProfile as RetrievalProfile
+from .positions.retrieval import retrieval_profile as retrieval_profile
+from .positions.rows import PositionedDensity as PositionedDensity
 from .runs.layers import Layers as Layers
 from .solver.recorder import Observer as Observer
 from .runs.run import Run as Run
@@ -59,9 +63,10 @@ from .studies import (
 )
 from .sweeps.sweep import Sweep as Sweep
 from .terms import (
-    Attention as Attention, Exponential as Exponential, Interaction as Interaction,
+    Attention as Attention, Causal as Causal, Exponential as Exponential, Full as Full,
+    Interaction as Interaction,
     Kernel as Kernel, Perceptron as Perceptron, Polynomial as Polynomial, Potential as Potential,
-    ZonalKernel as ZonalKernel,
+    Weights as Weights, ZonalKernel as ZonalKernel,
 )
 from .theory import PhaseDiagram as PhaseDiagram, phase_diagram as phase_diagram
 from .tracking import Concentration as Concentration

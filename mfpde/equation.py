@@ -95,7 +95,20 @@ class MeanFieldEquation:
 
     @property
     def interactions(self) -> tuple[InteractionTerm, ...]:
-        """The terms that depend on the measure: attention, its heads, any other kernel."""
+        """The terms that depend on the measure: attention, its heads, any other kernel.
+
+        If one has positions, which measures have not, that is a ``ValueError``.
+        """
+        for term in self._interactions:
+            if term.positions is not None:
+                raise ValueError(
+                    f"{term!r} is for rows of positions: give solve a PositionedDensity, such as "
+                    "PositionedDensity.repeated(density, positions=32)"
+                )
+        return self._interactions
+
+    @property
+    def _interactions(self) -> tuple[InteractionTerm, ...]:
         return self._terms_of(InteractionTerm)
 
     @property
@@ -122,17 +135,17 @@ class MeanFieldEquation:
 
         It is 0 without interaction.
         """
-        return max((term.sharpness for term in self.interactions), default=0.0)
+        return max((term.sharpness for term in self._interactions), default=0.0)
 
     @property
     def strength(self) -> float:
         """Largest speed at which a unit of mass pulls; 0 without interaction."""
-        return max((term.strength for term in self.interactions), default=0.0)
+        return max((term.strength for term in self._interactions), default=0.0)
 
     @property
     def has_softmax(self) -> bool:
         """Whether a softmax divides by the mean kernel, so that E is not what v climbs."""
-        return any(term.needs_values for term in self.interactions)
+        return any(term.needs_values for term in self._interactions)
 
     @property
     def perceptrons(self) -> tuple[Perceptron, ...]:
@@ -148,7 +161,7 @@ class MeanFieldEquation:
     def has_energy(self) -> bool:
         """Whether E exists: drifts are gradients, and heads have V = a D with D symmetric."""
         return self.has_first_variation and all(
-            term.has_energy for term in self.interactions
+            term.has_energy for term in self._interactions
         )
 
     @property
@@ -182,7 +195,7 @@ class MeanFieldEquation:
     @property
     def convention(self) -> str:
         """The kernel convention in words, as every output states it."""
-        kernels = {term.formula for term in self.interactions}
+        kernels = {term.formula for term in self._interactions}
         return " and ".join(sorted(kernels)) or "no attention"
 
     @property
@@ -220,7 +233,7 @@ class MeanFieldEquation:
         """
         if isinstance(measure, Atoms):
             return AtomField(self.interactions, self.externals, self.sign, measure)
-        whole = as_measure(measure)
+        whole, _ = as_measure(measure), self.interactions
         return GridField(self.on(whole.geometry), whole)
 
     def first_variation(
@@ -290,5 +303,5 @@ class MeanFieldEquation:
 
 @lru_cache(maxsize=8)
 def _on_grid(equation: MeanFieldEquation, geometry: Geometry) -> GridEquation:
-    terms = equation.interactions, equation.externals
+    terms = equation._interactions, equation.externals
     return GridEquation(geometry, *terms, equation.sign, equation.diffusion)

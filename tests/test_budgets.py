@@ -31,7 +31,7 @@ ROOMS = {
     "storage, sweeps": 2200,
     "plotting": 3000,
     "viewer": 700,
-    "networks": 1900,
+    "positions, networks": 1900,
     "": 1100,
 }
 """Lines of Python of the folders of the package; the empty name is its root."""

@@ -32,6 +32,7 @@ NEURONS = mfpde.Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5])
 KNOWN = {
     **{name: getattr(mfpde, name) for name in mfpde.__all__},
     **{name: getattr(mfpde.theory, name) for name in mfpde.theory.__all__},
+    "mfpde": mfpde,
     "np": np,
     "neurons": NEURONS,
     "attention": mfpde.Attention(5.0, normalized=True),

@@ -44,6 +44,7 @@ LOUDER = mfpde.Layers(
 )
 NOISIER = mfpde.Layers([(ASCENT, 0.5), (NOISY, 0.5)])
 EMPTY = mfpde.Density(CIRCLE, np.zeros(32))
+UNIFORM_ON_CIRCLE = mfpde.uniform(CIRCLE).values
 HALF = mfpde.Measure(mfpde.Density(CIRCLE, START.values / 2), mfpde.Atoms(ONE, [0.5]))
 NO_SAVE = replace(RUN, states=[], times=np.zeros(0))
 FAR = mfpde.Atoms([[0.0, 0.0, 0.0, 1.0]])
@@ -60,6 +61,10 @@ def to_the_right(x: np.ndarray) -> np.ndarray:
 
 def wave(x: np.ndarray) -> np.ndarray:
     return 1 + 0.3 * x[..., 0]
+
+
+def wave_along(x: np.ndarray, s: float) -> np.ndarray:
+    return 1 + 0.3 * s * x[..., 0]
 
 
 def small(x: np.ndarray) -> np.ndarray:
@@ -134,6 +139,9 @@ Density(CIRCLE, values=START.values)
 Density.from_function(CIRCLE, wave)
 Density.from_samples(CIRCLE, points=PAIR.points, masses=[0.5, 0.5], bandwidth=0.9)
 Measure(START)
+PositionedDensity(CIRCLE, values=[UNIFORM_ON_CIRCLE, UNIFORM_ON_CIRCLE], edges=[0, 0.4, 1])
+PositionedDensity.from_function(CIRCLE, wave_along, positions=2)
+PositionedDensity.repeated(START, positions=2)
 uniform(CIRCLE)
 perturbed_uniform(CIRCLE, amplitude=0.1, seed=3)
 bumps(CIRCLE, widths=[0.5, 0.6], angles=[0.5, 3.0], masses=[1.0, 2.0], background=0.1)
@@ -144,6 +152,9 @@ sampled(START, n=5, seed=1)
 wasserstein(START, PAIR, order=1, support=8)
 wasserstein_report(START, PAIR, order=2, support=8)
 Attention(beta=1.0, bilinear=[[1.0, 0.2], [0.0, 1.0]], value=[[1.0, 0.0], [0.3, 1.0]])
+Causal(alibi=1.0)
+Full()
+Weights(matrix=[[1.0, 0.0], [0.5, 0.5]])
 Exponential(beta=1.0)
 Interaction(Polynomial((0.0, 1.0)))
 Polynomial(coefficients=[0.0, 1.0, 0.5])
@@ -169,6 +180,7 @@ solve_particles(ASCENT, PAIR, t_end=0.1, merge_below=1e-6)
 solve_particles(ASCENT, PAIR, t_end=0.1, save_at=[0.05, 0.1])
 solve_particles(ASCENT, PAIR, t_end=0.1, save_every=0.05)
 density_of_labels(at_centers=False)
+retrieval_profile(ASCENT, UNIFORM, sources=[0.5, 1.0], times=[0.1], reader=1.0, weights=[1.0])
 clusters(PAIR.points, masses=[0.5, 0.5], angle=0.5)
 concentration(START, ASCENT)
 polish(ASCENT, PAIR, max_move=2.0, merge_within=1e-8)
@@ -194,6 +206,7 @@ theory.early_clusters(beta=1.0, start=START)
 theory.eigenvalues(beta=1.0, dimension=3, degrees=[0, 1, 2])
 theory.equispaced_rates(beta=1.0, count=3, direction="ascent")
 theory.fastest_mode(beta=1.0, dimension=3)
+theory.retrieval_profile(beta=1.0, sources=[0.5, 1.0], times=[0.5], direction="ascent", modes=2)
 theory.growth_rates(beta=1.0, dimension=3, degrees=[1, 2], direction="ascent", diffusion=0.1)
 theory.has_continuous_transition(beta=1.0, dimension=3)
 theory.kernel_curvature(beta=1.0)
@@ -477,7 +490,8 @@ MADE_AS_GIVEN = ("Density", "Atoms", "Atoms.none", "Measure")
 """What has the mass that it is given."""
 RESULTS = """
 AtomConvergence BranchEvent Certificate Clustering Continuation Ensemble Maximum Minimum
-PhaseDiagram PolishedAtoms Run StationaryDensity WassersteinReport theory.AntiConcentrationBound
+PhaseDiagram PolishedAtoms RetrievalProfile Run StationaryDensity WassersteinReport
+theory.AntiConcentrationBound
 theory.KernelCurvature theory.NonDegeneracy theory.PhaseDiagram theory.StrictStability
 """
 NAMES = {

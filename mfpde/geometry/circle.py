@@ -60,16 +60,17 @@ def tangents_at(angles: FloatArray) -> FloatArray:
 
 
 class FourierTransform:
-    """A planned pair of real FFTs with its buffers; the way back is not normalised.
+    """A planned pair of real FFTs with its buffers (..., n); the way back is not normalised.
 
     FFTW chooses the plan by estimate, not by timing, so that a run gives the same
     digits every time (a measured plan is at most a few per cent faster at these
     lengths).
     """
 
-    def __init__(self, length: int) -> None:
-        self.real = pyfftw.empty_aligned(length, dtype="float64")
-        self.complex = pyfftw.empty_aligned(length // 2 + 1, dtype="complex128")
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        waves = (*shape[:-1], shape[-1] // 2 + 1)
+        self.real = pyfftw.empty_aligned(shape, dtype="float64")
+        self.complex = pyfftw.empty_aligned(waves, dtype="complex128")
         flags = ("FFTW_ESTIMATE", "FFTW_DESTROY_INPUT")
         self.forward = pyfftw.FFTW(self.real, self.complex, flags=flags)
         self.backward = pyfftw.FFTW(
@@ -78,9 +79,9 @@ class FourierTransform:
 
 
 @cache
-def planned_transform(length: int, thread: int) -> FourierTransform:
-    """Return the transform of a ``length`` that the ``thread`` of this number may use."""
-    return FourierTransform(length)
+def planned_transform(shape: tuple[int, ...], thread: int) -> FourierTransform:
+    """Return the transform of rows (..., n) that the ``thread`` of this number may use."""
+    return FourierTransform(shape)
 
 
 class FourierFields:
@@ -95,18 +96,20 @@ class FourierFields:
         self._slopes = 1j * waves * self.phases
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
-        """Values of the field, shape (n,)."""
+        """Values of fields with coefficients (..., k), shape (..., n)."""
         return self._sum(coefficients, self.phases)
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
-        """Slope of the field by the angle, shape (1, n)."""
+        """Slopes of fields by the angle, shape (1, ..., n)."""
         return self._sum(coefficients, self._slopes)[np.newaxis]
 
     def _sum(self, coefficients: ComplexArray, symbol: ComplexArray) -> FloatArray:
-        transform = planned_transform(len(self.points), threading.get_ident())
-        size = len(coefficients)
-        np.multiply(coefficients, symbol[:size], out=transform.complex[:size])
-        transform.complex[size:] = 0.0
+        *rows, size = coefficients.shape
+        shape = (*rows, len(self.points))
+        transform = planned_transform(shape, threading.get_ident())
+        waves = transform.complex
+        np.multiply(coefficients, symbol[:size], out=waves[..., :size])
+        waves[..., size:] = 0.0
         transform.backward.execute()
         return np.array(transform.real)
 
@@ -203,14 +206,14 @@ class Circle(Geometry):
         return FourierFields(self.face_angles)
 
     def _transform_masses(self, masses: FloatArray) -> FourierTransform:
-        transform = planned_transform(self.num_cells, threading.get_ident())
+        transform = planned_transform(masses.shape, threading.get_ident())
         transform.real[:] = masses
         transform.forward.execute()
         return transform
 
     def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
-        """Fourier moments sum m e^{-ik theta} of cell masses, k = 0..degree."""
-        waves = self._transform_masses(masses).complex[: degree + 1]
+        """Fourier moments sum m e^{-ik theta} of masses (..., n), k = 0..degree."""
+        waves = self._transform_masses(masses).complex[..., : degree + 1]
         return np.asarray(waves * self.centres.opposite_phases[: degree + 1])
 
     def atom_moments(
@@ -252,7 +255,10 @@ class Circle(Geometry):
         transform.backward.execute()
         # The exact flow is positive; the FFT leaves errors of 1e-17 in empty regions.
         flowed = np.maximum(transform.real / self.num_cells, 0.0)
-        return np.asarray(flowed * (masses.sum() / flowed.sum()))
+        flowed *= masses.sum(axis=-1, keepdims=True) / flowed.sum(
+            axis=-1, keepdims=True
+        )
+        return np.asarray(flowed)
 
     def remap_masses(self, masses: FloatArray, finer: Geometry) -> FloatArray:
         """Masses on ``finer``, a circle, by a monotone cubic in the cumulated mass."""

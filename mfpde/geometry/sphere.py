@@ -175,7 +175,9 @@ class Sphere(Geometry):
         return planned_transform(self.nlat, self.nlon, degree, threading.get_ident())
 
     def moments(self, masses: FloatArray, degree: int) -> ComplexArray:
-        """Moments sum m conj Y_lm of cell masses, for m >= 0."""
+        """Moments sum m conj Y_lm of cell masses (..., nlat, nlon), for m >= 0."""
+        if masses.ndim > 2:
+            return np.stack([self.moments(row, degree) for row in masses])
         plan, density = self._plan(degree), masses * self._inverse_probabilities
         result = np.empty(plan.nlm, dtype=np.complex128)
         plan.spat_to_SH(density, result)
@@ -193,13 +195,17 @@ class Sphere(Geometry):
         return moments_of_atoms(points, masses, recurrence(degree), degree)
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
-        """Values of the field at the centres, shape (nlat, nlon)."""
+        """Values of fields (..., k) at the centres, shape (..., nlat, nlon)."""
+        if coefficients.ndim > 1:
+            return np.stack([self.synthesis(row) for row in coefficients])
         values = np.empty(self.shape)
         self._plan(degree_of(len(coefficients))).SH_to_spat(coefficients, values)
         return values
 
     def gradient(self, coefficients: ComplexArray) -> FloatArray:
-        """Components of the gradient to the south and to the east, (2, nlat, nlon)."""
+        """Components of gradients to the south and to the east, (2, ..., nlat, nlon)."""
+        if coefficients.ndim > 1:
+            return np.stack([self.gradient(row) for row in coefficients], axis=1)
         south, east = slopes = np.empty((2, *self.shape))
         plan = self._plan(degree_of(len(coefficients)))
         plan.SHsph_to_spat(coefficients, south, east)
@@ -242,6 +248,8 @@ class Sphere(Geometry):
         moves by P_s has the same rate for short s: s is the least of t, 2t, 4t, ... for which
         what P_s makes negative, and is left out, is a thousandth of what it moves.
         """
+        if masses.ndim > 2:
+            return np.stack([self.heat_flow(row, time) for row in masses])
         moments = self.moments(masses, self.max_degree)
         rates, whole = self.heat_symbol(self.max_degree), time
         while True:

@@ -307,7 +307,7 @@ class Measure(Shown):
 AnyMeasure = Density | Atoms | Measure
 
 
-def as_measure(measure: AnyMeasure, name: str = "measure") -> Measure:
+def as_measure(measure: object, name: str = "measure") -> Measure:
     """Return a density or measure as a :class:`Measure`; ``ValueError`` for bare atoms."""
     if isinstance(measure, Measure):
         return measure

@@ -14,6 +14,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.notebook import DATASET, PLOT, SAVED, Printed, call_above, format_table
+from mfpde.positions.rows import PositionedDensity
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
 from mfpde.tracking import Concentration, Track, Tracker
@@ -25,11 +26,21 @@ LOCK = "lock"
 """Group of a store whose one file is locked by the process that writes."""
 GROUPS = (PARTICLES, LOCK)
 DENSITY = "density"
+EDGES, POSITION = "position_edges", "position"
 ATOM_VARIABLES = ("atom_points", "atom_masses", "atom_covariances")
 COORDINATES = ("angle", "colatitude", "longitude", "polar_angle")
 ATOM, AXIS, AXIS2 = "atom", "axis", "axis2"
 DIMENSIONS = (ATOM, AXIS, AXIS2)
-RESERVED = (TIME, DENSITY, *ATOM_VARIABLES, *COORDINATES, *DIMENSIONS, *GROUPS)
+RESERVED = (
+    TIME,
+    DENSITY,
+    EDGES,
+    POSITION,
+    *ATOM_VARIABLES,
+    *COORDINATES,
+    *DIMENSIONS,
+    *GROUPS,
+)
 """Names of the parts of a stored run: variables, dimensions and groups share one name space."""
 
 
@@ -291,8 +302,9 @@ class Run(Printed):
         facts = [f"{name + ':':13}{fact}" for name, fact in self.facts.items()]
         parts = ["\n".join(facts), self._diagnostics_table]
         final = self.final
-        # Particles beyond S^2 are not searched.
+        # Particles beyond S^2 are not searched, nor are rows.
         is_searchable = not isinstance(final, Atoms) or final.dimension <= 3
+        is_searchable &= not isinstance(final, PositionedDensity)
         if self.equation is not None and is_searchable:
             parts.append(str(concentration(self.final, self.equation)))
         if self.track is not None:

@@ -84,12 +84,7 @@ class SteadyState(StoppingCondition):
     Parameters
     ----------
     tolerance
-        Mass per unit time, above 0.
-
-    Raises
-    ------
-    ValueError
-        If it is not so.
+        Mass per unit time, above 0; else a ``ValueError``.
     """
 
     judges_rest = True
@@ -116,12 +111,7 @@ class StepLimit(StoppingCondition):
     Parameters
     ----------
     steps
-        Number of steps, at least 1.
-
-    Raises
-    ------
-    ValueError
-        If it is not so.
+        Number of steps, at least 1; else a ``ValueError``.
     """
 
     steps: int
@@ -145,12 +135,7 @@ class WallTimeLimit(StoppingCondition):
     Parameters
     ----------
     seconds
-        Seconds of wall time, above 0.
-
-    Raises
-    ------
-    ValueError
-        If it is not so.
+        Seconds of wall time, above 0; else a ``ValueError``.
     """
 
     seconds: float

@@ -10,6 +10,8 @@ from mfpde.arrays import FloatArray, check_kind, real_number
 from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Measure
+from mfpde.positions.rows import PositionedDensity, RunState
+from mfpde.positions.transport import scheme_of_rows
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
     Dynamics,
@@ -34,7 +36,8 @@ class Method:
 
 
 def check_start(measure: Measure, equation: MeanFieldEquation) -> None:
-    """Raise ``ValueError`` if the start is no probability, or has atoms and diffusion."""
+    """Raise ``ValueError`` for no probability, atoms and diffusion, or positions without rows."""
+    _ = equation.interactions
     if abs(measure.total_mass - 1.0) > 1e-8:
         raise ValueError(
             f"start has total mass {measure.total_mass:.12g}; a probability has 1 "
@@ -54,7 +57,7 @@ def positive_or_infinite(name: str, value: float | None) -> float:
 
 def choose_method(
     dynamics: Dynamics,
-    measure: Measure,
+    measure: RunState,
     *,
     transport: str | None,
     atoms: str,
@@ -66,9 +69,15 @@ def choose_method(
     Raises
     ------
     ValueError
-        For an unknown name, labels that cannot carry the mass of the run, or equations, of which
-        the message names the first, that the start or the scheme does not fit.
+        For an unknown name, labels that cannot carry the mass, or equations, of which the message
+        names the first, that the start or the scheme does not fit.
     """
+    rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
+    longest_step = positive_or_infinite("max_step", max_step)
+    if isinstance(measure, PositionedDensity):
+        scheme, geometry = scheme_of_rows(measure, transport, atoms), measure.geometry
+        for_each_layer(dynamics, lambda layer: scheme.transport(layer.on(geometry)))
+        return Method(scheme, rtol, longest_step)
     geometry, is_exact = measure.geometry, atoms == "exact"
     for_each_layer(dynamics, lambda layer: check_start(measure, layer))
     degree = largest_degree(dynamics, geometry)
@@ -92,8 +101,6 @@ def choose_method(
     if isinstance(dynamics, Layers):
         # The finest of the layers decides, before any work.
         for_each_layer(dynamics, lambda layer: scheme.transport(layer.on(geometry)))
-    rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
-    longest_step = positive_or_infinite("max_step", max_step)
     return Method(scheme, rtol, longest_step, is_exact)
 
 

@@ -22,7 +22,8 @@ from mfpde.arrays import ComplexArray, FloatArray, shown
 from mfpde.detection import ball_radius, largest_ball_mass
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.measures.measure import Measure
+from mfpde.measures.measure import Measure, as_measure
+from mfpde.positions.rows import RunState
 from mfpde.runs.run import UNKNOWN_UNIT, Quantity
 from mfpde.terms import PointMasses
 from mfpde.transport import State
@@ -44,7 +45,7 @@ class Snapshot:
     """
 
     equation: MeanFieldEquation
-    measure: Measure
+    measure: RunState
     step: float
     state: State
 
@@ -55,7 +56,7 @@ class Snapshot:
 
     @property
     def density(self) -> FloatArray:
-        """Values of the density on the grid."""
+        """Values of the density on the grid, of rows (P, *shape)."""
         return self.measure.density.values
 
     @cached_property
@@ -125,7 +126,7 @@ def find_dissipation(seen: Snapshot) -> float:
 
 def find_ball_mass(seen: Snapshot) -> float:
     """Largest mass in a ball of the radius on which the kernel varies."""
-    return largest_ball_mass(seen.measure, ball_radius(seen.equation))
+    return largest_ball_mass(as_measure(seen.measure), ball_radius(seen.equation))
 
 
 RATE = "int |v|^2 dmu, the rate |dE/dt| of a gradient flow"
@@ -135,7 +136,7 @@ BALL = (
 DIAGNOSTICS = {
     name: Diagnostic(name, *record)
     for name, record in {
-        "mass": ("total mass of density and atoms", "1", lambda s: s.state.total_mass),
+        "mass": ("mass of density and atoms", "1", lambda s: s.measure.total_mass),
         "minimum": ("smallest density", "1/area", lambda s: s.density.min()),
         "energy": ("E = (1/2 beta) iint K dmu dmu + int V dmu", "1", find_energy),
         "dissipation": (RATE, "1/time", find_dissipation),
@@ -145,11 +146,15 @@ DIAGNOSTICS = {
     }.items()
 }
 """Diagnostics of every run, by name."""
+OF_ROWS = ("mass", "minimum", "largest_density", "step")
+"""Those of a run of rows, over all of them; the mass is the mean of the rows'."""
 
 
 def choose_diagnostics(
     own: Diagnostic | Sequence[Diagnostic],
     observe: Mapping[str, Callable[[Measure], float]] | None,
+    *,
+    of_rows: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a run: those of every run, the user's own, the observed.
 
@@ -170,7 +175,8 @@ def choose_diagnostics(
             )
         of_snapshot = partial(_call_on_measure, function)
         given.append(Diagnostic(name, name, UNKNOWN_UNIT, of_snapshot))
-    chosen = dict(DIAGNOSTICS)
+    names = OF_ROWS if of_rows else DIAGNOSTICS
+    chosen = {name: DIAGNOSTICS[name] for name in names}
     for one in given:
         if not isinstance(one, Diagnostic) or not callable(one.function):
             raise ValueError(
@@ -186,5 +192,5 @@ def choose_diagnostics(
     return tuple(chosen.values())
 
 
-def _call_on_measure(function: Callable[[Measure], float], seen: Snapshot) -> float:
+def _call_on_measure(function: Callable[[Any], float], seen: Snapshot) -> float:
     return function(seen.measure)

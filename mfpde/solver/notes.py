@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import null_space
@@ -67,7 +67,7 @@ def find_notes(
     begun: float,
     ended: float,
     times: Sequence[float],
-    states: Sequence[AnyMeasure],
+    states: Sequence[Any],
 ) -> list[str]:
     """Return the notes on a run from ``start``, from one time to another, of these saves.
 

@@ -11,18 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import check_kind
+from mfpde.arrays import FloatArray, check_kind
 from mfpde.atoms import atoms_of_state
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
-from mfpde.measures.measure import AnyMeasure, Density, Measure
+from mfpde.measures.measure import Density, Measure, as_measure
+from mfpde.positions.rows import PositionedDensity, RunState
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Layers
 from mfpde.runs.progress import LineReport, Progress
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import StopReason
-from mfpde.solver.diagnostics import DIAGNOSTICS, Diagnostic, Snapshot
+from mfpde.solver.diagnostics import Diagnostic, Snapshot
 from mfpde.tracking import Tracker
 from mfpde.transport import State
 
@@ -50,15 +51,12 @@ class Observer:
         """See the numbers of each step, of which some are computed when they are asked for."""
 
     def save(
-        self, time: float, measure: Measure, diagnostics: Mapping[str, float]
+        self, time: float, measure: RunState, diagnostics: Mapping[str, float]
     ) -> None:
         """See a saved state with its diagnostics."""
 
     def keep(self, checkpoint: Checkpoint) -> None:
-        """See, after each save and at the end, everything that the run needs to go on.
-
-        With it ``solve(..., resume_from=...)`` goes on to the bit.
-        """
+        """See, after each save and at the end, what ``resume_from`` goes on from to the bit."""
 
     def finish(self, run: Run) -> None:
         """See the finished run."""
@@ -80,7 +78,7 @@ class Recorder:
     """The record of a run.
 
     ``events`` are those that the solver itself tells of, in their order; ``equation`` is
-    the present one of the ``layers``.
+    the present one of the ``layers``; ``edges`` those of the cells of positions of rows.
     """
 
     equation: MeanFieldEquation
@@ -88,9 +86,10 @@ class Recorder:
     diagnostics: tuple[Diagnostic, ...] = ()
     tracker: Tracker | None = None
     layers: Layers | None = None
+    edges: FloatArray | None = None
     observers: tuple[Observer, ...] = ()
     times: list[float] = field(default_factory=list)
-    states: list[AnyMeasure] = field(default_factory=list)
+    states: list[RunState] = field(default_factory=list)
     rows: list[dict[str, float]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
@@ -117,14 +116,15 @@ class Recorder:
         self.states.append(measure)
         self.rows.append(row)
         if self.tracker is not None:
-            self.tracker.observe(at, measure, self.events)
+            self.tracker.observe(at, as_measure(measure), self.events)
         for observer in self.observers:
             observer.save(at, measure, row)
 
     def diagnose(self, name: str, state: State, *, step: float) -> float:
-        """Compute a diagnostic of every run at a ``state``."""
+        """Compute a diagnostic at a ``state``; nan if the run does not record it."""
         seen = Snapshot(self.equation, self.measure(state), step, state)
-        return DIAGNOSTICS[name](seen)
+        known = {one.name: one for one in self.diagnostics}
+        return known[name](seen) if name in known else np.nan
 
     def keep(self, now: Checkpoint, seconds: float, *, stopped_by: str = "") -> None:
         """Let the observers see all that the run needs to go on from the present moment."""
@@ -140,21 +140,24 @@ class Recorder:
         for observer in self.observers:
             observer.keep(moment)
 
-    def measure(self, state: State) -> Measure:
-        """Return the measure of a state."""
-        density = Density(self.geometry, state.masses / self.geometry.areas)
+    def measure(self, state: State) -> RunState:
+        """Return the measure of a state, or its rows."""
+        values = state.masses / self.geometry.areas
+        if self.edges is not None:
+            return PositionedDensity(self.geometry, values, self.edges)
+        density = Density(self.geometry, values)
         return Measure(density, atoms_of_state(state))
 
     def finish(
         self,
         reason: StopReason,
-        final: AnyMeasure,
+        final: Any,
         final_time: float,
         *,
         statistics: dict[str, Any],
     ) -> Run:
         """Return the record as the result of the run, which is finished."""
-        states = list(self.states)
+        states: list[Any] = list(self.states)
         track = None if self.tracker is None else self.tracker.track
         if self.times and self.times[-1] == final_time:
             states[-1] = final

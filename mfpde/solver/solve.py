@@ -13,6 +13,7 @@ from mfpde.atoms import coarseness
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
+from mfpde.positions.rows import PositionedDensity, RunState
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Layers, checked_dynamics, largest_degree, stages_of
 from mfpde.runs.progress import line_if
@@ -31,7 +32,7 @@ UNFINISHED = ("interrupted", "non_finite", "step_too_small")
 
 def solve(
     equation: MeanFieldEquation | Layers,
-    start: AnyMeasure,
+    start: AnyMeasure | PositionedDensity,
     *,
     t_end: float | None = None,
     save_every: float | None = None,
@@ -60,7 +61,8 @@ def solve(
         at the breakpoints, where each begins as a run from what the last one left.  A save at a
         breakpoint has the diagnostics of the layer that ends.
     start
-        A density, or a density with atoms (which move as exact points).
+        A density, a density with atoms (which move as exact points), or rows of densities at
+        positions in a context (:class:`mfpde.PositionedDensity`).
     t_end
         End time; of layers at most their depth, which is the default.
     save_every, save_at
@@ -71,26 +73,19 @@ def solve(
         One or several conditions that end the run early: :class:`SteadyState`,
         :class:`StepLimit`, :class:`WallTimeLimit`.  A steady state ends the last layer only.
     transport
-        On the circle and the sphere ``"donor_blended"`` (fifth order in smooth regions, third
-        order on the sphere;
-        atoms move on the grid; where the blend ends, within ten cells of an atom, its
-        differences have no limiter, and densities alternate from cell to cell by some 1e-3),
-        on the circle and zonal grids ``"semi_lagrangian"`` (steps that no cell limits, of
-        fourth order in time, least diffusive: atoms on the grid are pinned, and each step's
-        remap flattens what is a cell or two wide; on zonal grids the only one), on the circle
-        ``"semi_lagrangian_donor_blended"`` (the last until 30 % of the mass are in structures
-        of a cell or two, at ``run.statistics["semi_lagrangian_until"]``, then donor-blended:
-        several times faster than the latter alone at equal error of the moments), or on the
-        sphere ``"spectral_donor_blended"`` (spectral as long as the grid resolves the density,
-        then donor-blended; ``run.statistics`` has the time ``spectral_until``).  No such phase
-        begins with atoms or with diffusion.  On the sphere ``"labels"`` carry the masses of the
-        cells along characteristics, and what is saved is their push-forward; with
-        ``"spectral_labels"`` after a spectral phase.  They carry one density alone: no
-        diffusion or atoms; they go on from layer to layer, and from ``run.final``
-        to a run that starts there.  By default semi-Lagrangian on zonal grids and on the
-        circle with exact atoms; spectral and labels on the sphere, where
-        they can carry the run and the kernel's degree is at most 64; else the two of several
-        phases.
+        A scheme, by name.  ``"donor_blended"``, on circle and sphere: of fifth (third) order
+        where the density is smooth; atoms move on the grid, and within ten cells of one
+        densities alternate by some 1e-3.  ``"semi_lagrangian"``, on circle and zonal grids:
+        steps that no cell limits, of fourth order in time, least diffusive; atoms are pinned.
+        ``"semi_lagrangian_donor_blended"``, on the circle: the former until 30 % of the mass are
+        in structures of a cell or two, at ``run.statistics["semi_lagrangian_until"]``.
+        ``"labels"``, on the sphere: the masses of cells are carried along characteristics, and
+        what is saved is their push-forward; of a density alone, without diffusion.
+        ``"spectral_labels"``, ``"spectral_donor_blended"``: so after a spectral phase, which
+        lasts while the grid resolves the density, to ``spectral_until``.  No first phase begins
+        with atoms or diffusion.  By default semi-Lagrangian on zonal grids and on the circle
+        with exact atoms; spectral and labels on the sphere, where they can carry the run and
+        the kernel's degree is at most 64; donor-blended for rows; else the two of several phases.
     atoms
         ``"grid"``: atoms form and move on the grid, to about a cell.  ``"exact"`` (circle
         and sphere, without diffusion): a cluster a few cells wide leaves the grid and goes
@@ -98,12 +93,8 @@ def solve(
         where the flow expands; ``run.events`` lists what happened.  Once nearly all mass is
         in atoms, a stiff integrator moves them alone, over any time.
     rtol
-        Error in time that a step may make, relative to how far it moves the moments
-        that the interaction sees; on the sphere beside a share of the error of the grid, on
-        the circle a tenth of it, or less beyond 256 cells, in the semi-Lagrangian phase.  The
-        step follows this and the draining time of the cells.  Of labels, and in the spectral
-        phase on the sphere, the velocity in the last stage of a step, 10 to 1000 times as wrong
-        as the step, may be 30 times as wrong.
+        Error in time that a step may make, relative to how far it moves the moments that the
+        interaction sees; each scheme takes a share of it (``tolerance_share`` of its class).
     max_step
         Largest step; none by default.
     observe
@@ -123,10 +114,9 @@ def solve(
         Time of ``start``, to continue an earlier run.  Layers go on in the one that acts from
         this time on.
     resume_from
-        A checkpoint of this very run (``mfpde.storage.stored_checkpoint(path)``): the run goes on
-        from it, to the bit as if it had never stopped, on the same machine and threads.  All
-        other arguments are those of the run that stopped, ``start`` too.  The result holds
-        what is saved from there on; the store holds all of it.
+        A checkpoint of this very run (``mfpde.storage.stored_checkpoint(path)``): it goes on to
+        the bit, on the same machine and threads, with all other arguments as they were, ``start``
+        too.  The result holds what is saved from there on; the store holds all of it.
 
     Returns
     -------
@@ -149,7 +139,9 @@ def solve(
         ``run.notes`` too.
     """
     dynamics = checked_dynamics(equation)
-    measure = as_measure(start, "start")
+    rows = start if isinstance(start, PositionedDensity) else None
+    edges = None if rows is None else rows.edges
+    measure: RunState = as_measure(start, "start") if rows is None else rows
     start_time = real_number("start_time", start_time)
     t_end = end_time(dynamics, t_end, after=start_time)
     stages = stages_of(dynamics, start_time, t_end)
@@ -173,6 +165,7 @@ def solve(
     )
     conditions = stopping_conditions(stop)
     geometry, saves = measure.geometry, 2 if conditions else len(times)
+    saves *= 1 if edges is None else len(edges)
     check_memory_of_run(geometry, largest_degree(dynamics, geometry), saves)
     layers = dynamics if isinstance(dynamics, Layers) else None
     tracker = None
@@ -184,11 +177,12 @@ def solve(
     recorder = Recorder(
         stages[0].equation,
         geometry,
-        choose_diagnostics(diagnostics, observe),
+        choose_diagnostics(diagnostics, observe, of_rows=edges is not None),
         tracker=tracker,
         layers=layers,
+        edges=edges,
     )
-    if method.exact_atoms and measure.density.total_mass > 0:
+    if method.exact_atoms and as_measure(measure).density.total_mass > 0:
         message = coarseness(dynamics.sharpest, geometry)
         if message is not None:
             warnings.warn(message, stacklevel=2)
@@ -201,7 +195,7 @@ def solve(
             loop.resume(resume_from)
         reason = loop.run()
     statistics, ended = loop.statistics, loop.final_time
-    if reason.kind not in UNFINISHED:
+    if reason.kind not in UNFINISHED and isinstance(measure, Measure):
         notes = find_notes(
             dynamics,
             measure,

@@ -11,7 +11,8 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.atoms import ExactAtoms, StepTooSmallError, state_of
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.measure import AnyMeasure, Measure
+from mfpde.measures.measure import Measure, as_measure
+from mfpde.positions.rows import RunState
 from mfpde.runs.checkpoint import LONG_AGO, RECENT_STEPS, Checkpoint
 from mfpde.runs.layers import Stage
 from mfpde.runs.progress import Progress
@@ -38,7 +39,7 @@ class TimeLoop:
     method
         How steps are made.
     stages
-        The equations of the run, and the times at which they end.
+        The equations of the run, and when they end.
     recorder
         What keeps the saved states.
     save_times
@@ -57,7 +58,7 @@ class TimeLoop:
     now: Checkpoint = field(init=False)
     began_at: float = field(default_factory=time.monotonic)
 
-    def start(self, measure: Measure, start_time: float) -> None:
+    def start(self, measure: RunState, start_time: float) -> None:
         """Stand at the start of a run."""
         self._use(self.stages[0].equation)
         state = self._begin(measure)
@@ -67,7 +68,7 @@ class TimeLoop:
             time=start_time,
             start_time=start_time,
             smooth_until=start_time,
-            first_mass=state.total_mass,
+            first_mass=measure.total_mass,
         )
 
     def resume(self, checkpoint: Checkpoint) -> None:
@@ -118,8 +119,8 @@ class TimeLoop:
         has_atoms = method.exact_atoms
         self.atoms = ExactAtoms(equation, self.transport) if has_atoms else None
 
-    def _begin(self, measure: Measure) -> State:
-        """Return a measure in the form that the transport evolves."""
+    def _begin(self, measure: RunState) -> State:
+        """Return a measure, or rows, in the form that the transport evolves."""
         density, atoms = measure.density, measure.atoms
         if self.method.exact_atoms:
             state = state_of(density.masses, atoms)
@@ -303,15 +304,14 @@ class TimeLoop:
         return max(self.now.time, self.now.saved_until)
 
     @property
-    def final(self) -> AnyMeasure:
+    def final(self) -> RunState:
         """What is left to a run that starts from it, with labels if it has them."""
         if self.now.saved_until > self.now.time:
             return self.recorder.states[-1]
-        state = self.now.state
-        measure = self.recorder.measure(self.transport.measured(state))
+        measure = self.recorder.measure(self.transport.measured(self.now.state))
         if self.labels is None:
             return measure
-        return Measure(replace(measure.density, labels=self.labels))
+        return Measure(replace(as_measure(measure).density, labels=self.labels))
 
     @property
     def labels(self) -> PointMasses | None:

@@ -37,6 +37,7 @@ from mfpde.terms import (
 )
 from mfpde.terms.activations import ACTIVATIONS, Activation
 from mfpde.terms.kernels import Kernel
+from mfpde.terms.positions import POSITIONS, Positions
 from mfpde.tracking import (
     Junction,
     OpenPath,
@@ -62,6 +63,7 @@ KINDS: dict[type, Mapping[str, Any]] = {
     InteractionTerm: TERMS,
     ExternalTerm: TERMS,
     Kernel: KERNELS,
+    Positions: POSITIONS,
     Geometry: Geometry.by_name,
 }
 """Classes by the kinds that records name, for each class of which one may be written."""
@@ -177,7 +179,8 @@ def decode_checkpoint(row: Row) -> Checkpoint:
     checkpoint: Checkpoint = CONVERTER.structure(record, Checkpoint)
     geometry, count = checkpoint.geometry, len(state.atom_masses)
     shapes = state.masses.shape, state.points.shape
-    if shapes != (geometry.shape, (count, geometry.dimension)):
+    cells = shapes[0][-len(geometry.shape) :]
+    if (cells, shapes[1]) != (geometry.shape, (count, geometry.dimension)):
         raise ValueError(f"arrays of the shapes {shapes} do not fit {geometry!r}")
     return checkpoint
 
@@ -204,6 +207,8 @@ def _read_kind(record: dict[str, Any], base: type) -> Any:
         )
     if kinds[kind] is Interaction:
         given["kernel"] = _read_kind(given["kernel"], Kernel)
+    if "positions" in given:
+        given["positions"] = _read_kind(given["positions"], Positions)
     return kinds[kind](**given)
 
 

@@ -20,10 +20,18 @@ from mfpde.measures.measure import (
     Density,
     Measure,
     as_measure,
-    atoms_of,
 )
+from mfpde.positions.rows import PositionedDensity, RunState
 from mfpde.runs.layers import Layers
-from mfpde.runs.run import DENSITY, TIME, UNKNOWN_UNIT, Run, check_free_name
+from mfpde.runs.run import (
+    DENSITY,
+    EDGES,
+    POSITION,
+    TIME,
+    UNKNOWN_UNIT,
+    Run,
+    check_free_name,
+)
 from mfpde.runs.stopping import StopReason
 from mfpde.solver.diagnostics import DIAGNOSTICS
 from mfpde.storage.files import StoreError
@@ -65,6 +73,7 @@ VARIABLES = {
     "atom_covariances": Variable(
         ("atom", "axis", "axis2"), "tangent covariances of the atoms", "rad^2"
     ),
+    EDGES: Variable(("edge",), "edges of the cells of positions in the context"),
     "angle": Variable(("angle",), "angle of the cell centre", "rad"),
     "colatitude": Variable(("colatitude",), "angle from the north pole", "rad"),
     "longitude": Variable(("longitude",), "angle to the east", "rad"),
@@ -104,7 +113,7 @@ def build_dataset(run: Run) -> xr.Dataset:
 def stack_run(run: Run) -> Contents:
     """Return what a store of a run holds."""
     final, track, count = run.final, run.track, len(run.times)
-    geometry = None if isinstance(final, Atoms) else as_measure(final).geometry
+    geometry = None if isinstance(final, Atoms) else final.geometry
     attributes = describe_beginning(run.dynamics, geometry) | describe_end(run)
     attributes |= make_attributes(quantities=dict(run.quantities), saves=count)
     sightings = [""] * count
@@ -163,7 +172,9 @@ def _describe_variable(name: str, ndim: int, description: Description) -> Variab
     if name in VARIABLES:
         return VARIABLES[name]
     if name == DENSITY and description.geometry is not None:
-        return describe_grid(description.geometry)[1]
+        about = describe_grid(description.geometry)[1]
+        rows = [POSITION] * (ndim - len(about.dimensions))
+        return about._replace(dimensions=(*rows, *about.dimensions))
     known = description.quantities.get(name) or DIAGNOSTICS.get(name)
     words = (name, UNKNOWN_UNIT) if known is None else (known.meaning, known.unit)
     return Variable(tuple(f"{name}_{axis}" for axis in range(ndim)), *words)
@@ -224,13 +235,16 @@ def build_run(contents: Contents, path: object) -> Run:
 
 
 def encode_save(
-    time: float, measure: AnyMeasure, diagnostics: Mapping[str, Any]
+    time: float, measure: AnyMeasure | RunState, diagnostics: Mapping[str, Any]
 ) -> Arrays:
     """Return the arrays of a save; raise ``ValueError`` for a diagnostic with a store's name."""
     found: Arrays = {TIME: np.array(time, dtype=np.float64)}
-    if not isinstance(measure, Atoms):
-        found[DENSITY] = as_measure(measure).density.values
-    atoms = atoms_of(measure)
+    if isinstance(measure, PositionedDensity):
+        found[EDGES] = measure.edges
+    whole = as_measure(measure) if isinstance(measure, Density) else measure
+    if not isinstance(whole, Atoms):
+        found[DENSITY] = whole.density.values
+    atoms = whole if isinstance(whole, Atoms) else whole.atoms
     if len(atoms):
         found |= {"atom_points": atoms.points, "atom_masses": atoms.masses}
         if atoms.covariances is not None:
@@ -241,8 +255,10 @@ def encode_save(
     return found
 
 
-def decode_state(arrays: Mapping[str, Any], geometry: Geometry | None) -> AnyMeasure:
-    """Return the state of a save, to the bit: atoms if there is no grid."""
+def decode_state(arrays: Mapping[str, Any], geometry: Geometry | None) -> Any:
+    """Return the state of a save, to the bit: atoms if there is no grid, rows if it has edges."""
+    if geometry is not None and EDGES in arrays:
+        return PositionedDensity(geometry, arrays[DENSITY], arrays[EDGES])
     atoms = Atoms.none(2)
     if "atom_masses" in arrays:
         is_there = ~np.isnan(arrays["atom_masses"])

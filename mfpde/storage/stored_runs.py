@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from mfpde.arrays import check_kind
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
-from mfpde.measures.measure import AnyMeasure
+from mfpde.positions.rows import RunState
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Dynamics
 from mfpde.runs.run import TIME, Quantity, Run
@@ -144,7 +144,7 @@ class RunWriter(Observer):
         self._journal.write({BEGINNING: Row(json.dumps(beginning))})
 
     def save(
-        self, time: float, measure: AnyMeasure, diagnostics: Mapping[str, Any]
+        self, time: float, measure: RunState, diagnostics: Mapping[str, Any]
     ) -> None:
         """Write a state, its diagnostics, and what was told of it.
 

@@ -11,6 +11,7 @@ from mfpde.terms.external import ExternalTerm, Potential
 from mfpde.terms.interaction import Interaction, InteractionTerm
 from mfpde.terms.kernels import Kernel, PointMasses, Polynomial, ZonalKernel
 from mfpde.terms.perceptron import Perceptron
+from mfpde.terms.positions import Causal, Full, Positions, Weights
 
 KERNELS: dict[str, type[Kernel]] = {
     "polynomial": Polynomial,
@@ -21,14 +22,18 @@ KERNELS: dict[str, type[Kernel]] = {
 __all__ = [
     "KERNELS",
     "Attention",
+    "Causal",
     "Exponential",
     "ExternalTerm",
+    "Full",
     "Interaction",
     "InteractionTerm",
     "Kernel",
     "Perceptron",
     "PointMasses",
     "Polynomial",
+    "Positions",
     "Potential",
+    "Weights",
     "ZonalKernel",
 ]

@@ -32,6 +32,7 @@ from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.external import tangential
 from mfpde.terms.interaction import InteractionTerm
 from mfpde.terms.kernels import PointMasses
+from mfpde.terms.positions import Positions
 
 LARGEST_LOGIT = 1000.0
 LARGEST_UNSHIFTED_LOGIT = 350.0
@@ -64,6 +65,9 @@ class Attention(InteractionTerm):
     value
         V, a matrix (d, d): what tokens send is V y.  Without it V = D, the gradient form.
         Several terms with matrices are the heads of one equation.
+    positions
+        Whom a token sees, of rows of densities (:class:`mfpde.PositionedDensity`) and of tokens in
+        their order: :class:`Causal`, :class:`Full` or :class:`Weights`; all, without it.
     **others
         Refused: the error says what there is in place of ``heads``, ``mask`` and the like.
 
@@ -77,6 +81,7 @@ class Attention(InteractionTerm):
     kernel: Literal["shifted", "unshifted"] = "shifted"
     bilinear: FloatArray | None = None
     value: FloatArray | None = None
+    positions: Positions | None = None
 
     def __init__(
         self,
@@ -85,6 +90,7 @@ class Attention(InteractionTerm):
         kernel: Literal["shifted", "unshifted"] = "shifted",
         bilinear: ArrayLike | None = None,
         value: ArrayLike | None = None,
+        positions: Positions | None = None,
         **others: object,
     ) -> None:
         for name in others:
@@ -119,6 +125,7 @@ class Attention(InteractionTerm):
             "kernel": choice("kernel", kernel, ("shifted", "unshifted")),
             "bilinear": keys,
             "value": values,
+            "positions": _read_positions(positions),
         }
         for name, one in given.items():
             object.__setattr__(self, name, one)
@@ -300,13 +307,14 @@ class Attention(InteractionTerm):
     def _identity(self) -> tuple[object, ...]:
         matrices = (self.bilinear, self.value)
         given = [(m.shape, m.tobytes()) for m in matrices if m is not None]
-        return (self.beta, self.normalized, self.kernel, *given)
+        return (self.beta, self.normalized, self.kernel, self.positions, *given)
 
     def __repr__(self) -> str:
         matrices = (("bilinear", self.bilinear), ("value", self.value))
         parts = [f"beta={self.beta!r}"]
         parts += [f"{k}={_format_matrix(m)}" for k, m in matrices if m is not None]
         parts += [f"normalized={self.normalized!r}", f"kernel={self.kernel!r}"]
+        parts += [f"positions={self.positions!r}"] if self.positions else []
         return f"Attention({', '.join(parts)})"
 
 
@@ -319,6 +327,14 @@ def _read_square(name: str, matrix: ArrayLike | None) -> FloatArray | None:
             f"{name} has shape {found.shape}: it must be a square matrix (d, d), d at least 2"
         )
     return read_only(np.ascontiguousarray(found))
+
+
+def _read_positions(positions: Positions | None) -> Positions | None:
+    if not isinstance(positions, Positions | None):
+        raise ValueError(
+            f"positions = {positions!r} must be Causal(...), Full() or Weights(...)"
+        )
+    return positions
 
 
 def _format_matrix(matrix: FloatArray) -> str:

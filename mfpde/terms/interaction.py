@@ -18,6 +18,7 @@ from mfpde.geometry import FieldAtPoints, Geometry
 from mfpde.terms.external import tangential
 from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.kernels import Kernel, PointMasses
+from mfpde.terms.positions import Positions
 
 RESOLVED_TOLERANCE = 1e-10
 MOST_PAIRS = 2**22
@@ -39,6 +40,9 @@ class InteractionTerm(ABC):
     def is_zonal(self) -> bool:
         """Whether the kernel is a function of x.y alone; attention may have matrices."""
         return True
+
+    positions: Positions | None = None
+    """Whom a token at a position sees; None where all see all, or there are no positions."""
 
     @property
     def energy_amplitude(self) -> float:

@@ -182,7 +182,7 @@ class InteractionOnGrid:
         """
         values, field = where.synthesis(mean), None
         # No kernel is above 1, and no Z above the mass.
-        bound: Any = float(moments[0].real)
+        bound: Any = float(moments[0].real) if moments.ndim == 1 else 1.0
         if self.geometry.axis is not None:
             # Moments have the rounding of the largest, those of a measure at the axis.
             fields: Any = _in_plane(where)

@@ -5,6 +5,7 @@ package are marked so.  All are in the shifted convention, K = exp(beta (x.y - 1
 ``kernel="unshifted"`` is chosen.
 """
 
+from mfpde.positions.closed_form import retrieval_profile
 from mfpde.theory.anti_concentration import (
     AntiConcentrationBound,
     KernelCurvature,
@@ -55,5 +56,6 @@ __all__ = [
     "merge_time",
     "non_degeneracy",
     "phase_diagram",
+    "retrieval_profile",
     "strict_stability",
 ]

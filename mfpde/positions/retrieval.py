@@ -1,0 +1,186 @@
+r"""Retrieval profiles: how much of each source a reader behind a causal mask still knows.
+
+All rows of a context start equal, and so they stay mu(t).  A small change h of the row at the
+source s changes the row at the reader r > s by the density in s
+
+    g = (E'(s) / E(r)) sum_k (y^k / k!) Gamma_k(t),    y = log(E(r) / E(s)),
+
+with E(s) = e^(lambda s) - 1 (ALiBi; s for lambda = 0), u = v[mu] + V', and
+
+    h' = L h,   Gamma_0' = L Gamma_0 + B h,   Gamma_(k+1)' = L Gamma_(k+1) + B Gamma_k,
+    L X = -(X u)' + kappa X'',   B X = -s (mu (A'[mu] X)')',
+
+A'[mu] X = (1/beta) K*X, or under softmax (1/beta) K*X / (K*mu).  One run has all sources, readers,
+lambda and times.  The profile of modes n with weights omega_n is
+
+    S(s) = sum_n omega_n Re int e^(inx) dg_n,   g_n the response to h = (e^(-inx) - its mean) mu_0,
+
+the limit of N Cov(e^(in x_r(t)), e^(in x_s(0))) of N tokens.  About the uniform density
+Gamma_k = (g_n t)^(k+1)/(k+1)! h, g_n the growth rates: :func:`mfpde.theory.retrieval_profile`
+(arXiv 2605.09213).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.fft
+from numpy.typing import ArrayLike
+from scipy.integrate import solve_ivp
+
+from mfpde.arrays import ComplexArray, FloatArray, check_kind
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Circle
+from mfpde.geometry.base import as_kind
+from mfpde.measures.measure import Density
+from mfpde.positions.profile import Readings, RetrievalProfile
+from mfpde.terms import Attention, InteractionTerm
+
+FIRST_TERMS, MOST_TERMS = 16, 64
+TOLERANCE = 1e-10
+"""Of the sum of the series, beside the largest value."""
+STEP_TOLERANCE = 1e-12
+"""Of steps in time; most of the numbers of which it is the mean are next to 0."""
+RESOLVED = 1e-6
+"""Largest moment of the last eighth of degrees of a density that the circle resolves."""
+
+
+def retrieval_profile(
+    equation: MeanFieldEquation,
+    start: Density,
+    *,
+    sources: ArrayLike,
+    times: ArrayLike,
+    reader: float = 1.0,
+    modes: int = 8,
+    weights: ArrayLike | None = None,
+    alibi: ArrayLike = (0.0, 1.0),
+) -> RetrievalProfile:
+    r"""The retrieval profiles S(s) of a causal context whose rows all start as ``start``.
+
+    Begin with ``mfpde.retrieval_profile(equation, uniform(Circle(256)), sources=[0.1, 0.5, 1.0],
+    times=[1.0])``.
+
+    Parameters
+    ----------
+    equation
+        Attention without positions or matrices, perceptrons, diffusion.
+    start
+        mu_0, a density on a circle.
+    sources
+        Positions s in (0, reader].
+    times
+        Times, above 0 and increasing.
+    reader
+        The position that reads, in (0, 1].
+    modes, weights
+        omega_n of the modes n = 1, 2, ...; by default e^(-pi^2 n^2 / (2 modes^2)) as long as
+        they count.
+    alibi
+        One lambda or several.
+
+    Raises
+    ------
+    ValueError
+        For arguments out of their range, terms with positions or matrices, another grid, or a
+        density that the grid no longer resolves at one of the times.
+    """
+    check_kind("start", start, Density, source="on a Circle")
+    asked = Readings.of(sources, times, reader, modes, weights, alibi)
+    hierarchy = Hierarchy(equation, start, len(asked.weights))
+    count, profile = FIRST_TERMS, None
+    while profile is None or (profile.residual > TOLERANCE and count <= MOST_TERMS):
+        profile = RetrievalProfile(asked, hierarchy.solve(count, asked.times))
+        count *= 2
+    return profile.check_series()
+
+
+class Hierarchy:
+    """The responses h, Gamma_0, Gamma_1, ... of the modes n = 1..``modes`` along mu(t).
+
+    They are masses of cells, held by their Fourier coefficients: a row mu, then h of all modes,
+    then each Gamma_k of all modes.
+    """
+
+    def __init__(self, equation: MeanFieldEquation, start: Density, modes: int) -> None:
+        grid = equation.on(start.geometry)
+        for term in equation.interactions:
+            if not term.is_zonal:
+                raise ValueError(
+                    f"a retrieval profile is that of attention without matrices, not of {term!r}"
+                )
+        circle = as_kind("start.geometry", start.geometry, Circle)
+        count = circle.num_cells
+        self._modes, self._sign, self._diffusion = modes, grid.sign, grid.diffusion
+        self._external = grid.external_velocity[0]
+        self._waves = scipy.fft.fftfreq(count, 1 / count)
+        self._slopes = 1j * self._waves * (2 * np.abs(self._waves) < count)
+        places = np.minimum(np.abs(self._waves).astype(int), grid.degree + 1)
+
+        def symbol(term: InteractionTerm) -> FloatArray:
+            spectrum = term.zonal_kernel.spectrum(2, grid.degree)
+            return np.asarray(count * np.append(spectrum, 0.0)[places])
+
+        plain = [t for t in equation.interactions if not t.needs_values]
+        self._plain = sum((t.amplitude * symbol(t) for t in plain), np.zeros(count))
+        self._softmax = [
+            (symbol(t), t.beta)
+            for t in equation.interactions
+            if isinstance(t, Attention) and t.needs_values
+        ]
+        self._reading = np.exp(1j * np.outer(circle.angles, np.arange(1, modes + 1)))
+        sent = start.masses * self._reading.T.conj()
+        sent -= np.outer(sent.sum(axis=1), start.masses)
+        self._start = scipy.fft.fft(np.concatenate([start.masses[np.newaxis], sent]))
+
+    def solve(self, count: int, times: FloatArray) -> ComplexArray:
+        """Return int e^(inx) dGamma_k for k < ``count`` at ``times``, (count, times, modes).
+
+        Raises
+        ------
+        ValueError
+            If the grid no longer resolves mu at one of the times.
+        """
+        width = self._start.shape[1]
+        zeros = np.zeros((count * self._modes, width))
+        start = np.concatenate([self._start, zeros])
+        shape = start.shape
+        solution = solve_ivp(
+            lambda _, y: self._find_rates(y.reshape(shape)).ravel(),
+            (0.0, times[-1]),
+            start.ravel(),
+            method="DOP853",
+            t_eval=times,
+            rtol=STEP_TOLERANCE,
+            atol=STEP_TOLERANCE,
+        )
+        spectra = np.moveaxis(solution.y.reshape(*shape, -1), -1, 0)
+        is_last = np.abs(self._waves) > 7 * width // 16
+        rests = np.abs(spectra[:, 0, is_last]).max(axis=1)
+        if not solution.success or (rests > RESOLVED).any():
+            raise ValueError(
+                f"times up to {times[-1]:g}: Circle({width}) no longer resolves the density; "
+                "a profile is linear about a smooth one: take earlier times or more cells"
+            )
+        responses = spectra[:, 1 + self._modes :].reshape(
+            len(times), count, self._modes, width
+        )
+        masses = scipy.fft.ifft(responses)
+        return np.asarray(np.einsum("tkmx,xm->ktm", masses, self._reading))
+
+    def _find_rates(self, spectra: ComplexArray) -> ComplexArray:
+        """Return the rates of change of all rows."""
+        rows = scipy.fft.ifft(spectra)
+        base, acting = spectra[0], spectra[1 : -self._modes]
+        pull = scipy.fft.ifft(self._slopes * self._plain * base).real
+        # Of mu and of what acts, the fields A'[mu] X' that the measure mu feels.
+        forces = scipy.fft.ifft(self._slopes * self._plain * acting)
+        for symbol, beta in self._softmax:
+            mean = beta * scipy.fft.ifft(symbol * base).real
+            slope = scipy.fft.ifft(self._slopes * symbol * base).real / mean
+            pull += slope
+            forces += scipy.fft.ifft(self._slopes * symbol * acting) / mean
+            forces -= scipy.fft.ifft(symbol * acting) * (beta * slope / mean)
+        fluxes = rows * (self._sign * pull + self._external)
+        fluxes[1 + self._modes :] += forces * (self._sign * rows[0].real)
+        heat = self._diffusion * self._waves**2
+        return np.asarray(-self._slopes * scipy.fft.fft(fluxes) - heat * spectra)

@@ -1,0 +1,233 @@
+"""Rows: one density for each cell of positions in a context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import (
+    ComplexArray,
+    FloatArray,
+    check_entries,
+    check_kind,
+    read_only,
+    real_array,
+    real_number,
+    whole_number,
+)
+from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.measures.measure import Atoms, Density, Measure
+from mfpde.notebook import Shown
+
+MOST_POSITIONS = 100_000
+UNIT_MASS = 1e-8
+"""How far the mass of a row may be from 1."""
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class PositionedDensity(Shown):
+    """A density f_i of mass 1 for each cell (e_(i-1), e_i) of positions in [0, 1].
+
+    Begin with ``PositionedDensity.repeated(uniform(Circle(256)), positions=32)``.
+
+    Parameters
+    ----------
+    geometry
+        A circle or a sphere, the grid of all rows.
+    values
+        Densities per surface area (P, *geometry.shape), none negative, each row of mass 1.
+    edges
+        0 = e_0 < ... < e_P = 1; cells of equal widths by default.
+
+    Raises
+    ------
+    ValueError
+        If values or edges are others.
+    """
+
+    geometry: Geometry
+    values: FloatArray
+    edges: FloatArray
+
+    def __init__(
+        self, geometry: Geometry, values: ArrayLike, edges: ArrayLike | None = None
+    ) -> None:
+        if not isinstance(geometry, Circle | Sphere):
+            raise ValueError(
+                f"geometry = {geometry!r} must be a Circle or a Sphere for rows of positions"
+            )
+        held = real_array("values", values)
+        if held.ndim != 1 + len(geometry.shape) or held.shape[1:] != geometry.shape:
+            wanted = ", ".join(map(str, geometry.shape))
+            raise ValueError(
+                f"values of shape {held.shape} must be (P, {wanted}), a row for each position"
+            )
+        whole_number(
+            "the number of rows", len(held), at_least=1, at_most=MOST_POSITIONS
+        )
+        check_entries("values", held, held >= 0, "must not be negative")
+        totals = (held * geometry.areas).reshape(len(held), -1).sum(axis=1)
+        if not (is_unit := np.abs(totals - 1) <= UNIT_MASS).all():
+            i = int(np.argmin(is_unit))
+            raise ValueError(
+                f"values[{i}] from {held[i].min():g} to {held[i].max():g} has mass "
+                f"{totals[i]:.12g}; each row must have 1 (Density.normalized() scales one)"
+            )
+        object.__setattr__(self, "geometry", geometry)
+        object.__setattr__(self, "values", read_only(held))
+        object.__setattr__(self, "edges", read_only(_read_edges(edges, len(held))))
+
+    @classmethod
+    def from_function(
+        cls,
+        geometry: Geometry,
+        function: Callable[[FloatArray, float], ArrayLike],
+        positions: int = 32,
+    ) -> PositionedDensity:
+        """Rows with the values of ``function``, each scaled to mass 1.
+
+        Parameters
+        ----------
+        geometry
+            The grid of all rows.
+        function
+            Takes points (..., d) and a position, the middle of a cell of positions; returns
+            values (...), none negative.
+        positions
+            Number P of cells of equal widths.
+
+        Raises
+        ------
+        ValueError
+            For values of a wrong shape, negative or not finite, or a mass of 0.
+        """
+        edges = _read_edges(None, _count_positions(positions))
+        rows = [
+            Density.from_function(geometry, _fix_position(function, s))
+            for s in _middles(edges).tolist()
+        ]
+        return cls(geometry, [row.values for row in rows], edges)
+
+    @classmethod
+    def repeated(cls, density: Density, positions: int = 32) -> PositionedDensity:
+        """``positions`` rows that are all the same ``density``."""
+        check_kind("density", density, Density, source="values on a grid")
+        count = _count_positions(positions)
+        values = np.broadcast_to(density.values, (count, *density.values.shape))
+        return cls(density.geometry, values)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Grid, number of rows and range of the values."""
+        return {
+            "grid": repr(self.geometry),
+            "rows": f"{len(self)}",
+            "values": f"{self.values.min():.4g} to {self.values.max():.4g}",
+        }
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def density(self) -> PositionedDensity:
+        """The rows, where a measure has its density."""
+        return self
+
+    @property
+    def labels(self) -> None:
+        """No labels carry rows."""
+        return
+
+    @property
+    def atoms(self) -> Atoms:
+        """No atoms are beside rows."""
+        return Atoms.none(self.dimension)
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the space that the sphere lies in."""
+        return self.geometry.dimension
+
+    @property
+    def widths(self) -> FloatArray:
+        """Widths w_i (P,) of the cells of positions."""
+        return np.diff(self.edges)
+
+    @property
+    def middles(self) -> FloatArray:
+        """Middles s_i (P,) of the cells of positions."""
+        return _middles(self.edges)
+
+    @cached_property
+    def masses(self) -> FloatArray:
+        """Masses of the cells of the grid, (P, *geometry.shape)."""
+        return read_only(self.values * self.geometry.areas)
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of a row, in the mean over positions."""
+        return float(self.widths @ self.masses.reshape(len(self), -1).sum(axis=1))
+
+    def moments(self, degree: int) -> ComplexArray:
+        """Moments up to ``degree`` of each row, (P, ...)."""
+        most = self.geometry.max_degree
+        degree = whole_number("degree", degree, at_least=0, at_most=most)
+        return np.stack([self.geometry.moments(row, degree) for row in self.masses])
+
+    def row(self, index: int) -> Density:
+        """The density of row ``index``, from 0 to P - 1, or from the end if negative."""
+        i = whole_number("index", index, at_least=-len(self), at_most=len(self) - 1)
+        return Density(self.geometry, self.values[i])
+
+    def at(self, position: float) -> Density:
+        """The density at a position in [0, 1], linear between the middles of the cells.
+
+        Before the first and behind the last middle it is the first and the last row.
+        """
+        s = real_number("position", position, at_least=0.0, at_most=1.0)
+        middles, count = self.middles, len(self)
+        shares = [np.interp(s, middles, np.arange(count) == i) for i in range(count)]
+        return Density(self.geometry, np.tensordot(shares, self.values, axes=1))
+
+    def mean(self) -> Density:
+        """The mean over positions, sum_i w_i f_i."""
+        return Density(self.geometry, np.tensordot(self.widths, self.values, axes=1))
+
+
+RunState = Measure | PositionedDensity
+"""What a run of the density solver saves: a measure, or a row for each position."""
+
+
+def _fix_position(
+    function: Callable[[FloatArray, float], ArrayLike], position: float
+) -> Callable[[FloatArray], ArrayLike]:
+    """Return the function of points alone, at a position."""
+    return lambda points: function(points, position)
+
+
+def _count_positions(positions: int) -> int:
+    return whole_number("positions", positions, at_least=1, at_most=MOST_POSITIONS)
+
+
+def _middles(edges: FloatArray) -> FloatArray:
+    return np.asarray((edges[1:] + edges[:-1]) / 2)
+
+
+def _read_edges(edges: ArrayLike | None, count: int) -> FloatArray:
+    """Return the edges (count + 1,), of equal cells for None."""
+    if edges is None:
+        return np.linspace(0.0, 1.0, count + 1)
+    found = real_array("edges", edges)
+    if found.shape != (count + 1,):
+        raise ValueError(
+            f"edges of shape {found.shape} must be ({count + 1},) for {count} rows"
+        )
+    if found[0] != 0.0 or found[-1] != 1.0 or (np.diff(found) <= 0).any():
+        raise ValueError(
+            f"edges from {found[0]:g} to {found[-1]:g} must rise from 0 to 1"
+        )
+    return found

@@ -1,0 +1,144 @@
+"""Retrieval profiles: about the uniform density, along any mu(t), of rows behind a causal mask."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import iv
+
+import mfpde
+from mfpde import theory
+
+SOURCES = np.linspace(0.01, 1.0, 100)
+CELLS = 64
+ANGLES = (np.arange(CELLS) + 0.5) * 2 * np.pi / CELLS
+WAVES = np.fft.fftfreq(CELLS, 1 / CELLS)
+NEURONS = ([[0.6, 0.8], [0.2, -0.5]], [0.3, -0.4])
+
+
+def uneven(cells: int = CELLS) -> mfpde.Density:
+    return mfpde.Density.from_function(
+        mfpde.Circle(cells), lambda x: 1 + 0.5 * x[..., 0] + 0.6 * x[..., 0] * x[..., 1]
+    )
+
+
+def rates_of_rows(masses, weights, *, beta, normalized, sign, slope):
+    """Rates of masses (P, n) of rows that see the mixtures by ``weights``, by pseudo-spectra."""
+    distances = ANGLES[:, np.newaxis] - ANGLES
+    kernel = np.exp(beta * (np.cos(distances) - 1))
+    seen = weights @ masses
+    pull = seen @ (-np.sin(distances) * kernel).T
+    if normalized:
+        pull = pull / (seen @ kernel.T)
+    fluxes = np.fft.fft(masses * sign * (pull + slope))
+    return np.fft.ifft(-1j * WAVES * fluxes).real
+
+
+def solve_rows(masses, weights, t_end, **equation):
+    """Masses of rows at ``t_end``, by 60 classical Runge-Kutta steps."""
+    h = t_end / 60
+    for _ in range(60):
+        k1 = rates_of_rows(masses, weights, **equation)
+        k2 = rates_of_rows(masses + h / 2 * k1, weights, **equation)
+        k3 = rates_of_rows(masses + h / 2 * k2, weights, **equation)
+        k4 = rates_of_rows(masses + h * k3, weights, **equation)
+        masses = masses + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return masses
+
+
+def test_minima_and_critical_time_of_the_published_profile() -> None:
+    """Numbers of the code of arXiv 2605.09213 at its beta = 1, lambda = 1."""
+    times = np.e * np.array([0.5, 1.0, 1.5, 2.0, 3.0])
+    sources = np.linspace(0.005, 1, 400)
+    profile = theory.retrieval_profile(1.0, sources=sources, times=times, alibi=1.0)
+    expected = [0.125, 0.259, 0.418, 0.633, np.nan]
+    assert np.allclose(profile.minimum[0], expected, atol=6e-4, equal_nan=True)
+    assert profile.critical_times[0] / np.e == pytest.approx(2.457489, abs=2e-6)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("diffusion", [0.0, 0.05])
+def test_profiles_about_the_uniform_density(normalized, diffusion) -> None:
+    """sqrt(g t / y) I_1(2 sqrt(g t y)) for each mode: the formula, the series, the run."""
+    asked = {"sources": SOURCES, "times": [1.5, 3.0], "alibi": [0.0, 1.0, -1.0, 3.0]}
+    known = theory.retrieval_profile(
+        3.0, normalized=normalized, diffusion=diffusion, **asked
+    )
+    attention = mfpde.Attention(3.0, normalized=normalized)
+    equation = mfpde.MeanFieldEquation(
+        attention, direction="ascent", diffusion=diffusion
+    )
+    found = mfpde.retrieval_profile(
+        equation, mfpde.uniform(mfpde.Circle(CELLS)), **asked
+    )
+    assert np.abs(found.values - known.values).max() < 1e-8 * np.abs(known.values).max()
+    n, t = known.modes, known.times[:, np.newaxis, np.newaxis]
+    rates = theory.growth_rates(
+        3.0, 2, n.astype(int), direction="ascent", normalized=normalized
+    )
+    for alibi, values in zip(known.alibi, known.values, strict=True):
+        size = np.expm1(alibi * SOURCES) if alibi else SOURCES
+        y = np.log(size[-1] / size[:-1, np.newaxis])
+        bessel = np.sqrt(rates * t / y) * iv(1, 2 * np.sqrt(rates * t * y))
+        heat = np.exp(-diffusion * n**2 * t - (np.pi * n / 8) ** 2 / 2)
+        slope = alibi * np.exp(alibi * SOURCES[:-1]) if alibi else 1.0
+        expected = slope / size[-1] * (bessel * heat).sum(axis=-1)
+        assert np.abs(values[:, :-1] - expected).max() < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("normalized", "direction", "neurons"),
+    [(False, "ascent", False), (True, "ascent", False), (True, "descent", True)],
+)
+def test_rows_behind_a_mask_respond_as_the_profile_says(
+    normalized, direction, neurons
+) -> None:
+    """Differences of runs of rows, W by its definition, tend to the density in s at order 2."""
+    beta, t_end, alibi, source = 3.0, 0.6, 1.0, 0.5
+    terms = [mfpde.Attention(beta, normalized=normalized)]
+    if neurons:
+        terms.append(mfpde.Perceptron(*NEURONS, "tanh"))
+    equation = mfpde.MeanFieldEquation(*terms, direction=direction)
+    start = uneven()
+    vectors, outer = map(np.array, NEURONS)
+    inner = np.cos(ANGLES)[:, np.newaxis] * vectors[:, 0]
+    inner = inner + np.sin(ANGLES)[:, np.newaxis] * vectors[:, 1]
+    turned = (
+        -np.sin(ANGLES)[:, np.newaxis] * vectors[:, 0]
+        + np.cos(ANGLES)[:, np.newaxis] * vectors[:, 1]
+    )
+    slope = (np.tanh(inner) * turned) @ outer if neurons else 0.0
+    run = {
+        "beta": beta,
+        "normalized": normalized,
+        "sign": equation.sign,
+        "slope": slope,
+    }
+    waves = np.array([np.cos(ANGLES), np.sin(ANGLES)])
+    errors = []
+    for count in (9, 27):
+        edges = np.linspace(0, 1, count + 1)
+        weights = mfpde.Causal(alibi=alibi).find_weights(edges)
+        changes = np.zeros((2, count, CELLS))
+        changes[:, count // 2] = start.masses * (
+            waves - (waves @ start.masses)[:, np.newaxis]
+        )
+        response = 0.0
+        for wave, change in zip(waves, changes, strict=True):
+            ends = [
+                solve_rows(start.masses + eps * change, weights, t_end, **run)[-1]
+                for eps in (1e-4, -1e-4)
+            ]
+            response += count * float(wave @ (ends[0] - ends[1])) / 2e-4
+        profile = mfpde.retrieval_profile(
+            equation,
+            start,
+            sources=source,
+            times=t_end,
+            reader=1 - 0.5 / count,
+            alibi=alibi,
+            weights=[1.0],
+        )
+        errors.append(abs(response - profile.values[0, 0, 0]))
+    assert errors[1] < 4e-4
+    assert errors[0] / errors[1] > 6

@@ -1,0 +1,241 @@
+"""Rows of densities behind masks: identities, exact responses, stores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import mfpde
+from mfpde import theory
+from mfpde.storage import RunWriter, stored_checkpoint
+
+CIRCLE, SPHERE = mfpde.Circle(128), mfpde.Sphere(32)
+GEOMETRIES = pytest.mark.parametrize("geometry", [CIRCLE, SPHERE], ids=["S1", "S2"])
+NORMALIZED = pytest.mark.parametrize("normalized", [False, True])
+
+
+def equation(positions=None, *terms, beta=3.0, direction="ascent", **options):
+    attention = mfpde.Attention(beta, positions=positions, **options)
+    return mfpde.MeanFieldEquation(attention, *terms, direction=direction)
+
+
+def turning(geometry, positions=8) -> mfpde.PositionedDensity:
+    """Rows whose mean turns with the position."""
+    return mfpde.PositionedDensity.from_function(
+        geometry,
+        lambda x, s: (
+            1 + 0.5 * np.cos(3 * s) * x[..., 0] + 0.5 * np.sin(3 * s) * x[..., 1]
+        ),
+        positions,
+    )
+
+
+def bump(geometry) -> mfpde.Density:
+    return mfpde.Density.from_function(
+        geometry, lambda x: 1 + 0.5 * x[..., 0] + 0.6 * x[..., 0] * x[..., 1]
+    )
+
+
+@pytest.mark.parametrize("alibi", [0.0, 1.0, -2.0, 30.0])
+def test_weights_are_means_over_cells(alibi) -> None:
+    """W_ij, j < i, is the mean over cell i of (E(e_j) - E(e_(j-1))) / E(s); rows have sum 1."""
+    edges = np.linspace(0, 1, 10) ** 1.3
+    sizes = np.expm1(alibi * edges) if alibi else edges
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    expected = np.zeros((9, 9))
+    for i in range(1, 9):
+        s = (edges[i] + edges[i + 1] + (edges[i + 1] - edges[i]) * nodes) / 2
+        means = weights / 2 @ (1 / (np.expm1(alibi * s) if alibi else s))
+        expected[i, :i] = means * np.diff(sizes)[:i]
+    expected += np.diag(1 - expected.sum(axis=1))
+    assert (
+        np.abs(mfpde.Causal(alibi=alibi).find_weights(edges) - expected).max() < 1e-14
+    )
+
+
+@pytest.mark.parametrize("alibi", [1e3, -1e3, 1e5, -1e5])
+def test_weights_of_strong_biases_are_finite(alibi) -> None:
+    weights = mfpde.Causal(alibi=alibi).find_weights(np.linspace(0, 1, 6))
+    own = 1 - 5 / alibi if alibi > 0 else 0.0
+    assert np.allclose(np.diag(weights)[1:], own, atol=1e-9)
+    assert np.allclose(weights.sum(axis=1), 1)
+
+
+@GEOMETRIES
+@NORMALIZED
+def test_equal_rows_are_the_density_alone(geometry, normalized) -> None:
+    """A causal mask is invisible to rows that start equal."""
+    density = bump(geometry)
+    start = mfpde.PositionedDensity.repeated(density, 5)
+    masked = equation(mfpde.Causal(alibi=1.0), beta=2.0, normalized=normalized)
+    rows = mfpde.solve(masked, start, t_end=1.0).final
+    assert np.abs(rows.masses - rows.masses[0]).max() <= 1e-13 * rows.masses.max()
+    alone = equation(beta=2.0, normalized=normalized)
+    run = mfpde.solve(alone, density, t_end=1.0, transport="donor_blended", rtol=1e-6)
+    rows = mfpde.solve(masked, start, t_end=1.0, rtol=1e-6).final
+    # Steps differ: the sum of five rows' errors is compared with that of five rows' changes.
+    assert np.abs(rows.row(2).values - run.final.density.values).max() < 2e-6
+
+
+@GEOMETRIES
+def test_without_a_mask_the_mean_follows_the_equation_alone(geometry) -> None:
+    start = turning(geometry)
+    rows = mfpde.solve(equation(beta=2.0), start, t_end=1.0, rtol=1e-6).final
+    alone = mfpde.solve(
+        equation(beta=2.0),
+        start.mean(),
+        t_end=1.0,
+        rtol=1e-6,
+        transport="donor_blended",
+    )
+    mean, expected = (
+        geometry.moments(one.masses, 6) for one in (rows.mean(), alone.final.density)
+    )
+    assert np.abs(mean - expected).max() < (1e-7 if geometry is CIRCLE else 3e-5)
+
+
+@NORMALIZED
+def test_response_about_the_uniform_density(normalized) -> None:
+    """Moments of degree l follow expm(g_l t W), for any W with rows of sum 1."""
+    generator = np.random.default_rng(3)
+    matrix = generator.random((5, 5))
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    changes = generator.standard_normal((3, 5))
+    angles, eps, t = CIRCLE.angles, 1e-4, 2.0
+    waves = np.cos(np.arange(1, 4)[:, np.newaxis] * angles)
+    ends = []
+    for sign in (eps, -eps):
+        values = (1 + sign * changes.T @ waves) / (2 * np.pi)
+        start = mfpde.PositionedDensity(CIRCLE, values)
+        weighed = equation(mfpde.Weights(matrix), normalized=normalized)
+        ends.append(mfpde.solve(weighed, start, t_end=t, rtol=1e-8).final.masses)
+    found = (ends[0] - ends[1]) @ waves.T / eps
+    rates = theory.growth_rates(
+        3.0, 2, np.arange(1, 4), direction="ascent", normalized=normalized
+    )
+    expected = [
+        scipy.linalg.expm(g * t * matrix) @ c
+        for g, c in zip(rates, changes, strict=True)
+    ]
+    assert np.abs(found - np.transpose(expected)).max() < 2e-6
+
+
+def test_rows_do_not_know_later_ones() -> None:
+    """With fixed steps rows 1..p are to the bit what they are without those behind."""
+    start = turning(CIRCLE, 6)
+    other = start.values.copy()
+    other[4:] = bump(CIRCLE).values
+    masked = equation(mfpde.Causal(alibi=2.0))
+    fixed = {"t_end": 0.5, "rtol": 1.0, "max_step": 0.01}
+    first = mfpde.solve(masked, start, **fixed).final
+    second = mfpde.solve(masked, mfpde.PositionedDensity(CIRCLE, other), **fixed).final
+    assert np.array_equal(first.values[:4], second.values[:4])
+    assert np.abs(first.values[4:] - second.values[4:]).max() > 0.01
+
+
+@NORMALIZED
+def test_one_row_is_the_density_alone(normalized) -> None:
+    """P = 1, with two neurons in descent."""
+    neurons = mfpde.Perceptron([[0.6, 0.8], [0.2, -0.5]], [0.3, -0.4], "tanh")
+    density = bump(CIRCLE)
+    alone = equation(None, neurons, direction="descent", normalized=normalized)
+    masked = equation(
+        mfpde.Causal(), neurons, direction="descent", normalized=normalized
+    )
+    start = mfpde.PositionedDensity.repeated(density, 1)
+    rows = mfpde.solve(masked, start, t_end=1.0).final
+    run = mfpde.solve(alone, density, t_end=1.0, transport="donor_blended")
+    assert np.abs(rows.values[0] - run.final.density.values).max() < 1e-13
+
+
+@GEOMETRIES
+def test_heads_diffusion_and_layers_keep_mass_and_sign(geometry) -> None:
+    matrix = np.diag([1.0, 0.5, -0.3][: geometry.dimension])
+    first = equation(mfpde.Causal(), beta=2.0, bilinear=matrix, value=matrix @ matrix)
+    second = mfpde.MeanFieldEquation(
+        mfpde.Attention(2.0, positions=mfpde.Causal(alibi=3.0)),
+        mfpde.Attention(1.0, normalized=True),
+        direction="ascent",
+        diffusion=0.02,
+    )
+    layers = mfpde.Layers([(first, 0.3), (second, 0.3)])
+    run = mfpde.solve(layers, turning(geometry, 4))
+    masses = run.final.masses.reshape(4, -1)
+    assert np.abs(masses.sum(axis=1) - 1).max() < 1e-13
+    assert masses.min() >= 0
+    assert run.diagnostics["mass"] == pytest.approx(1, abs=1e-13)
+
+
+@GEOMETRIES
+def test_a_run_of_rows_is_stored_and_goes_on_to_the_bit(geometry, tmp_path) -> None:
+    matrix = np.full((4, 4), 0.25)
+    both = mfpde.MeanFieldEquation(
+        mfpde.Attention(2.0, positions=mfpde.Causal(alibi=1.0)),
+        mfpde.Attention(1.0, normalized=True, positions=mfpde.Weights(matrix)),
+        direction="ascent",
+    )
+    edges = [0, 0.1, 0.4, 0.7, 1]
+    start = mfpde.PositionedDensity(geometry, turning(geometry, 4).values, edges)
+    whole = mfpde.solve(both, start, t_end=0.5, save_every=0.1)
+    path = tmp_path / "rows.zarr"
+    given = {"t_end": 0.5, "save_every": 0.1}
+    writer = RunWriter(path, both, geometry)
+    mfpde.solve(both, start, stop=mfpde.StepLimit(2), observer=writer, **given)
+    checkpoint = stored_checkpoint(path)
+    writer = RunWriter.resume(path, checkpoint)
+    mfpde.solve(both, start, resume_from=checkpoint, observer=writer, **given)
+    mfpde.save(whole, tmp_path / "saved.zarr")
+    for stored in (mfpde.load(path), mfpde.load(tmp_path / "saved.zarr")):
+        assert np.array_equal(stored.times, whole.times)
+        assert stored.equation.terms == both.terms
+        for state, expected in zip(stored.states, whole.states, strict=True):
+            assert np.array_equal(state.values, expected.values)
+            assert np.array_equal(state.edges, edges)
+
+
+def test_rows_at_positions() -> None:
+    rows = turning(CIRCLE, 5)
+    assert np.array_equal(rows.at(0.5).values, rows.row(2).values)
+    between = (rows.row(1).values + rows.row(2).values) / 2
+    assert np.allclose(rows.at(0.4).values, between, rtol=1e-14)
+    assert np.array_equal(rows.at(0.0).values, rows.row(0).values)
+    assert rows.mean().total_mass == pytest.approx(1, abs=1e-14)
+    first = rows.moments(1)[:, 1]
+    assert np.allclose(first, 0.25 * np.exp(-3j * rows.middles), atol=1e-15)
+
+
+def run_for_long(equation, start=None, **options):
+    start = turning(CIRCLE) if start is None else start
+    return mfpde.solve(equation, start, t_end=1e6, **options)
+
+
+VALUES = np.full((3, 128), 1 / (2 * np.pi))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: mfpde.PositionedDensity(mfpde.Zonal(8, 32), VALUES), "Circle or a Sphere"),
+        (lambda: mfpde.PositionedDensity(CIRCLE, VALUES[0]), "a row for each"),
+        (lambda: mfpde.PositionedDensity(CIRCLE, 2 * VALUES), "has mass 2; each row"),
+        (lambda: mfpde.PositionedDensity(CIRCLE, -VALUES), "must not be negative"),
+        (lambda: mfpde.PositionedDensity(CIRCLE, VALUES, [0, 0.5, 1]), "for 3 rows"),
+        (lambda: mfpde.PositionedDensity(CIRCLE, VALUES, [0, 0.5, 0.4, 1]), "rise from"),
+        (lambda: mfpde.PositionedDensity(CIRCLE, VALUES, [0.1, 0.5, 0.6, 1]), "rise from"),
+        (lambda: mfpde.Weights([[1, 0.1], [0, 1]]), "must have the sum 1"),
+        (lambda: mfpde.Weights([[1, 0]]), "must be \\(P, P\\)"),
+        (lambda: mfpde.Weights([[2, -1], [0, 1]]), "must not be negative"),
+        (lambda: mfpde.Causal(alibi="strong"), "alibi"),
+        (lambda: mfpde.Attention(1.0, positions="causal"), "positions = 'causal'"),
+        (lambda: run_for_long(equation(mfpde.Causal()), bump(CIRCLE)), "repeated"),
+        (lambda: run_for_long(equation(mfpde.Weights(np.eye(2)))), "8 rows"),
+        (lambda: run_for_long(equation(), atoms="exact"), "atoms = 'exact'"),
+        (lambda: run_for_long(equation(), transport="labels"), "transport"),
+        (lambda: turning(CIRCLE).row(8), "index"),
+        (lambda: turning(CIRCLE).at(1.5), "position"),
+    ],
+)  # fmt: skip
+def test_wrong_arguments_are_named(make, words) -> None:
+    with pytest.raises(ValueError, match=words):
+        make()
