@@ -258,7 +258,8 @@ def test_very_many_points_are_taken_together(rng) -> None:
     np.testing.assert_array_equal(
         found.labels, np.repeat(found.labels[[0, -1]], 15_000)
     )
-    assert 0 < found.resolution < 0.1
+    # The angle of twice the diagonal of a box, 0.01 wide.
+    assert found.resolution == pytest.approx(2 * np.arcsin(0.01 * np.sqrt(3)))
     with pytest.raises(ValueError, match="give a sample"):
         mfpde.clusters(unit(rng.standard_normal((10_001, 8))))
 
