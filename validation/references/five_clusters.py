@@ -4,159 +4,132 @@ Ascent, attention without softmax, shifted kernel, beta = 25, from
 
     rho_0 = (1 + 0.3 cos(5 x + 0.3) + 0.1 sin 2 x) / (2 pi).
 
-Five clusters form within t ~ 40 and meet one by one, at rates e^{-beta (1 - cos D)}.  A merge
-time is the time at which the distance of two clusters falls below ``circle_atoms.MERGED``.  (From
-distance 0.1 to 0.001 takes a time of 10 to 20, 1e-5 of the first merge time: quote the angle.)
+Five clusters form within t ~ 40 and meet one by one, at rates e^{-beta (1 - cos D)}.
 
-1. Labels: mu_t = sum_i m_i delta(phi_t(x_i)) where x_i, m_i / rho_0(x_i) are the nodes and
-   weights of Gauss-Legendre rules on panels.  The flow map phi_t steepens at separatrices,
-   from which mass parts to two clusters, so that panels halve towards them, down to 1e-13.
-   Where the separatrices start is found by following the unstable zeros of the final velocity
-   backwards (where they attract), first in a run with evenly spread labels.
-2. What is left between clusters decays at a rate of about 0.025; at t = 1200 every
-   cluster is a point to rounding.
-3. The clusters go on as atoms (``circle_atoms``).
+1. Labels move by the Fourier series of the velocity.  The flow map steepens at separatrices,
+   from which mass parts to two clusters, so that labels are nodes of the double exponential
+   rule between neighbouring separatrices.  Followed backwards, these attract all that lies
+   between two clusters; they are first found from evenly spread labels.
+2. At t = 1200 every cluster is a point to rounding, and goes on as an atom with
+
+       x_i' = sum_j m_j e^{-2 beta sin^2(D/2)} sin D,    D = x_j - x_i,
+
+   by an implicit method.  Atoms nearer than ``MERGED`` become one at their centre of mass.
+   (From D = 0.1 to 0.001 takes a time of 10 to 20, 1e-5 of the first merge time.)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import OdeSolution, solve_ivp
-from scipy.optimize import brentq
+from scipy.integrate import solve_ivp
 from scipy.special import ive
 
-from mfpde.geometry.circle import field_at_points, moments_of_atoms, points_at
-
 Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
-BETA = 25.0
-COLLAPSED = 1200.0
-SMALLEST_PANEL = 1e-13
-LARGEST_PANEL = 0.1
-EVEN = 1000
+BETA, COLLAPSED, UNTIL, MERGED = 25.0, 1200.0, 8e12, 1e-3
+EVEN, NODES, OUTERMOST = 300, 128, 2.7
+"""Labels of the first run, then labels between separatrices, the last 1e-10 away from them."""
+DEGREES = np.arange(57)
+TURN = 2 * np.pi
 
 
 def start_density(angles: Array) -> Array:
     """Density rho_0 per angle."""
     waves = 1 + 0.3 * np.cos(5 * angles + 0.3) + 0.1 * np.sin(2 * angles)
-    return np.asarray(waves / (2 * np.pi))
+    return np.asarray(waves / TURN)
 
 
-def velocity_series(angles: Array, masses: Array) -> Complex:
-    """Fourier coefficients of the velocity, i k ive(k, beta) / beta times the moments."""
-    k = np.arange(int(12 + 9 * np.sqrt(BETA)))
-    moments = moments_of_atoms(points_at(angles), masses, len(k) - 1)
-    return np.asarray(1j * k * ive(k, BETA) / BETA * moments)
+def velocity(at: Array, angles: Array, masses: Array) -> Array:
+    """Velocity (n,) at ``at`` of labels, Re sum_k 2 i k e^-beta I_k(beta)/beta m_k e^{ikx}."""
+    waves = np.vander(np.exp(1j * angles), len(DEGREES), increasing=True)
+    series = 2j * DEGREES * ive(DEGREES, BETA) / BETA * (masses @ waves.conj())
+    if at is not angles:
+        waves = np.vander(np.exp(1j * at), len(DEGREES), increasing=True)
+    return np.asarray((waves @ series).real)
 
 
-def series_at(series: Complex, angles: Array) -> Array:
-    """Real Fourier series at ``angles``."""
-    return field_at_points(series, points_at(angles))[0]
-
-
-@dataclass(frozen=True, eq=False)
-class LabelRun:
-    """Labels of ``masses`` (n,) followed to the collapse; their angles (n,) by time."""
-
-    masses: Array
-    path: OdeSolution
-
-    def unstable_zeros(self, count: int = 4096) -> Array:
-        """Angles where the final velocity passes from - to +, (k,)."""
-        series = velocity_series(self.path(COLLAPSED), self.masses)
-        edges = 2 * np.pi * (np.arange(count + 1) + 0.5) / count
-        values = series_at(series, edges)
-
-        def velocity(angle: float) -> float:
-            return float(series_at(series, np.array([angle]))[0])
-
-        upward = np.nonzero((values[:-1] < 0) & (values[1:] >= 0))[0]
-        return np.array([brentq(velocity, *edges[k : k + 2]) for k in upward])
-
-    def separatrices(self) -> Array:
-        """Where the unstable zeros come from: followed backwards they attract."""
-        back = solve_ivp(
-            lambda t, x: series_at(velocity_series(self.path(t), self.masses), x),
-            (COLLAPSED, 0.0),
-            self.unstable_zeros(),
-            method="DOP853",
-            rtol=1e-12,
-            atol=1e-13,
-        )
-        return np.sort(np.mod(back.y[:, -1], 2 * np.pi))
-
-    def clusters(self) -> tuple[Array, Array]:
-        """Centres and masses of what lies between neighbouring unstable zeros."""
-        angles, zeros = self.path(COLLAPSED), np.sort(self.unstable_zeros())
-        owner = np.searchsorted(zeros, np.mod(angles, 2 * np.pi)) % len(zeros)
-        masses = np.bincount(owner, self.masses)
-        # Means of offsets from one member: angles may lie on either side of a turn.
-        first = np.array([angles[owner == k][0] for k in range(len(zeros))])
-        offsets = np.angle(np.exp(1j * (angles - first[owner])))
-        means = np.bincount(owner, self.masses * offsets) / masses
-        centres = np.mod(first + means, 2 * np.pi)
-        order = np.argsort(centres)
-        return centres[order], masses[order]
-
-
-def collapse(nodes: int) -> LabelRun:
-    """Follow labels graded by a coarser graded run, itself graded by even labels."""
-    angles = 2 * np.pi * (np.arange(EVEN) + 0.5) / EVEN
-    run = follow(angles, start_density(angles) * (2 * np.pi / EVEN))
-    for each in (min(nodes, 6), nodes):
-        run = follow(*graded_labels(run.separatrices(), each))
-    return run
-
-
-def follow(angles: Array, masses: Array) -> LabelRun:
-    """Move labels by Dormand-Prince of order 8 up to the collapse."""
-    masses = masses / masses.sum()
-    result = solve_ivp(
-        lambda _, x: series_at(velocity_series(x, masses), x),
+def follow(angles: Array, masses: Array) -> Any:
+    """Solution of labels up to the collapse, by Dormand-Prince of order 8."""
+    return solve_ivp(
+        lambda _, x: velocity(x, x, masses),
         (0.0, COLLAPSED),
         angles,
         method="DOP853",
         rtol=1e-11,
         atol=1e-12,
         dense_output=True,
+    ).sol
+
+
+def find_separatrices(path: Any, masses: Array) -> Array:
+    """Where the middles of the gaps between clusters come from, within one turn."""
+    ends = path(COLLAPSED)
+    gaps = np.append(ends[1:], ends[0] + TURN) - ends
+    back = solve_ivp(
+        lambda t, x: velocity(x, path(t), masses),
+        (COLLAPSED, 0.0),
+        (ends + gaps / 2)[gaps > 0.1],
+        method="DOP853",
+        rtol=1e-12,
+        atol=1e-13,
     )
-    return LabelRun(masses, result.sol)
+    return np.sort(np.mod(back.y[:, -1], TURN))
 
 
-def graded_labels(separatrices: Array, nodes: int) -> tuple[Array, Array]:
-    """Labels and masses on panels that halve towards the separatrices.
-
-    Parameters
-    ----------
-    separatrices
-        Increasing angles within one turn, (k,).
-    nodes
-        Gauss-Legendre nodes in each panel.
-    """
-    ends = np.append(separatrices, separatrices[0] + 2 * np.pi)
-    panels = [_panels(a, b) for a, b in pairwise(ends)]
-    lower, width = np.concatenate(panels, axis=1)
-    points, weights = np.polynomial.legendre.leggauss(nodes)
-    angles = (lower[:, None] + width[:, None] * (points + 1) / 2).ravel()
-    return angles, start_density(angles) * (width[:, None] * weights / 2).ravel()
+def label_intervals(separatrices: Array) -> tuple[Array, Array]:
+    """Labels and masses (k, ``NODES``) of the double exponential rule on k intervals."""
+    t, step = np.linspace(-OUTERMOST, OUTERMOST, NODES, retstep=True)
+    shares = 1 / (1 + np.exp(-np.pi * np.sinh(t)))
+    lengths = np.diff(separatrices, append=separatrices[0] + TURN)[:, np.newaxis]
+    angles = separatrices[:, np.newaxis] + lengths * shares
+    # 1 - s of a share s is that of -t: it keeps its digits.
+    weights = step * np.pi * np.cosh(t) * shares * shares[::-1]
+    masses = start_density(angles) * lengths * weights
+    return angles, masses / masses.sum()
 
 
-def _panels(begin: float, end: float) -> Array:
-    """Lower ends and widths of panels, graded towards both ends of an interval."""
-    half = (end - begin) / 2
-    # Widths are formed before anything is added: differences of angles lose digits.
-    levels = int(np.ceil(np.log2(half / SMALLEST_PANEL)))
-    edges = np.append(half * 0.5 ** np.arange(levels), 0.0)
-    parts = []
-    for outer, inner in pairwise(edges):
-        count = int(np.ceil((outer - inner) / LARGEST_PANEL))
-        width = (outer - inner) / count
-        low = inner + width * np.arange(count)
-        parts.append(np.stack([begin + low, np.full(count, width)]))
-        parts.append(np.stack([end - low - width, np.full(count, width)]))
-    return np.concatenate(parts, axis=1)
+def find_clusters() -> tuple[Array, Array]:
+    """Centres and masses of the clusters at the collapse, in the order of angles."""
+    angles = TURN * (np.arange(EVEN) + 0.5) / EVEN
+    masses = start_density(angles) * TURN / EVEN
+    for _ in range(2):
+        path = follow(angles.ravel(), masses.ravel())
+        separatrices = find_separatrices(path, masses.ravel())
+        angles, masses = label_intervals(separatrices)
+    ends = follow(angles.ravel(), masses.ravel())(COLLAPSED).reshape(masses.shape)
+    return (ends * masses).sum(axis=1) / masses.sum(axis=1), masses.sum(axis=1)
+
+
+def merges() -> list[tuple[float, float]]:
+    """Time and mass of every merge up to ``UNTIL``."""
+    (positions, masses), now, found = find_clusters(), COLLAPSED, []
+
+    def gaps(x: Array) -> Array:
+        return np.diff(x, append=x[0] + TURN)
+
+    def pull(_time: float, x: Array) -> Array:
+        between = x - x[:, np.newaxis]
+        kernel = np.exp(-2 * BETA * np.sin(between / 2) ** 2)
+        return np.asarray((kernel * np.sin(between)) @ masses)
+
+    def closest(_time: float, x: Array) -> float:
+        return float(np.log(np.abs(gaps(x)).min() / MERGED))
+
+    closest.terminal = True  # type: ignore[attr-defined]
+    kind = {"method": "Radau", "events": closest, "rtol": 1e-12, "atol": 1e-15}
+    while len(masses) > 1:
+        path = solve_ivp(pull, (now, UNTIL), positions, **kind)
+        if not len(path.t_events[0]):
+            break
+        now, positions = float(path.t_events[0][0]), path.y_events[0][0]
+        one = int(np.argmin(gaps(positions)))
+        other = (one + 1) % len(masses)
+        mass = masses[one] + masses[other]
+        positions[one] += masses[other] / mass * gaps(positions)[one]
+        masses[one] = mass
+        found.append((now, float(mass)))
+        masses, positions = np.delete(masses, other), np.delete(positions, other)
+    return found
