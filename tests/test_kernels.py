@@ -19,7 +19,7 @@ from mfpde import (
 )
 from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.theory import critical_diffusion, fastest_mode, growth_rates
-from validation.exact_facts.linear_attention import error
+from validation.exact_facts.quadratic_potential import linear_attention_error
 
 EXAMPLE = load("kernels_of_two_functions")
 rods, frames, confidence = EXAMPLE.rods, EXAMPLE.frames, EXAMPLE.confidence
@@ -141,7 +141,8 @@ def test_linear_attention_against_its_exact_solution_on_the_circle(scheme):
     """An angular central Gaussian, moved by a matrix until t = 0.8: error in L1."""
     start = np.array([[1.2, 0.3], [0.0, 0.9]])
     potential = np.array([[0.2, 0.1], [0.1, -0.3]])
-    assert error(Circle(512), start, potential, scheme) < 1e-6
+    error = linear_attention_error(Circle(512), start, potential, scheme)
+    assert error < 1e-6
 
 
 def test_theory_of_the_exponential_kernel_is_that_of_attention():

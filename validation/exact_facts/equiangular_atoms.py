@@ -8,7 +8,6 @@ import mfpde
 from mfpde import theory
 from validation.circle_cases import curvature, points_at
 from validation.claim import Claim, Findings, vanishes
-from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.runs import Array, ascent, atoms_alone, integrate
 from validation.sphere_cases import equiangular_points, unit
 
@@ -86,15 +85,10 @@ def rates_by_formula(beta: float, count: int) -> Array:
 
 @CLAIM
 def main(_quick: bool = False) -> Findings:
-    curves = {}
     for kind, (softmax, end) in KINDS.items():
-        times = np.linspace(0.0, end, 41)
-        points, places = path_of_three(softmax, times)
+        points, places = path_of_three(softmax, np.linspace(0.0, end, 41))
         name = f"three atoms on S^2, {kind}: largest distance of an atom from its place"
         yield vanishes(name, np.linalg.norm(points - places, axis=-1), 1e-7)
-        cosines = (points[:, 0] * points[:, 1]).sum(axis=-1)
-        curves[kind] = times, cosines, times, cosine_path(softmax, times)
-    yield "atoms", compare_curves(curves, xlabel="t", ylabel="cosine g")
     for beta, count in RINGS:
         exact = rates_by_formula(beta, count)
         found = np.sort(theory.equispaced_rates(beta, count, direction="ascent"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import mfpde
 from validation.circle_cases import cosine_potential, poisson
 from validation.claim import Claim, Findings, at_least, vanishes
-from validation.exact_facts.drawn import compare_densities
 from validation.exact_facts.runs import integrate, l1_error, order_of, solve_to
 from validation.references.moebius import kuramoto_parameter
 from validation.sphere_cases import poisson_family, poisson_rate, unit
@@ -56,7 +55,6 @@ def main(_quick: bool = False) -> Findings:
         )
         if name == "V = 0":
             yield at_least(f"S^1, {name}: observed order", order_of(errors), 4.0)
-            yield "family", compare_densities({"S$^1$, V = 0, t = 3": (density, exact)})
     axis = unit(0.3, -0.5, 0.8)
     for sign, direction in ((1, "ascent"), (-1, "descent")):
         end = float(integrate(lambda a, s=sign: s * poisson_rate(a), 0.4, 1.0))

@@ -6,7 +6,6 @@ import numpy as np
 
 import mfpde
 from validation.claim import Claim, Findings, at_least, equal, vanishes
-from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.runs import Array, ascent, integrate, solve_to
 
 CLAIM = Claim(
@@ -76,9 +75,3 @@ def main(_quick: bool = False) -> Findings:
         text = f"S^1, {name}, t = log beta: error at beta = 100 over that at 1000"
         # The next term is 1/beta of the first.
         yield row(text, late[0] / late[1], exact_ratio, 0.1)
-    curves = {
-        name: (BETAS, e, BETAS, e[0] * BETAS[0] / np.array(BETAS))
-        for name, e in errors.items()
-    }
-    axes = {"xlabel": "β", "ylabel": "error, and 1/β", "xscale": "log", "yscale": "log"}
-    yield "errors", compare_curves(curves, **axes)

@@ -9,7 +9,6 @@ import numpy as np
 import mfpde
 from validation.circle_cases import wrapped
 from validation.claim import Claim, Findings, equal
-from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.runs import ascent
 
 CLAIM = Claim(
@@ -55,7 +54,7 @@ def main(_quick: bool = False) -> Findings:
         yield equal(name, pull_rate(beta, d, mass), mass, allowed, subject="formula")
     # The mean of w(t)^2 until t = 1 for w = WIDTH e^(-t), and the first correction's square.
     square = WIDTH**2 * (1 - np.exp(-2)) / 2
-    relative, curves = ((1 + 3 * BETA) * WIDTH**2) ** 2 / 4, {}
+    relative = ((1 + 3 * BETA) * WIDTH**2) ** 2 / 4
     below = {2: (1 + 3 * BETA) * square / 2, 3: 2 * (1 + 2 * BETA) * square}
     for d, grid in ((2, mfpde.Circle(4096)), (3, mfpde.Sphere(256))):
         run, resolved = contracting_run(grid), (grid.spacing / WIDTH) ** 2
@@ -69,7 +68,3 @@ def main(_quick: bool = False) -> Findings:
         name = f"S^{d - 1}, beta = {BETA:g}: growth of the peak"
         found, allowed = np.log(peaks[-1] / peaks[0]), (d - 1) * (relative + resolved)
         yield equal(name, found, d - 1 - below[d], allowed)
-        growth = np.exp((d - 1) * run.times)
-        curves[f"S$^{d - 1}$"] = run.times, peaks / peaks[0], run.times, growth
-    axes = {"xlabel": "t", "ylabel": "largest density, relative", "yscale": "log"}
-    yield "peaks", compare_curves(curves, **axes)

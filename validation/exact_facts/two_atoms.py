@@ -11,7 +11,6 @@ import mfpde
 from mfpde import theory
 from validation.circle_cases import points_at
 from validation.claim import Claim, Findings, equal, vanishes
-from validation.exact_facts.drawn import compare_curves
 from validation.exact_facts.runs import ascent, atoms_alone
 from validation.references.two_atoms import merge_time, merge_time_by_quadrature
 
@@ -83,13 +82,3 @@ def main(_quick: bool = False) -> Findings:
     )
     name = "run on S^1, beta = 4, from 0.9, softmax, shares 0.2 and 0.8: "
     yield vanishes(f"{name}relative error of the merge time", error, 1e-5)
-    beta, begin = CASES[0]
-    run = run_to_merge(2, beta, begin, *KINDS["unnormalised"])
-    pairs = [state.atoms.points for state in run.states[1:] if len(state.atoms) == 2]
-    angles = np.array([np.arccos(one @ other) for one, other in pairs])
-    times = [merge_time(beta, start_angle=begin, end_angle=a) for a in angles]
-    curves = {
-        "S$^1$, β = 8, M = 1": (run.times[1 : len(angles) + 1], angles, times, angles)
-    }
-    axes = {"xlabel": "t", "ylabel": "angle between the atoms"}
-    yield "approach", compare_curves(curves, **axes)
