@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -28,7 +27,7 @@ import numpy as np
 from matplotlib import rc_context
 
 import mfpde
-from mfpde.measures.measure import AnyMeasure, as_measure
+from mfpde.measures.measure import AnyMeasure, as_measure, atoms_of
 from mfpde.plotting.style import STYLE
 from mfpde.runs.run import Run
 from validation.claim import Quantity
@@ -36,9 +35,8 @@ from validation.independent import cells_of
 from validation.kept import kept
 from validation.results import Script
 from validation.runner import selected_scripts, worker_pool
-from validation.sources import provenance_line
+from validation.sources import HERE, provenance_line
 
-REPORT = Path(__file__).parent / "report"
 ROUNDING = 1e-12
 PATIENCE, FEWEST_STEPS = 3, 300
 """A faulty run may take this many times the steps of the sound one, and so many more."""
@@ -48,214 +46,167 @@ TOO_HEAVY, TOO_FAR = 1.01, 2
 """A factor, and cells."""
 
 SOLVE = mfpde.solve
-SOUND: dict[str, Callable[..., Any]] = {
-    name: kept(getattr(mfpde, name))
-    for name in ("solve", "minimize", "maximize", "polish", "solve_particles")
-}
+FAULTY = ("solve", "minimize", "maximize", "polish")
+SOUND = {n: kept(getattr(mfpde, n)) for n in (*FAULTY, "solve_particles")}
 
 
 class Fault(NamedTuple):
-    """One thing that is wrong: another term in an equation, another state, another energy.
+    """One thing that is wrong: a term of the equation, the states, or the energies.
 
-    ``state`` is given a state and the width of a cell.
+    ``state`` is given a state, the start (the found state itself where there is none) and the
+    width of a cell.
     """
 
     name: str
     meaning: str
-    attention: Callable[[mfpde.Attention], mfpde.Attention] | None = None
-    neurons: Callable[[mfpde.Perceptron], mfpde.Perceptron] | None = None
-    state: Callable[[AnyMeasure, float], AnyMeasure] | None = None
-    stays: bool = False
+    term: Callable[[Any], Any] = lambda term: term
+    state: Callable[[AnyMeasure, AnyMeasure, float], AnyMeasure] | None = None
     forgets_potential: bool = False
 
-    def change_equation(
-        self, equation: mfpde.MeanFieldEquation
-    ) -> mfpde.MeanFieldEquation:
-        """Return the equation that is solved in place of the given one."""
-        terms = [self._change_term(term) for term in equation.terms]
-        if all(new is old for new, old in zip(terms, equation.terms, strict=True)):
-            return equation
-        return mfpde.MeanFieldEquation(
-            *terms, direction=equation.direction, diffusion=equation.diffusion
-        )
 
-    def _change_term(self, term: Any) -> Any:
-        if self.attention and isinstance(term, mfpde.Attention):
-            return self.attention(term)
-        if self.neurons and isinstance(term, mfpde.Perceptron):
-            return self.neurons(term)
-        return term
-
-
-def other_neurons(
-    neurons: mfpde.Perceptron, *, factor: float = 1.0, first: float = 1.0, **names: str
-) -> mfpde.Perceptron:
-    """Change weights by a factor, the first of them by another, or activations by name."""
-    factors = np.full(len(neurons.biases), factor)
-    factors[0] *= first
-    name = neurons.activation.name
-    weights = (neurons.weights.T * factors).T
-    return mfpde.Perceptron(
-        neurons.directions, weights, names.get(name, name), biases=neurons.biases
+def change_terms(kind: type, changes: Callable[[Any], dict[str, Any]]) -> Any:
+    """Put other fields into the terms of a kind."""
+    return lambda term: (
+        replace(term, **changes(term)) if isinstance(term, kind) else term
     )
 
 
-def heaviest_heavier(state: AnyMeasure, width: float) -> AnyMeasure:
+attention = partial(change_terms, mfpde.Attention)
+neurons = partial(change_terms, mfpde.Perceptron)
+OTHER_ACTIVATION = {"relu": "gelu", "gelu": "relu"}
+
+
+def reverse_first_neuron(term: mfpde.Perceptron) -> dict[str, Any]:
+    """The weights with another sign of the first."""
+    weights = term.weights.copy()
+    weights[0] *= -1
+    return {"weights": weights}
+
+
+def switch_activation(term: mfpde.Perceptron) -> dict[str, Any]:
+    """GeLU for ReLU, and the other way round."""
+    name = term.activation.name
+    return {"activation": OTHER_ACTIVATION.get(name, name)}
+
+
+def heaviest_heavier(state: AnyMeasure, _: AnyMeasure, width: float) -> AnyMeasure:
     """Make the heaviest atom 1 % heavier and all else lighter; a state without one stays."""
     points, masses = cells_of(state)
-    near = max(CORE_CELLS * width, 1e-9)
-    core = points @ points[np.argmax(masses)] >= np.cos(near)
+    core = points @ points[np.argmax(masses)] >= np.cos(max(CORE_CELLS * width, 1e-9))
     held, total = float(masses[core].sum()), float(masses.sum())
     if held < LEAST_CORE * total or held * TOO_HEAVY >= total:
         return state
     lighter = (total - TOO_HEAVY * held) / (total - held)
-    return _with_masses(state, masses * np.where(core, TOO_HEAVY, lighter))
+    return with_masses(state, masses * np.where(core, TOO_HEAVY, lighter))
 
 
-def _with_masses(state: AnyMeasure, masses: np.ndarray) -> AnyMeasure:
-    """Put other masses into cells and then atoms."""
-    if isinstance(state, mfpde.Atoms):
-        return mfpde.Atoms(state.points, masses, state.covariances)
-    whole = as_measure(state)
-    areas, atoms = whole.geometry.areas, whole.atoms
-    values = masses[: areas.size].reshape(areas.shape) / areas
-    others = mfpde.Atoms(atoms.points, masses[areas.size :], atoms.covariances)
-    return mfpde.Measure(mfpde.Density(whole.geometry, values), others)
-
-
-def move_by_two_cells(state: AnyMeasure, width: float) -> AnyMeasure:
+def move_by_two_cells(state: AnyMeasure, _: AnyMeasure, width: float) -> AnyMeasure:
     """Turn all mass along the circle or about the last axis, on zonal grids away from it."""
+    masses = cells_of(state)[1].copy()
     if isinstance(state, mfpde.Atoms):
-        return _turn_atoms(state, TOO_FAR * width)
-    whole = as_measure(state)
-    geometry = whole.geometry
-    masses = np.roll(whole.density.masses, TOO_FAR, axis=-1)
-    density = mfpde.Density(geometry, masses / geometry.areas)
-    angle = TOO_FAR * 2 * np.pi / geometry.shape[-1]
-    return mfpde.Measure(density, _turn_atoms(whole.atoms, angle))
+        return with_masses(state, masses, turn=TOO_FAR * width)
+    cells = as_measure(state).density.masses
+    masses[: cells.size] = np.roll(cells, TOO_FAR, axis=-1).ravel()
+    return with_masses(state, masses, turn=TOO_FAR * 2 * np.pi / cells.shape[-1])
 
 
-def _turn_atoms(atoms: mfpde.Atoms, angle: float) -> mfpde.Atoms:
-    turn = np.eye(atoms.dimension)
-    turn[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+def with_masses(state: AnyMeasure, masses: Any, *, turn: float = 0.0) -> AnyMeasure:
+    """Put other masses into cells and then atoms, and turn the atoms by an angle."""
+    atoms = atoms_of(state)
+    cells = len(masses) - len(atoms)
+    matrix = np.eye(atoms.dimension)
+    matrix[:2, :2] = [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
     widths = atoms.covariances
-    widths = None if widths is None else turn @ widths @ turn.T
-    return mfpde.Atoms(atoms.points @ turn.T, atoms.masses, widths)
+    widths = None if widths is None else matrix @ widths @ matrix.T
+    others = mfpde.Atoms(atoms.points @ matrix.T, masses[cells:], widths)
+    if isinstance(state, mfpde.Atoms):
+        return others
+    geometry = as_measure(state).geometry
+    values = masses[:cells].reshape(geometry.shape) / geometry.areas
+    return mfpde.Measure(mfpde.Density(geometry, values), others)
 
 
+# fmt: off
 FAULTS = (
-    Fault(
-        "softmax",
-        "softmax for unnormalised attention, and the other way round",
-        attention=lambda term: replace(term, normalized=not term.normalized),
-    ),
-    Fault(
-        "beta",
-        "beta 20 % up",
-        attention=lambda term: replace(term, beta=1.2 * term.beta),
-    ),
-    Fault(
-        "kernel",
-        "the unshifted kernel",
-        # Softmax is the same under both kernels.
-        attention=lambda term: (
-            term if term.normalized else replace(term, kernel="unshifted")
-        ),
-    ),
-    Fault("weights", "all weights 5 % up", neurons=partial(other_neurons, factor=1.05)),
-    Fault(
-        "sign",
-        "the sign of the first neuron",
-        neurons=partial(other_neurons, first=-1.0),
-    ),
-    Fault(
-        "activation",
-        "ReLU for GeLU, and the other way round",
-        neurons=partial(other_neurons, relu="gelu", gelu="relu"),
-    ),
-    Fault("still", "a density that does not move", stays=True),
+    Fault("softmax", "softmax for unnormalised attention, and the other way round",
+        attention(lambda term: {"normalized": not term.normalized})),
+    Fault("beta", "beta 20 % up", attention(lambda term: {"beta": 1.2 * term.beta})),
+    # Softmax is the same under both kernels.
+    Fault("kernel", "the unshifted kernel",
+        attention(lambda term: {} if term.normalized else {"kernel": "unshifted"})),
+    Fault("weights", "all weights 5 % up",
+        neurons(lambda term: {"weights": 1.05 * term.weights})),
+    Fault("sign", "the sign of the first neuron", neurons(reverse_first_neuron)),
+    Fault("activation", "ReLU for GeLU, and the other way round", neurons(switch_activation)),
+    Fault("still", "a density that does not move", state=lambda _, start, width: start),
     Fault("heavy", "the heaviest atom 1 % too heavy", state=heaviest_heavier),
     Fault("moved", "positions off by two cells", state=move_by_two_cells),
     Fault("energy", "energies without int V dmu", forgets_potential=True),
 )
+# fmt: on
 
 
 @contextmanager
 def sabotage(fault: Fault | None) -> Iterator[None]:
     """Within the block the package has this fault, or none; what is sound is computed once."""
-    functions = dict(SOUND)
-    for name in () if fault is None else ("solve", "minimize", "maximize", "polish"):
-        functions[name] = partial(_call_with_fault, fault, name)
-    with patch.multiple(mfpde, **functions):
+    names = () if fault is None else FAULTY
+    faulty = {name: partial(call_with_fault, fault, name) for name in names}
+    with patch.multiple(mfpde, **SOUND | faulty):
         yield
 
 
-def _call_with_fault(
-    fault: Fault,
-    name: str,
-    equation: mfpde.MeanFieldEquation,
-    *args: Any,
-    **kwargs: Any,
+def call_with_fault(
+    fault: Fault, name: str, equation: Any, start: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    solved = fault.change_equation(equation)
-    if name == "solve":
-        run = _solve_patiently(equation, solved, *args, **kwargs)
-        return _change_run(fault, replace(run, equation=equation), args[0])
-    found = replace(SOUND[name](solved, *args, **kwargs), equation=equation)
-    if name == "minimize" and fault.state and isinstance(found.measure, mfpde.Atoms):
-        moved = fault.state(found.measure, float(args[0].spacing))
-        found = replace(found, measure=moved)
-    if name == "minimize" and fault.forgets_potential:
-        energy = found.energy - potential_energy(equation, found.measure)
-        certificate = replace(found.certificate, energy=energy)
-        found = replace(found, certificate=certificate)
-    return found
-
-
-def _solve_patiently(
-    equation: mfpde.MeanFieldEquation,
-    solved: mfpde.MeanFieldEquation,
-    *args: Any,
-    **kwargs: Any,
-) -> Run:
-    """Solve another equation in a number of steps like that of the sound one.
+    """Call a function of ``FAULTY`` and return what it finds with the fault.
 
     Raises
     ------
     TimeoutError
-        If it takes far more.
+        If a run takes far more steps than the sound one.
     """
-    sound = SOUND["solve"](equation, *args, **kwargs)
-    if solved is equation:
-        return sound
-    steps = PATIENCE * int(sound.statistics["steps"]) + FEWEST_STEPS
-    stop = (*kwargs.pop("stop", ()), mfpde.StepLimit(steps))
-    run = SOLVE(solved, *args, stop=stop, **kwargs)
-    if run.stop.kind == "step_limit":
-        raise TimeoutError(f"the faulty run takes more than {steps} steps")
-    return run
+    terms = [fault.term(term) for term in equation.terms]
+    is_sound = all(new is old for new, old in zip(terms, equation.terms, strict=True))
+    kinds = {"direction": equation.direction, "diffusion": equation.diffusion}
+    solved = equation if is_sound else mfpde.MeanFieldEquation(*terms, **kinds)
+    if name == "solve" and not is_sound:
+        sound = SOUND[name](equation, start, *args, **kwargs)
+        steps = PATIENCE * int(sound.statistics["steps"]) + FEWEST_STEPS
+        stop = (*kwargs.pop("stop", ()), mfpde.StepLimit(steps))
+        found = SOLVE(solved, start, *args, stop=stop, **kwargs)
+        if found.stop.kind == "step_limit":
+            raise TimeoutError(f"the faulty run takes more than {steps} steps")
+    else:
+        found = SOUND[name](solved, start, *args, **kwargs)
+    found = replace(found, equation=equation)
+    if name == "solve":
+        return change_run(fault, found, start)
+    if name == "minimize" and fault.state and isinstance(found.measure, mfpde.Atoms):
+        moved = fault.state(found.measure, found.measure, float(start.spacing))
+        return replace(found, measure=moved)
+    if name == "minimize" and fault.forgets_potential:
+        energy = found.energy - potential_energy(equation, found.measure)
+        return replace(found, certificate=replace(found.certificate, energy=energy))
+    return found
 
 
-def _change_run(fault: Fault, run: Run, start: AnyMeasure) -> Run:
+def change_run(fault: Fault, run: Run, start: AnyMeasure) -> Run:
     """Return a run with the fault's states after the start, and energies."""
     equation: Any = run.equation
     states, energies, final = list(run.states), run.energies.copy(), run.final
-    if fault.stays:
-        final = as_measure(start)
-        states = [final] * len(states)
-        energies[:] = equation.energy(final)
-    elif fault.state:
-        width = float(as_measure(final).geometry.spacing)
-        final = fault.state(final, width)
-        states[1:] = [fault.state(state, width) for state in states[1:]]
+    if fault.state:
+        width, first = float(as_measure(final).geometry.spacing), as_measure(start)
+        final, *states[1:] = [
+            fault.state(state, first, width) for state in (final, *states[1:])
+        ]
         energies[1:] = [equation.energy(state) for state in states[1:]]
-    elif fault.forgets_potential:
+    if fault.forgets_potential:
         energies -= [potential_energy(equation, state) for state in states]
     diagnostics = {**run.diagnostics, "energy": energies}
     return replace(run, states=states, final=final, diagnostics=diagnostics)
 
 
-def potential_energy(equation: mfpde.MeanFieldEquation, state: AnyMeasure) -> float:
+def potential_energy(equation: Any, state: AnyMeasure) -> float:
     """The part int V dmu of the energy."""
     points, masses = cells_of(state)
     return float(sum(masses @ term.value(points) for term in equation.externals))
@@ -283,40 +234,40 @@ class Trial(NamedTuple):
 
 
 def try_script(script: Script, *, quick: bool) -> Trial:
-    """Run a script without and with each of the faults."""
-    main = importlib.import_module(script.module).main
-    measured: dict[str, dict[str, Quantity]] = {}
+    """Run a script without and with each of the faults; one that makes it raise is noticed."""
+    found: dict[str, dict[str, Quantity]] = {}
     raised: dict[str, str] = {}
-    with sabotage(None):
-        sound = _measure(main, quick=quick)
+    sound = measure_rows(script, None, quick=quick)
     for fault in FAULTS:
         try:
-            with sabotage(fault):
-                measured[fault.name] = _measure(main, quick=quick)
-        # A script that a wrong solver makes raise has noticed it.
+            found[fault.name] = measure_rows(script, fault, quick=quick)
         except Exception as error:
             raised[fault.name] = traceback.format_exception_only(error)[-1].strip()
     rows = {}
     for name, row in sound.items():
-        there = {f: rows[name] for f, rows in measured.items() if name in rows}
-        seen = tuple(fault for fault, other in there.items() if not other.holds)
-        by = tuple(fault for fault, other in there.items() if _differs(other, row))
+        others = {f: rows[name] for f, rows in found.items() if name in rows}
+        seen = tuple(fault for fault, other in others.items() if not other.holds)
+        by = tuple(fault for fault, other in others.items() if differ(other, row))
         rows[name] = row.subject == "solver", seen, by
     return Trial(script, rows, raised)
 
 
-def _measure(main: Callable[..., Any], *, quick: bool) -> dict[str, Quantity]:
-    with rc_context(STYLE), warnings.catch_warnings():
+def measure_rows(
+    script: Script, fault: Fault | None, *, quick: bool
+) -> dict[str, Quantity]:
+    """Run a script with a fault and return its rows by name."""
+    main = importlib.import_module(script.module).main
+    with sabotage(fault), rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = main(quick=quick)["quantities"]
-    by_name = {quantity.name: quantity for quantity in found}
-    if len(by_name) < len(found):
+        rows = main(quick=quick)["quantities"]
+    by_name = {row.name: row for row in rows}
+    if len(by_name) < len(rows):
         raise ValueError(f"two rows have the same name among {sorted(by_name)}")
     return by_name
 
 
-def _differs(row: Quantity, sound: Quantity) -> bool:
-    """Whether a quantity differs by more than the rounding of sums in another order."""
+def differ(row: Quantity, sound: Quantity) -> bool:
+    """Whether a row differs by more than the rounding of sums in another order."""
     now, before = (row.measured, row.expected), (sound.measured, sound.expected)
     return not np.allclose(now, before, rtol=ROUNDING, atol=0, equal_nan=True)
 
@@ -331,9 +282,11 @@ def table_of(trials: Sequence[Trial], *, quick: bool) -> str:
         lines += ["", f"## `{trial.script.key}`", ""]
         lines += [f"Raised under {name}: {why}." for name, why in trial.raised.items()]
         lines += ["", "| row | notices |", "|---|---|"]
-        for name, (is_of_solver, seen, _) in trial.rows.items():
-            if is_of_solver:
-                lines.append(f"| {name} | {', '.join(seen) or '**nothing**'} |")
+        lines += [
+            f"| {name} | {', '.join(seen) or '**nothing**'} |"
+            for name, (is_of_solver, seen, _) in trial.rows.items()
+            if is_of_solver
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -348,13 +301,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         scripts = selected_scripts(given.only)
         for trial in pool.map(partial(try_script, quick=given.quick), scripts):
             trials.append(trial)
-            missed = [f"     notices nothing: {name}" for name in trial.idle]
-            missed += [f"     no formula: {name}" for name in trial.false_formulas]
-            lines = [f"{trial.script.key}: {len(trial.rows)} rows", *missed]
-            print("\n".join(lines), flush=True)
+            print(f"{trial.script.key}: {len(trial.rows)} rows")
+            for name in trial.idle:
+                print(f"     notices nothing: {name}")
+            for name in trial.false_formulas:
+                print(f"     no formula: {name}", flush=True)
     if given.only == ["figures"]:
         text = table_of(trials, quick=given.quick)
-        (REPORT / "saboteurs.md").write_text(text, encoding="utf-8")
+        (HERE / "report" / "saboteurs.md").write_text(text, encoding="utf-8")
     return 3 if any(trial.idle or trial.false_formulas for trial in trials) else 0
 
 
