@@ -142,3 +142,19 @@ def test_rows_behind_a_mask_respond_as_the_profile_says(
         errors.append(abs(response - profile.values[0, 0, 0]))
     assert errors[1] < 4e-4
     assert errors[0] / errors[1] > 6
+
+
+def test_beside_kinks_values_err_by_a_tenth_of_what_is_unresolved() -> None:
+    kinks = mfpde.Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5], "relu")
+    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), kinks, direction="descent")
+    asked = {"sources": [0.1, 0.5, 1.0], "times": 0.6, "alibi": 1.0}
+    coarse, fine = (
+        mfpde.retrieval_profile(equation, mfpde.uniform(mfpde.Circle(cells)), **asked)
+        for cells in (64, 256)
+    )
+    largest = np.abs(fine.values).max()
+    off = np.abs(coarse.values - fine.values).max()
+    assert 1e-2 * coarse.unresolved * largest < off < 0.1 * coarse.unresolved * largest
+    asked["times"] = 20.0
+    with pytest.raises(ValueError, match="no longer resolves"):
+        mfpde.retrieval_profile(equation, mfpde.uniform(mfpde.Circle(64)), **asked)

@@ -40,8 +40,8 @@ TOLERANCE = 1e-10
 """Of the sum of the series, beside the largest value."""
 STEP_TOLERANCE = 1e-12
 """Of steps in time; most of the numbers of which it is the mean are next to 0."""
-RESOLVED = 1e-6
-"""Largest moment of the last eighth of degrees of a density that the circle resolves."""
+LARGEST_UNRESOLVED = 1e-2
+"""Moment of the last eighth of degrees beyond which a profile tells no digits."""
 
 
 def retrieval_profile(
@@ -89,7 +89,7 @@ def retrieval_profile(
     hierarchy = Hierarchy(equation, start, len(asked.weights))
     count, profile = FIRST_TERMS, None
     while profile is None or (profile.residual > TOLERANCE and count <= MOST_TERMS):
-        profile = RetrievalProfile(asked, hierarchy.solve(count, asked.times))
+        profile = RetrievalProfile(asked, *hierarchy.solve(count, asked.times))
         count *= 2
     return profile.check_series()
 
@@ -132,8 +132,10 @@ class Hierarchy:
         sent -= np.outer(sent.sum(axis=1), start.masses)
         self._start = scipy.fft.fft(np.concatenate([start.masses[np.newaxis], sent]))
 
-    def solve(self, count: int, times: FloatArray) -> ComplexArray:
-        """Return int e^(inx) dGamma_k for k < ``count`` at ``times``, (count, times, modes).
+    def solve(self, count: int, times: FloatArray) -> tuple[ComplexArray, float]:
+        """Return int e^(inx) dGamma_k, k < ``count``, at ``times``, (count, times, modes).
+
+        The second result is the largest moment of mu in the last eighth of degrees.
 
         Raises
         ------
@@ -155,8 +157,8 @@ class Hierarchy:
         )
         spectra = np.moveaxis(solution.y.reshape(*shape, -1), -1, 0)
         is_last = np.abs(self._waves) > 7 * width // 16
-        rests = np.abs(spectra[:, 0, is_last]).max(axis=1)
-        if not solution.success or (rests > RESOLVED).any():
+        unresolved = float(np.abs(spectra[:, 0, is_last]).max(initial=0.0))
+        if not solution.success or not unresolved <= LARGEST_UNRESOLVED:
             raise ValueError(
                 f"times up to {times[-1]:g}: Circle({width}) no longer resolves the density; "
                 "a profile is linear about a smooth one: take earlier times or more cells"
@@ -165,7 +167,7 @@ class Hierarchy:
             len(times), count, self._modes, width
         )
         masses = scipy.fft.ifft(responses)
-        return np.asarray(np.einsum("tkmx,xm->ktm", masses, self._reading))
+        return np.einsum("tkmx,xm->ktm", masses, self._reading), unresolved
 
     def _find_rates(self, spectra: ComplexArray) -> ComplexArray:
         """Return the rates of change of all rows."""
