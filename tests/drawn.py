@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 import mfpde
-from mfpde.geometry.circle import points_at
 from mfpde.measures.events import Event
 from mfpde.runs.stopping import StopReason
 from mfpde.tracking import Junction, SeenAtoms, Track
+from validation.circle_cases import points_at
 
 
 def by_gid(where: Artist, gid: str) -> list[Any]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mfpde import Attention, Interaction, MeanFieldEquation
-from mfpde.terms.kernels import Kernel
+from mfpde import Attention, Interaction, Kernel, MeanFieldEquation
 
 
 def ascent(*terms: Any, diffusion: float = 0.0, **options: Any) -> MeanFieldEquation:

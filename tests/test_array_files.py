@@ -19,8 +19,7 @@ from random_points import random_points
 
 import mfpde
 from mfpde import Attention, Circle, Density, Interaction, Polynomial
-from mfpde.settings.base import SettingsError
-from mfpde.settings.settings import settings_from_dict
+from mfpde.settings import SettingsError, settings_from_dict
 
 CIRCLE = Circle(128)
 SETTINGS = {

@@ -14,11 +14,10 @@ import mfpde
 from mfpde.arrays import FloatArray
 from mfpde.stationary.convex_energy import convex_energy
 from mfpde.terms.activations import Activation, ActivationBounds
-from mfpde.terms.kernels import Kernel
 
 
 @dataclass(frozen=True)
-class Power(Kernel):
+class Power(mfpde.Kernel):
     """W(u) = sum_k c_k u^k."""
 
     coefficients: tuple[float, ...]

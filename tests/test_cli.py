@@ -14,7 +14,7 @@ import mfpde
 from mfpde.commands.command_line import main
 from mfpde.commands.report import zonal_distance
 from mfpde.runs.stopping import StopReason
-from mfpde.settings.settings import FILE
+from mfpde.settings import FILE
 from mfpde.storage import load, read_description
 
 TEXT = """

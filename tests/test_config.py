@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.settings.settings import SettingsError, read_settings, settings_from_dict
+from mfpde.settings import SettingsError, read_settings, settings_from_dict
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TEXT = """

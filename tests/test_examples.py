@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mfpde
-from mfpde.settings.settings import read_settings
+from mfpde.settings import read_settings
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

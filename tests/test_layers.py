@@ -19,7 +19,7 @@ from mfpde.commands.command_line import main
 from mfpde.runs.layers import stages_of
 from mfpde.runs.stopping import StoppingCondition, StopReason
 from mfpde.runs.times import save_times
-from mfpde.settings.settings import SettingsError, read_settings
+from mfpde.settings import SettingsError, read_settings
 from mfpde.storage import load, save
 from mfpde.studies.ensembles import lyapunov_exponent
 from validation.references import layered

@@ -33,12 +33,12 @@ from random_points import random_points
 
 import mfpde
 from mfpde.geometry import sphere
-from mfpde.geometry.circle import points_at
 from mfpde.measures.events import Event
 from mfpde.plotting.animation import film_of
 from mfpde.plotting.projections import Camera, pixels_of, places_of, values_at
 from mfpde.plotting.style import largest_in_rows
 from mfpde.tracking import Junction, SeenAtoms, Track
+from validation.circle_cases import points_at
 
 CIRCLE, SPHERE, ZONAL = mfpde.Circle(128), mfpde.Sphere(32), mfpde.Zonal(5, 64)
 NEURON = mfpde.Perceptron([[1.0, 0.0]], [-0.5])

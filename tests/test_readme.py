@@ -12,7 +12,7 @@ from documents import pages
 
 import mfpde
 from mfpde.atoms.exact import LEAST_CELLS, NEGLIGIBLE_MASS
-from mfpde.settings.settings import read_settings
+from mfpde.settings import read_settings
 from mfpde.transport.phases import LARGEST_NEGATIVE_MASS
 from validation.references.two_atoms import merge_time
 

@@ -16,7 +16,7 @@ import mfpde
 from mfpde import Atoms, Circle, Density, Sphere, Zonal, bumps, uniform, wasserstein
 from mfpde.commands.command_line import main
 from mfpde.measures.samples import least_bandwidth
-from mfpde.settings.settings import SettingsError, settings_from_dict
+from mfpde.settings import SettingsError, settings_from_dict
 from mfpde.storage import RunWriter
 from validation.verdict_shapes import unit
 

@@ -14,7 +14,7 @@ from stored import assert_same
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.settings.base import SettingsError
+from mfpde.settings import SettingsError
 from mfpde.storage import StoreError
 from mfpde.storage.places import lock_store
 from mfpde.sweeps.execution import execute

@@ -16,7 +16,7 @@ from stored import CIRCLE
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.viewer.exhibit import exhibit_of
+from mfpde.viewer import exhibit_of
 
 ROOM = 7_000_000
 

@@ -27,9 +27,9 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 import mfpde
-from mfpde.geometry.circle import points_at
 from mfpde.plotting.animation import film_of
 from oracles.quantities import Case, Quantities
+from validation.circle_cases import points_at
 
 CIRCLE, SPHERE, ZONAL = mfpde.Circle(96), mfpde.Sphere(32), mfpde.Zonal(6, 64)
 FLAT = mfpde.Perceptron([[-1.0, 0.1], [0.6, -0.8]], [0.6, -0.5], biases=[0.2, 0.0])
