@@ -100,6 +100,14 @@ def test_velocity_and_energy_on_the_circle_are_those_of_direct_sums(
         assert energies[1] == pytest.approx(energies[0], rel=1e-12, abs=1e-14)
 
 
+def test_heads_beside_a_zonal_term_are_not_left_out():
+    """Sums by moments hold zonal kernels only."""
+    head = Attention(2.0, bilinear=[[1.0, 0.4], [-0.2, 0.6]])
+    equation, atoms = ascent(Attention(3.0), head), random_atoms(300)
+    direct, spectral = (velocities(equation, atoms, method) for method in METHODS)
+    np.testing.assert_array_equal(spectral, direct)
+
+
 NEURONS = Perceptron([[1.0, 0.2, -0.4], [0.3, -1.0, 0.5]], [0.8, -0.6], "gelu")
 TERMS = {
     "attention": [Attention(6.0)],

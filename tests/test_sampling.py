@@ -53,6 +53,13 @@ def test_quantized_of_a_measure_puts_an_atoms_share_on_it(bump):
     assert np.sum(np.abs(quantiles - 2.0) < 1e-12) == pytest.approx(100, abs=1)
 
 
+def test_quantized_atoms_of_the_circle_are_quantiles_whatever_their_order(rng):
+    angles = TURN * (np.arange(60) + 0.5) / 60
+    chosen = quantized(Atoms(points_at(rng.permutation(angles))), 7).points
+    expected = angles[(60 * (np.arange(7) + 0.5) / 7).astype(int)]
+    np.testing.assert_allclose(chosen, points_at(expected), atol=1e-12)
+
+
 def test_sampled_converges_like_one_over_root_n(bump):
     sizes = np.array([64, 256, 1024, 4096])
     errors = [
