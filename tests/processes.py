@@ -43,18 +43,15 @@ def raise_no_such_luck(run: PlannedRun, **_: object) -> str:
 
 
 SERVER = """
-import json, os, resource, signal, sys, traceback
+import json, os, signal, sys, traceback
 import mfpde
 from mfpde.commands import command_line, interruption, report
 from mfpde.storage import RunWriter
 
-def command(arguments, folder, errors, largest_file):
+def command(arguments, folder, errors):
     os.chdir(folder)
     os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    if largest_file is not None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
     code = 99
     try:
         code = command_line.main(arguments)
@@ -98,13 +95,12 @@ class Processes:
         )
         assert self._line() == "ready"
 
-    def start(self, *arguments: str, largest_file: int | None = None) -> int:
+    def start(self, *arguments: str) -> int:
         """Start ``mfpde ARGUMENTS`` and return its process."""
         asked = {
             "arguments": arguments,
             "folder": str(self.folder),
             "errors": str(self.folder / "stderr.txt"),
-            "largest_file": largest_file,
         }
         self._server.stdin.write(json.dumps(asked) + "\n")
         self._server.stdin.flush()
@@ -114,9 +110,9 @@ class Processes:
         """Wait for the command that was started, and return its exit code."""
         return int(self._line())
 
-    def run(self, *arguments: str, largest_file: int | None = None) -> int:
+    def run(self, *arguments: str) -> int:
         """Run ``mfpde ARGUMENTS`` and return its exit code."""
-        self.start(*arguments, largest_file=largest_file)
+        self.start(*arguments)
         return self.ended()
 
     def stopped(self, *arguments: str, after: float, by: int = signal.SIGKILL) -> int:

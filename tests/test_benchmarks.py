@@ -58,17 +58,3 @@ def test_a_part_that_fails_is_told_and_the_others_go_on(
     assert rows[2]["value"] is None
     assert rows[2]["remark"] == "no such luck"
     assert capsys.readouterr().err == "failed: runs\n"
-
-
-@pytest.mark.slow
-def test_the_suite_keeps_mass_and_sign(scripts):
-    import transport_suite
-
-    for transport, cases in transport_suite.SCHEMES.values():
-        for case in cases[::3]:
-            coarse, fine = (transport(case, rings) for rings in (32, 48))
-            for errors in (coarse, fine):
-                assert errors.drift < 1e-13
-                assert errors.least >= 0
-            assert fine.l1 < coarse.l1
-            assert fine.l2 < coarse.l2

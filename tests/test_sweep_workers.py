@@ -105,20 +105,13 @@ def finished_in(folder: Path) -> dict[object, object]:
 
 
 @pytest.mark.parametrize(
-    ("way", "betas"),
-    [
-        ("--workers", 2),
-        pytest.param("--scheduler", 2, marks=pytest.mark.slow),
-        pytest.param("--workers", 13, marks=pytest.mark.slow),
-        pytest.param("--scheduler", 13, marks=pytest.mark.slow),
-    ],
+    "way", ["--workers", pytest.param("--scheduler", marks=pytest.mark.slow)]
 )
-def test_a_lost_worker_loses_nothing(way, betas, request, tmp_path) -> None:
+def test_a_lost_worker_loses_nothing(way, request, tmp_path) -> None:
     """It is killed in the middle of a run: what had ended stays as it is, the rest goes on."""
-    table = source(tmp_path / "out", t_end=20.0, cells=256, betas=2 * betas)
+    table = source(tmp_path / "out", t_end=20.0, cells=256, betas=4)
     (tmp_path / "sweep.toml").write_text(toml(table))
     sweep = mfpde.Sweep(tmp_path / "sweep.toml")
-    assert len(sweep.runs) == 12 * betas
     is_cluster = way == "--scheduler"
     cluster = request.getfixturevalue("cluster") if is_cluster else ("2", [])
     value, workers = cluster
