@@ -177,12 +177,6 @@ def test_random_neurons_are_the_constructors_and_those_of_the_paper(
 # What is wrong --------------------------------------------------------------------------------
 
 
-ON_AXIS = changed((CIRCLE, 'kind = "zonal"\ndimension = 3\ncells = 181'))
-OFF_AXIS = ON_AXIS.replace(DIRECTIONS, "directions = [[1, 0, 0], [0, 0, 1]]")
-BUMPS = {
-    kind: without(text, "[start]", "[solve]", '[start]\nkind = "bumps"\nwidths = [W]\n')
-    for kind, text in TEXTS.items()
-}
 WRONG_FILES = {
     "[solve] needs the setting 't_end'": changed(("t_end = 1.0", "")),
     "[geometry] needs the setting 'kind', one of 'circle', 'sphere', 'zonal'": changed(
@@ -198,18 +192,6 @@ WRONG_FILES = {
     + TEXT.partition("[particles]")[0],
     "needs the section [start]": without(TEXT, "[start]", "[solve]"),
     "run.toml is not TOML": "[solve\n",
-    "[start] bumps on Circle(num_cells=64) take angles": BUMPS["circle"].replace(
-        "[W]", "[0.2]"
-    ),
-    "[start] widths[0] = 0.01 must be at": BUMPS["circle"].replace(
-        "[W]", "[0.01]\nangles = [1]"
-    ),
-    "[start] bumps on Sphere(nlat=32, nlon=64) take centres, not angles": BUMPS[
-        "sphere"
-    ].replace("[W]", "[0.2]\nangles = [1]"),
-    "[perceptron] directions[0] is not parallel to the axis": OFF_AXIS.replace(
-        'transport = "donor_blended"\n', ""
-    ),
 }
 
 

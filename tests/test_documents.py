@@ -148,15 +148,6 @@ def test_what_a_statement_names_is_there(name) -> None:
         assert set(re.findall(r"`(.*?)`", rows)) <= names, script
 
 
-def test_each_figure_of_the_paper_has_a_command_that_is_there() -> None:
-    text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"--only ([\w/]+)`", text))
-    figures = {name for name in report_claims() if name.startswith("figures/figure_")}
-    assert figures <= named
-    assert named <= set(report_claims())
-    assert len(figures) >= 11
-
-
 def test_claims_are_counted_as_in_the_report() -> None:
     report, readme, paper = (
         " ".join((ROOT / place).read_text(encoding="utf-8").split())

@@ -241,7 +241,7 @@ run(observer=print) -> must be an Observer
 run(diagnostics=recording(None)) -> 'own' is None | must return one number
 run(diagnostics=recording(np.ones(3))) -> 'own' is | must return one number
 run(diagnostics=[recording(1.0)] * 2) -> 'own' is recorded anyway
-run(diagnostics=[len]) -> diagnostics holds <built-in function len> | Diagnostic
+run(diagnostics=[first]) -> diagnostics holds <function first> | Diagnostic
 run(diagnostics=3.0) -> diagnostics holds 3
 run(stop=[SteadyState(1e-3), None]) -> stop holds None | SteadyState, StepLimit
 run(resume_from=3) -> resume_from = 3 | must be a Checkpoint
