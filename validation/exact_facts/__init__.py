@@ -10,7 +10,6 @@ SCRIPTS: tuple[str, ...] = (
     "shared_noise",
     "two_atoms",
     "five_clusters",
-    "equiangular_atoms",
     "sliding_atom",
     "one_cluster",
     "gibbs_states",

@@ -7,10 +7,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-import mfpde
 from mfpde.plotting.palette import DENSITY, OKABE_ITO
 from validation.drawing import panels
-from validation.figures.drawing import angle_axis
 
 SOLVER = DENSITY
 FORMULA_LINE: dict[str, Any] = {"color": OKABE_ITO["black"], "ls": "--", "lw": 1.0}
@@ -29,16 +27,4 @@ def compare_curves(cases: Mapping[str, tuple[Any, ...]], **axes: Any) -> Figure:
         ax.plot(x_exact, exact, **FORMULA_LINE, label="formula")
         ax.set(title=title, **axes)
     figure.legend(*panes[0].get_legend_handles_labels(), loc="outside right center")
-    return figure
-
-
-def compare_densities(cases: Mapping[str, tuple[mfpde.Density, Any]]) -> Figure:
-    """A panel for each title: a density on the circle, and the formula's values."""
-    curves = {}
-    for title, (density, exact) in cases.items():
-        angles = density.geometry.angles
-        curves[title] = angles, density.values, angles, exact
-    figure = compare_curves(curves, xlabel="angle", ylabel="density")
-    for ax in figure.axes:
-        angle_axis(ax)
     return figure
