@@ -19,11 +19,6 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def composed(a: float, b: float) -> float:
-    """Parameter of the map with b after that with a."""
-    return (a + b) / (1 + a * b)
-
-
 def moved(angles: Array, a: float) -> Array:
     """Images of angles in [-pi, pi] under the map, in [-pi, pi]."""
     half = (1 - a) / (1 + a) * np.sin(angles / 2)

@@ -20,8 +20,6 @@ A start that is symmetric around a stays so: rings, moved by ``validation.charac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
@@ -38,68 +36,35 @@ TIMES = (2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 40.0, 60.0)
 
 
 def ring_angle(beta: float, weight: float, mass: float = 1.0) -> float:
-    """Angle of the resting ring from the neuron's axis; 0 if an atom rests there.
+    """Angle of the resting ring of ``mass`` from the axis of a neuron of ``weight`` < 0.
 
-    Parameters
-    ----------
-    beta
-        Inverse temperature, above 0.
-    weight
-        Weight w < 0 of the ReLU neuron.
-    mass
-        Mass m of the ring; other mass must be too far away to be felt.
-
-    Raises
-    ------
-    ValueError
-        If ``weight`` is not negative, or so weak that no ring rests in the open half.
+    It is 0 if an atom rests there; other mass must be too far away to be felt.
     """
-    if not weight < 0:
-        raise ValueError(
-            f"weight = {weight!r} must be below 0: descent then pulls to a"
-        )
     if -weight >= mass:
         return 0.0
-    if mass * (i0e(beta) - i1e(beta)) >= -weight:
-        raise ValueError(
-            f"weight = {weight!r} is too weak to hold a ring of mass {mass!r} at beta = "
-            f"{beta!r}: |w| must be above {mass * (i0e(beta) - i1e(beta)):.3g}"
-        )
     z = brentq(lambda x: mass * (i0e(x) - i1e(x)) + weight, 0.0, beta, xtol=1e-15)
     return float(np.arcsin(np.sqrt(z / beta)))
 
 
-def rings_of_bump(width: float, nodes: int) -> tuple[Array, Array]:
-    """Rings of a von Mises-Fisher bump of mass 1 around the axis.
+def rings_of_bump() -> Rings:
+    """Rings of a von Mises-Fisher bump of mass 1 and rms extent ``WIDTH`` around the axis.
 
-    Its density is that of e^{kappa cos theta}, kappa = 1/width^2: ``width`` is the rms
-    extent along each of the two tangent directions, the rms radius sqrt(2) times it.
-    The mass is e^{-u} du, u = kappa (1 - cos theta); ``nodes`` Gauss-Legendre nodes stand in
+    The mass is e^{-u} du, u = (1 - cos theta) / WIDTH^2; six Gauss-Legendre nodes stand in
     each of several panels, which shrink towards the axis: what lies there leaves last.
     """
-    edges = np.concatenate(
-        [[0.0], 4.0 ** np.arange(-18, 1), [2.0, 4.0, 7.0, 11.0, 18.0, 40.0]]
-    )
-    points, weights = np.polynomial.legendre.leggauss(nodes)
-    lengths = np.diff(edges)[:, None]
-    u = (edges[:-1, None] + lengths * (points + 1) / 2).ravel()
+    outer = [1.0, 2.0, 4.0, 7.0, 11.0, 18.0, 40.0]
+    edges = np.concatenate([[0.0], 4.0 ** np.arange(-18, 0), outer])
+    points, weights = np.polynomial.legendre.leggauss(6)
+    lengths = np.diff(edges)[:, np.newaxis]
+    u = (edges[:-1, np.newaxis] + lengths * (points + 1) / 2).ravel()
     masses = np.exp(-u) * (lengths * weights / 2).ravel()
-    return 2 * np.arcsin(width * np.sqrt(u / 2)), masses
+    return Rings(3, 2 * np.arcsin(WIDTH * np.sqrt(u / 2)), masses)
 
 
-def opening(times: Sequence[float] = TIMES, *, nodes: int = 6) -> tuple[Array, Array]:
-    """Follow a bump of mass 1 and width ``WIDTH`` around the axis.
-
-    Returns
-    -------
-    angles (len(times), n) of its rings, and their masses (n,).
-    """
+def opening_radii() -> Array:
+    """Root mean square angles from the axis at ``TIMES`` of the bump."""
     problem = Problem(BETA, -1, np.eye(3)[-1:], np.array([WEIGHT]), np.zeros(1))
-    rings = Rings(3, *rings_of_bump(WIDTH, nodes))
-    path = moved_rings(problem, rings, times, rtol=1e-11)
-    return np.array([one.angles for one in path]), rings.masses
-
-
-def rms_radii(angles: Array, masses: Array) -> Array:
-    """Root mean square angle from the axis, for each row of ``angles``."""
-    return np.asarray(np.sqrt(angles**2 @ masses / masses.sum()))
+    rings = rings_of_bump()
+    path = moved_rings(problem, rings, TIMES, rtol=1e-11)
+    squares = np.array([one.angles**2 @ rings.masses for one in path])
+    return np.asarray(np.sqrt(squares / rings.masses.sum()))

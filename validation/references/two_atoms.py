@@ -13,8 +13,6 @@ whatever the two masses, so that with c = cos D, by partial fractions of 1/(1 - 
 With softmax and equal masses 1/|D'| is the mean of e^{beta (1 - c)} / sin D and 1 / sin D:
 
     T = (T(M = 1) + log(tan(D_0/2) / tan(D_1/2))) / 2.
-
-Both angles of an approach are below pi; pi itself is an equilibrium.
 """
 
 from __future__ import annotations
@@ -32,31 +30,10 @@ def merge_time(
     end_angle: float,
     softmax: bool = False,
 ) -> float:
-    """Time in which two atoms come from ``start_angle`` to ``end_angle`` of each other.
+    """Time from ``start_angle`` to ``end_angle`` <= it, both in (0, pi), beta above 0.
 
-    Parameters
-    ----------
-    beta
-        Inverse temperature, above 0.
-    mass
-        Total mass M, shared in any way; under softmax without effect.
-    start_angle, end_angle
-        Angles in radians, 0 < end_angle <= start_angle < pi.
-    softmax
-        Normalised attention; the formula then holds for two equal masses.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
+    The total ``mass`` may be shared in any way; under softmax two equal masses are meant.
     """
-    if not beta > 0 or not mass > 0:
-        raise ValueError(f"beta = {beta!r} and mass = {mass!r} must be above 0")
-    if not 0 < end_angle <= start_angle < np.pi:
-        raise ValueError(
-            f"end_angle = {end_angle!r}, start_angle = {start_angle!r}: allowed is "
-            "0 < end_angle <= start_angle < pi"
-        )
     approach = (_primitive(beta, start_angle) - _primitive(beta, end_angle)) / 2
     if not softmax:
         return approach / mass
