@@ -1,8 +1,7 @@
 """Validation: particle limit; the scripts in the order of the report."""
 
 SCRIPTS: tuple[str, ...] = (
-    "random_circle",
-    "quantised_circle",
+    "particles_circle",
     "labels_circle",
     "sphere",
     "five_neurons",
