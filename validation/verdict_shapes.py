@@ -58,7 +58,12 @@ def offset(circle: mfpde.Circle, centre: float) -> Array:
 
 
 def distance(grid: Geometry, centre: Array | float) -> Array:
-    """Great-circle distance from a point, or an angle of the circle; small ones accurately."""
+    """Great-circle distance from a point, or an angle of the circle; small ones accurately.
+
+    On zonal grids it is that from the axis, whatever the point.
+    """
+    if isinstance(grid, mfpde.Zonal):
+        return grid.angles
     if isinstance(grid, mfpde.Circle):
         angle = np.arctan2(*centre[::-1]) if np.ndim(centre) else centre
         return np.abs(offset(grid, angle))
@@ -106,13 +111,6 @@ def hoop(
 ) -> Values:
     """Ring at ``angle`` from ``centre``."""
     return lambda grid: mass * bump(grid, centre, cells * grid.spacing, angle)
-
-
-def zonal_ring(angle: float, cells: float) -> Values:
-    """Gaussian in the angle from the axis; at 0 a bump at the pole."""
-    return lambda grid: np.exp(
-        -(((grid.angles - angle) / (cells * grid.spacing)) ** 2) / 2
-    )
 
 
 def level(value: float) -> Values:
