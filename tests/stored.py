@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,6 +72,13 @@ duration = 0.5
 equation = {direction = "descent"}
 """
 TRACKED = "[concentration]\n"
+
+
+class Evil:
+    """What leaves a folder behind when it is read by pickle."""
+
+    def __reduce__(self):
+        return (os.mkdir, ("executed",))
 
 
 class KilledError(BaseException):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from random_points import random_points
+from stored import Evil
 
 import mfpde
 from mfpde import Attention, Circle, Density, Interaction, Polynomial
@@ -132,13 +133,6 @@ def test_a_small_matrix_is_read_alone(write, end, tmp_path) -> None:
         tracemalloc.stop()
     np.testing.assert_array_equal(found, SMALL)
     assert most < 5e6
-
-
-class Evil:
-    """What leaves a folder behind when it is read by pickle."""
-
-    def __reduce__(self):
-        return (os.mkdir, ("executed",))
 
 
 ANY, UNREAD = "bilinear", "cannot be read"

@@ -12,10 +12,9 @@ from stored import line_of, raised_after
 
 import mfpde
 from mfpde.commands.command_line import main
-from mfpde.commands.report import zonal_distance
 from mfpde.runs.stopping import StopReason
 from mfpde.settings import FILE
-from mfpde.storage import load, read_description
+from mfpde.storage import read_description
 
 TEXT = """
 geometry = {kind = "circle", cells = 64}
@@ -65,7 +64,7 @@ def interrupted_run(saves, *more: str) -> int:
 
 def test_run_stores_what_solve_gives(config, capsys):
     assert main(["run", config, "--out", "x.zarr"]) == 0
-    found = load("x.zarr")
+    found = mfpde.load("x.zarr")
     assert found.times.tolist() == [k / 8 for k in range(9)]
     assert found.stop.kind == "t_end"
     said = capsys.readouterr().out
@@ -126,7 +125,7 @@ def test_particles_stay_as_near_as_so_many_points_can(
         assert main(["run", config, "--out", "x.zarr", *chosen]) == 130
     assert main(["resume", "x.zarr"]) == 0
     said = capsys.readouterr().out
-    assert f"grid {load('x.zarr').final.geometry!r}" in said
+    assert f"grid {mfpde.load('x.zarr').final.geometry!r}" in said
     table = distances(said)
     assert table[:, 0].tolist() == [0, 0.25, 0.5, 0.75, 1]
     is_sphere = 'kind = "sphere"' in text
@@ -135,17 +134,11 @@ def test_particles_stay_as_near_as_so_many_points_can(
     errors = table[:, 2]
     assert (errors > 0).all() if is_sphere else (errors == 0).all()
     assert (errors < table[:, 1]).all()
-    particles = load("x.zarr/particles")
-    assert particles.times.tolist() == load("x.zarr").times.tolist()
+    particles = mfpde.load("x.zarr/particles")
+    assert particles.times.tolist() == mfpde.load("x.zarr").times.tolist()
     assert len(particles.final) == 100
     assert main(["show", "x.zarr"]) == 0
     assert capsys.readouterr().out.strip() in said
-
-
-def test_zonal_distances_are_those_of_the_polar_angles():
-    zonal = mfpde.Zonal(5, 64)
-    ring, other = mfpde.Atoms(zonal.points[[10]]), mfpde.Atoms(-zonal.points[[49]])
-    assert zonal_distance(ring, other) == pytest.approx(4 * zonal.spacing)
 
 
 def test_bad_settings_are_one_message_on_stderr(config, capsys):
@@ -171,7 +164,7 @@ def test_a_numerical_failure_has_its_own_code(config, monkeypatch):
     failure = StopReason.of("non_finite", time=0.7)
     monkeypatch.setattr(StopReason, "of", lambda *_, **__: failure)
     assert run() == 3
-    assert load("x.zarr").stop.kind == "non_finite"
+    assert mfpde.load("x.zarr").stop.kind == "non_finite"
 
 
 # Where commands write -------------------------------------------------------------------------
@@ -221,7 +214,7 @@ def test_a_figure_that_fails_leaves_a_complete_store(config, monkeypatch, capsys
         "mfpde run: the figure x.pdf could not be written: No space left on device; the "
         "run is complete in x.zarr: mfpde plot x.zarr\n"
     )
-    assert load("x.zarr").stop.kind == "t_end"
+    assert mfpde.load("x.zarr").stop.kind == "t_end"
 
 
 # What goes on ---------------------------------------------------------------------------------
@@ -231,9 +224,9 @@ def test_a_run_without_any_save_is_resumed_from_its_last_state(config):
     Path(config).write_text(TEXT.replace(", save_every = 0.125", ""))
     interrupted_run(0, "--set", "solve.save_at=[0.5, 1.0]")
     # The step that reaches beyond the save is taken again.
-    assert 0 < load("x.zarr").final_time < 0.5
+    assert 0 < mfpde.load("x.zarr").final_time < 0.5
     assert main(["resume", "x.zarr", "--quiet"]) == 0
-    assert load("x.zarr").times.tolist() == [0.5, 1.0]
+    assert mfpde.load("x.zarr").times.tolist() == [0.5, 1.0]
 
 
 def test_a_run_that_has_not_ended_is_looked_at_as_others_are(config) -> None:
@@ -246,9 +239,9 @@ def test_a_run_that_has_not_ended_is_looked_at_as_others_are(config) -> None:
     going_on = TEXT.replace(start, 'kind = "run", path = "runs/x.zarr"')
     Path(config).write_text(going_on)
     assert run(*limited) == 0
-    begun = load("x.zarr").final_time
+    begun = mfpde.load("x.zarr").final_time
     assert main(["resume", "x.zarr", "--quiet"]) == 0
-    assert load("x.zarr").final_time > begun
+    assert mfpde.load("x.zarr").final_time > begun
 
 
 # Other geometries and commands ----------------------------------------------------------------

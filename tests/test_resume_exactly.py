@@ -3,7 +3,6 @@
 import contextlib
 import gc
 import json
-import os
 import pickle
 import sqlite3
 import time
@@ -23,6 +22,7 @@ from stored import (
     SPHERE,
     SPHERE_ATOMS,
     TRACKED,
+    Evil,
     KilledError,
     assert_same,
     assert_same_stores,
@@ -185,13 +185,6 @@ def test_a_checkpoint_that_is_not_finite_replaces_none(path) -> None:
     after = stored_checkpoint(path)
     assert after.time == before.time
     np.testing.assert_array_equal(after.state.masses, before.state.masses)
-
-
-class Evil:
-    """What leaves a folder behind when it is read by pickle."""
-
-    def __reduce__(self):
-        return (os.mkdir, ("executed",))
 
 
 def changed_row(path: Path, **change: Any) -> Row:
