@@ -14,7 +14,6 @@ SCRIPTS: tuple[str, ...] = (
     "one_cluster",
     "gibbs_states",
     "phase_transition",
-    "large_beta",
     "heads",
     "low_temperature",
     "energies_distances",

@@ -72,10 +72,7 @@ def main(_quick: bool = False) -> Findings:
     yield from mark(compare_formulas(), subject="formula")
     neurons = mfpde.Perceptron(DIRECTIONS, WEIGHTS, "gelu")
     equation = descent(mfpde.Attention(3.0), neurons)
-    start, times = (
-        mfpde.uniform(mfpde.Circle(512)),
-        np.linspace(0, 2, 33),
-    )
+    start, times = mfpde.uniform(mfpde.Circle(512)), np.linspace(0, 2, 33)
     run = mfpde.solve(equation, start, t_end=2.0, save_at=times, rtol=1e-7)
     problem = independent.problem_of(equation)
     states = [independent.cells_of(state) for state in run.states]
