@@ -75,6 +75,7 @@ KINDS: Final = {
     "S² descent ReLU": "",
     "S² descent GeLU": "",
 }
+QUICK: Final = ("S¹ ascent ReLU", "S¹ ascent GeLU", "S² ascent GeLU")
 PAPER_BETAS: Final = (0.1, 1.0, 5.0, 10.0, 15.0, 25.0, 35.0, 50.0)
 QUICK_BETAS: Final = (0.1, 1.0, 5.0, 15.0)
 ALONE_BETAS: Final = (3.0, 5.0, 7.0, 10.0, 15.0, 25.0, 35.0, 50.0)
@@ -91,23 +92,21 @@ GROWS: dict[str, Any] = {"subject": "formula", "shows": "condition"}
 
 @CLAIM
 def main(quick: bool = False) -> Findings:
-    names = list(KINDS)[:2] if quick else KINDS
+    names, reached = KINDS, {2: BETAS, 3: tuple(sweeps.RINGS)}
+    if quick:
+        names, reached = QUICK, {2: QUICK_BETAS, 3: QUICK_BETAS[:2]}
     found, papers = {}, {}
     for name in names:
         where, *softmax, direction, neurons = name.lower().split()
-        setting = Setting(
-            1.0, direction, neurons, 2 if where == "s¹" else 3, bool(softmax)
-        )
-        betas = BETAS if where == "s¹" else tuple(sweeps.RINGS)
-        betas = QUICK_BETAS if quick else betas
-        papers[name] = _paper(setting, betas, quick)
-        found[name] = sweeps.sweep(setting, betas, quick=quick)
+        d = {"s¹": 2, "s²": 3}[where]
+        setting = Setting(1.0, direction, neurons, d, bool(softmax))
+        papers[name] = _paper(setting, reached[d], quick)
+        found[name] = sweeps.sweep(setting, reached[d], quick=quick)
         key = name.replace("¹", "1").lower().replace(" ", "_")
         growth = _growth(KINDS[name], found[name], papers[name], key)
         yield from mark([*found[name].rows(), *growth], under=f"{name}: ")
     sphere = [name for name in names if name.startswith("S²")]
-    if sphere:
-        yield from _on_sphere([found[n] for n in sphere], [papers[n] for n in sphere])
+    yield from _on_sphere([found[n] for n in sphere], [papers[n] for n in sphere])
     yield _rule_in_the_uniform_state()
     alone = _first_clusters(quick)
     yield from mark(_as_the_fastest_mode(alone), under="attention alone, ascent: ")
@@ -243,8 +242,7 @@ def _figure(
         here = {name[3:]: one for name, one in found.items() if name[:2] == where}
         lines: dict[str, Any] = {n: (f.roots, f.counts[0]) for n, f in here.items()}
         theirs = [(one.roots, one.counts[1]) for one in here.values()]
-        if here:
-            lines["particles"] = drawing.crosses(theirs)
+        lines["particles"] = drawing.crosses(theirs)
         late.append(drawing.curves(f"{where}: basins at t = {LATE:g}", lines, **axes))
     for name, of in papers.items():
         if name[:2] == "S¹":
