@@ -87,6 +87,7 @@ ROUNDING: Final = 1e-9
 AMPLITUDE, MODES, NEIGHBOUR = 1e-3, 24, 1.0
 GROWTH_TIMES: Final = (1.0, 1.5, 2.0)
 """In units of the time in which the fastest mode grows to order 1."""
+GREYS = "black", "0.45", "0.75"
 GROWS: dict[str, Any] = {"subject": "formula", "shows": "condition"}
 
 
@@ -237,22 +238,25 @@ def _figure(
 ) -> Figure:
     """Late counts against sqrt(beta), and the paper's beside them."""
     axes: dict[str, Any] = {"xlabel": "√β", "ylabel": "clusters"}
+    kinds = dict.fromkeys(name[3:] for name in KINDS)
+    looks = {k: {"color": c} for k, c in zip(kinds, drawing.COLOURS, strict=False)}
     late, rule = [], {}
     for where in ("S¹", "S²"):
         here = {name[3:]: one for name, one in found.items() if name[:2] == where}
-        lines: dict[str, Any] = {n: (f.roots, f.counts[0]) for n, f in here.items()}
+        lines = {n: (one.roots, one.counts[0], looks[n]) for n, one in here.items()}
         theirs = [(one.roots, one.counts[1]) for one in here.values()]
         lines["particles"] = drawing.crosses(theirs)
         late.append(drawing.curves(f"{where}: basins at t = {LATE:g}", lines, **axes))
     for name, of in papers.items():
         if name[:2] == "S¹":
-            rule[name[3:]] = np.sqrt(list(of)), [run.count for run in of.values()]
+            counts, look = [run.count for run in of.values()], looks[name[3:]]
+            rule[name[3:]] = np.sqrt(list(of)), counts, look
     roots = np.linspace(0, 7.1, 50)
     rule["4π√β: uniform"] = roots, 4 * np.pi * roots, drawing.DASHED
     roots, first = np.sqrt(list(alone)), np.array(list(alone.values())).T
     lines = {
-        f"alone, at {share:g} × growth time": (roots, counts, {"ls": ""})
-        for share, counts in zip(GROWTH_TIMES, first, strict=True)
+        f"alone, at {share:g} × growth time": (roots, counts, {"ls": "", "color": grey})
+        for share, counts, grey in zip(GROWTH_TIMES, first, GREYS, strict=True)
     }
     modes = [mfpde.theory.fastest_mode(beta, 2) for beta in alone]
     lines["fastest mode"] = roots, modes, drawing.DASHED
