@@ -26,10 +26,8 @@ Draw = Callable[[Axes], Any]
 
 EMPTY = 1e-9
 """Densities below this are drawn as this: exact atoms have emptied the cells about them."""
-COLOURS = tuple(
-    OKABE_ITO[name]
-    for name in ("green", "purple", "orange", "sky", "black", "vermilion")
-)
+NAMES = "green", "purple", "orange", "sky", "black", "vermilion"
+COLOURS = tuple(OKABE_ITO[name] for name in NAMES)
 CROSSES = {"ls": "", "marker": "+", "color": "black", "ms": 5, "mew": 0.8}
 DASHED = {"ls": "--", "marker": "", "color": "0.5"}
 PLAIN = {"marker": "", "color": DENSITY}
@@ -66,9 +64,9 @@ def draw_page(
 ON_ANGLES = {"x" + name: value for name, value in ANGLES.items()} | {"xlabel": "angle"}
 
 
-def angle_axis(ax: Axes, which: str = "x") -> None:
+def angle_axis(ax: Axes) -> None:
     """Angles 0 to 2 pi in units of pi."""
-    ax.set(**{which + name: value for name, value in ANGLES.items()})
+    ax.set(**{"x" + name: value for name, value in ANGLES.items()})
 
 
 def count_axis(ax: Axes) -> None:
@@ -93,14 +91,9 @@ def curves(title: str, lines: Mapping[str, Sequence[Any]], **axes: Any) -> Draw:
 
     def draw(ax: Axes) -> None:
         for rank, (name, (x, y, *looks)) in enumerate(lines.items()):
-            look = {
-                "marker": "o",
-                "ms": max(9 - 1.4 * rank, 3),
-                "lw": 1.0,
-                "label": name,
-            }
-            look["color"] = COLOURS[rank % len(COLOURS)]
-            ax.plot(x, y, **{**look, **(looks[0] if looks else {})})
+            look = {"marker": "o", "ms": max(9 - 1.4 * rank, 3), "lw": 1.0}
+            look |= {"label": name, "color": COLOURS[rank % len(COLOURS)]}
+            ax.plot(x, y, **look | dict(*looks))
         ax.set(title=title, **axes)
         if "xticks" in axes:
             ax.xaxis.set_minor_locator(NullLocator())
@@ -130,10 +123,9 @@ def masses(
             look: dict[str, Any] = {"fill": True, "color": ATOM, "alpha": 0.35}
             if name == "density":
                 look = {"color": DENSITY, "lw": 1.2}
-            where, held = found if isinstance(found, tuple) else around(found)
-            ax.stairs(
-                np.histogram(where, bins, weights=held)[0], bins, label=name, **look
-            )
+            where, weights = found if isinstance(found, tuple) else around(found)
+            held, _ = np.histogram(where, bins, weights=weights)
+            ax.stairs(held, bins, label=name, **look)
         ax.set(yscale="log", ylim=(1e-4, 4.0), xlim=(bins[0], bins[-1]))
         if edges is None:
             angle_axis(ax)
