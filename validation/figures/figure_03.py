@@ -9,16 +9,9 @@ import numpy as np
 import mfpde
 from validation.circle_cases import points_at
 from validation.claim import Claim, Findings, Quantity, at_least, equal, mark
-from validation.figures import atoms
+from validation.figures import atoms, settings
 from validation.figures import on_circle as circle
-from validation.figures.settings import (
-    TIME_STEP,
-    Setting,
-    angles,
-    basins,
-    panels_of,
-    spacing,
-)
+from validation.figures.settings import TIME_STEP, Setting, angles, basins
 from validation.independent import potential, problem_of
 
 CLAIM = Claim(
@@ -47,7 +40,8 @@ SOLE_MASS = 1e-6
 @CLAIM
 def main(quick: bool = False) -> Findings:
     t_end = 60.0 if quick else 300.0
-    panels = circle.trajectories(panels_of("3", quick), t_end=t_end, quick=quick)
+    chosen = settings.panels_of("3", quick)
+    panels = circle.trajectories(chosen, t_end=t_end, quick=quick)
     for panel in panels:
         yield from circle.ascent_rows(panel)
     if not quick:
@@ -86,4 +80,4 @@ def _alone(quick: bool) -> Iterator[Quantity]:
     quantiles, step = mfpde.quantized(start, count), 2 * TIME_STEP
     few = mfpde.solve_particles(equation, quantiles, t_end=end, time_step=step)
     row = f"W1 to {count} particles, in cells"
-    yield circle.near(row, [(run.final, few.final)], spacing(run))
+    yield circle.near(row, [(run.final, few.final)], settings.spacing(run))

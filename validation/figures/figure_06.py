@@ -39,14 +39,10 @@ def main(quick: bool = False) -> Findings:
     times, step = np.array(TIMES[:-2] if quick else TIMES), 0.5 if quick else 0.25
     panels = []
     for setting in panels_of("6", quick):
-        panel, beta = (
-            circle.solve_on_circle(setting, times, time_step=step),
-            setting.beta,
-        )
-        rows = [
-            *circle.at_rest(panel),
-            *circle.above_the_minimum(panel, f"excess_{beta:g}"),
-        ]
+        beta = setting.beta
+        panel = circle.solve_on_circle(setting, times, time_step=step)
+        above = circle.above_the_minimum(panel, f"excess_{beta:g}")
+        rows = [*circle.at_rest(panel), *above]
         yield from mark(circle.witnessed(panel), under=f"{setting}: ")
         yield from mark(rows, under=f"β = {beta:g}: ")
         panels.append(panel)

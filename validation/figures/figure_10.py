@@ -16,15 +16,7 @@ from scipy.stats import linregress
 
 import mfpde
 from mfpde.runs.run import Run
-from validation.claim import (
-    Claim,
-    Findings,
-    Quantity,
-    at_least,
-    equal,
-    mark,
-    vanishes,
-)
+from validation.claim import Claim, Findings, Quantity, at_least, equal, mark, vanishes
 from validation.figures import drawing
 from validation.figures.on_circle import measured_rate
 from validation.figures.settings import Setting, at, density_run, particle_run
@@ -187,10 +179,8 @@ def _figure(
         states = [cells_of(state) for state in panel.last]
         points, masses = (np.concatenate(one) for one in zip(*states, strict=True))
         pooled = mfpde.Atoms(points, masses / len(states))
-        drawn = {
-            f"{len(states)} repeats, pooled": pooled,
-            "density": panel.density.final,
-        }
+        drawn = {f"{len(states)} repeats, pooled": pooled}
+        drawn["density"] = panel.density.final
         equation = None if name == ALONE else SETTINGS[name].equation
         title = f"{name}, t = {times[1]:g}"
         upper.append(drawing.masses(title, drawn, equation=equation, xlabel="angle"))

@@ -87,9 +87,8 @@ def _late() -> Quantity:
     setting, count = LATE_SETTING, 1000
     run = settings.density_run(setting, 1024, (LONG_AFTER,))
     particles = settings.particle_run(setting, count, (LONG_AFTER,), time_step=0.25)
-    both = [
-        sweeps.heaviest_window(one.final, setting.reach) for one in (run, particles)
-    ]
+    ends, reach = (run.final, particles.final), setting.reach
+    both = [sweeps.heaviest_window(end, reach) for end in ends]
     row = (
         f"d = 2, ReLU, β = {setting.beta:g}: heaviest mass within the paper's distance at "
         f"t = {LONG_AFTER:g}, against {count} particles"
@@ -149,9 +148,8 @@ def _constants() -> Iterator[Quantity]:
     unshifted = mfpde.MeanFieldEquation(attention, neurons, direction="descent")
     limit = mfpde.theory.anti_concentration_bound(unshifted).published
     row = "unshifted kernel, β = 50: the bound, against 16/(16 + 3 e^(11/8))"
-    yield equal(
-        row, np.nan if limit is None else limit, LINE, 1e-9, key="line", **SHOWN
-    )
+    limit = np.nan if limit is None else limit
+    yield equal(row, limit, LINE, 1e-9, key="line", **SHOWN)
     constants = [mfpde.theory.anti_concentration_bound(e).constant for e in shifted]
     smallest = min(c for c in constants if c is not None)
     # C_theta = 2 L sum |w_j| |a_j|^2, and ReLU has L = 1, less than GeLU.

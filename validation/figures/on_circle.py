@@ -22,19 +22,9 @@ from mfpde.plotting.palette import ATOM, DENSITY
 from mfpde.runs.run import Run
 from validation.characteristics import Cloud
 from validation.claim import Quantity, at_least, at_most, equal, mark, vanishes
-from validation.figures import atoms, drawing
-from validation.figures.paper_protocol import PARTICLES, clusters
-from validation.figures.settings import (
-    TIME_STEP,
-    TURN,
-    Setting,
-    angles,
-    at,
-    basins,
-    density_run,
-    particle_run,
-    spacing,
-)
+from validation.figures import atoms, drawing, settings
+from validation.figures.paper_protocol import PARTICLES, TIME_STEP, TURN, clusters
+from validation.figures.settings import Setting, angles, at, basins
 from validation.independent import Problem, cells_of, energy, problem_of
 
 Array = NDArray[np.float64]
@@ -81,7 +71,7 @@ class CirclePanel:
     @property
     def width(self) -> float:
         """Width of a cell."""
-        return spacing(self.run)
+        return settings.spacing(self.run)
 
     @property
     def end(self) -> float:
@@ -117,20 +107,20 @@ def solve_on_circle(
     Clusters go on as exact atoms once they are narrower than a cell.
     """
     saved = times if saved is None else saved
-    run = density_run(setting, CELLS, saved)
-    few = particle_run(setting, FEW, saved, time_step=time_step)
+    run = settings.density_run(setting, CELLS, saved)
+    few = settings.particle_run(setting, FEW, saved, time_step=time_step)
     return CirclePanel(setting, run, few, np.concatenate([[0.0], times]))
 
 
 def trajectories(
-    settings: Sequence[Setting], *, t_end: float, quick: bool
+    chosen: Sequence[Setting], *, t_end: float, quick: bool
 ) -> list[CirclePanel]:
     """Run all settings to ``t_end``, with saves that are denser early on."""
     saves, drawn, step = (6, 20, 0.25) if quick else (28, 140, TIME_STEP)
     stated = [time for time in (EARLY, 2.0, MIDDLE[quick]) if time < t_end]
     times = np.union1d(stated, np.geomspace(0.5, t_end, saves))
     saved = np.union1d(times, np.geomspace(0.5, t_end, drawn))
-    return [solve_on_circle(s, times, saved, time_step=step) for s in settings]
+    return [solve_on_circle(s, times, saved, time_step=step) for s in chosen]
 
 
 def on_cells(measure: AnyMeasure) -> mfpde.Density:

@@ -21,15 +21,8 @@ from mfpde.plotting.palette import ATOM
 from mfpde.runs.run import Run
 from validation.characteristics import Cloud, equal_masses, moved
 from validation.claim import Quantity, equal, vanishes
-from validation.figures import atoms, drawing
-from validation.figures.settings import (
-    Setting,
-    angles,
-    at,
-    basins,
-    density_run,
-    spacing,
-)
+from validation.figures import atoms, drawing, settings
+from validation.figures.settings import Setting, angles, at, basins
 from validation.independent import Problem, cells_of, energy, problem_of
 
 Array = NDArray[np.float64]
@@ -89,7 +82,7 @@ def lattice(count: int) -> Cloud:
 def solve_on_sphere(setting: Setting, *, quick: bool) -> SpherePanel:
     """Run a setting to ``T_END`` on the sphere."""
     times, start = (EARLY, T_END), lattice(PARTICLES[not quick])
-    run = density_run(setting, 64 if quick else RINGS[setting.beta], times)
+    run = settings.density_run(setting, 64 if quick else RINGS[setting.beta], times)
     return SpherePanel(setting, run, *moved(problem_of(setting.equation), start, times))
 
 
@@ -129,11 +122,12 @@ def sphere_rows(panel: SpherePanel, *, birthplace: float = 0.0) -> Iterator[Quan
     known = panel.cap * (setting.reach if falls else 1 / float(theirs.masses.min()))
     apart = atoms.nearest_angles(theirs.points, ours.points)
     row = "places of the particles' clusters, largest distance to the nearest core of the density"
-    yield vanishes(row, apart, known + birthplace * spacing(panel.run))
+    yield vanishes(row, apart, known + birthplace * settings.spacing(panel.run))
     masses = np.zeros((2, max(len(ours), len(theirs))))
     masses[0, : len(ours)], masses[1, : len(theirs)] = ours.masses, theirs.masses
     row = f"masses of the cores, largest difference to {count} particles"
-    yield vanishes(row, masses[0] - masses[1], panel.cap + spacing(panel.run) ** 2)
+    cell = settings.spacing(panel.run) ** 2
+    yield vanishes(row, masses[0] - masses[1], panel.cap + cell)
 
 
 def rest_rows(panel: SpherePanel) -> Iterator[Quantity]:
@@ -182,9 +176,8 @@ def sphere_figure(panels: Sequence[SpherePanel], title: str) -> Figure:
     for panel in panels:
         setting, final, count = panel.setting, panel.run.final, len(panel.cores[1])
         kind = f"{setting.softmax}{setting.direction}, {setting.neurons},\nβ = {setting.beta:g}"
-        told = (
-            f"t = {T_END:g}: atoms: {len(panel.atoms)},\nclusters of particles: {count}"
-        )
+        atoms_held = f"t = {T_END:g}: atoms: {len(panel.atoms)},"
+        told = f"{atoms_held}\nclusters of particles: {count}"
         both = {"particles": panel.late, "density": final}
         cells = {name: cells_of(one) for name, one in both.items()}
         heights = {name: (points[:, 2], held) for name, (points, held) in cells.items()}
@@ -212,10 +205,7 @@ def _map(state: mfpde.Measure, particles: Cloud, title: str) -> drawing.Draw:
         "": (angles(some), some[:, 2], dots),
         "exact atom": (angles(held), held[:, 2], look),
     }
-    axes = drawing.ON_ANGLES | {
-        "ylim": (-1, 1),
-        "xlabel": "longitude",
-        "ylabel": "cos θ",
-    }
+    axes = drawing.ON_ANGLES | {"xlabel": "longitude", "ylabel": "cos θ"}
+    axes["ylim"] = -1, 1
     edges = longitudes[order], grid.points[:, 0, 2]
     return drawing.density_map(title, edges, values, (-2.0, 2.0), over, **axes)

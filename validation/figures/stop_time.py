@@ -19,17 +19,8 @@ from numpy.typing import NDArray
 import mfpde
 from validation.characteristics import equal_masses, moved
 from validation.claim import Claim, Findings, Quantity, at_most, equal, mark, vanishes
-from validation.figures import drawing
-from validation.figures.atoms import velocity
-from validation.figures.settings import (
-    TURN,
-    Setting,
-    angles,
-    at,
-    basins,
-    density_run,
-    particle_run,
-)
+from validation.figures import atoms, drawing, settings
+from validation.figures.settings import TURN, Setting, at, basins, particle_run
 from validation.figures.sweeps import fit_slope, heaviest_window
 from validation.independent import cells_of, potential, problem_of
 
@@ -120,7 +111,7 @@ def _latest(scale: float) -> float:
 def _both(setting: Setting, sizes: Sizes, times: Any) -> tuple[Any, Any]:
     """A density and particles, saved at the same times."""
     step = 0.5 / max(setting.scale, 1.0)
-    density = density_run(setting, sizes.cells, times, atoms="grid")
+    density = settings.density_run(setting, sizes.cells, times, atoms="grid")
     return density, particle_run(setting, sizes.count, times, time_step=step)
 
 
@@ -228,9 +219,8 @@ def _slow(sizes: Sizes) -> Iterator[Quantity]:
 
 def _spread(sizes: Sizes) -> Quantity:
     """Softmax in descent, a perceptron of the paper's scale: nothing gathers."""
-    ends = [
-        cells_of(run.final) for run in _both(SETTINGS[SPREAD], sizes, (_latest(1.0),))
-    ]
+    both = _both(SETTINGS[SPREAD], sizes, (_latest(1.0),))
+    ends = (cells_of(run.final) for run in both)
     means = [np.linalg.norm(masses @ points) for points, masses in ends]
     about = f"t = {_latest(1.0):g}, against {sizes.count} particles"
     row = f"{SPREAD}, scale 1: |mean of x| at {about}"
@@ -253,13 +243,11 @@ def _growth(numbers: tuple[int, ...], stops: list[float]) -> Quantity:
     The nearest of N particles is of the order of 1/N from it, and leaves as exp(rate t).  The
     slowest zero is that with the least v' > 0 at the state that particles rest at.
     """
-    fit, setting = (
-        fit_slope(np.log(numbers) ** 2, stops),
-        _scaled("descent", NUMBER_SCALE),
-    )
+    setting = _scaled("descent", NUMBER_SCALE)
+    fit = fit_slope(np.log(numbers) ** 2, stops)
     final = particle_run(setting, 400, (100.0,), time_step=0.25).final
     fine = np.linspace(0, TURN, 20_001)
-    speed = velocity(problem_of(setting.equation), final, fine)
+    speed = atoms.velocity(problem_of(setting.equation), final, fine)
     rising = (speed[:-1] < 0) & (speed[1:] >= 0)
     slowest = float((np.diff(speed)[rising] / np.diff(fine)[rising]).min())
     row = (
@@ -277,7 +265,7 @@ def _weak() -> Quantity:
     with the kernel's kappa_n = e^(-beta) I_n(beta) / beta, here by a discrete transform.
     """
     setting, circle = _scaled("descent", 0.1), mfpde.Circle(256)
-    problem, where = problem_of(setting.equation), angles(circle.points)
+    problem, where = problem_of(setting.equation), settings.angles(circle.points)
     kernel = np.exp(problem.beta * (np.cos(where - where[0]) - 1)) / problem.beta
     rates = np.fft.fft(kernel).real / len(where)
     modes = np.fft.fft(potential(problem, circle.points)) / len(where)
