@@ -193,20 +193,3 @@ def test_any_file_is_taken_or_refused(path: Path, seed: int) -> None:
     }
     command = list(commands)[max(0, seed % 12 - 9)]
     check_end(command, str(path), *commands[command])
-
-
-NUMBERS = ["0", "-1", "nan", "inf", "1e300", "5e-324", "9" * 30, "five", "", "[", "{}"]
-WORDS = st.sampled_from(NUMBERS) | st.text(max_size=10)
-KEYS = st.sampled_from(["attention.beta", "solve.t_end", "start.kind", "a.b"]) | WORDS
-
-
-@given(key=KEYS, word=WORDS, other=WORDS)
-@few(25)
-def test_any_word_is_taken_or_refused(path, key, word, other) -> None:
-    path.write_text(toml(WHOLE[-3]), encoding="utf-8")
-    sets = ["--set=solve.max_steps=3", f"--set={key}={word}"]
-    check_end("run", str(path), "--quiet", *sets)
-    check_end("phase-diagram", f"--dimension={word}", f"--betas={other},{word}")
-    with contextlib.chdir(path.parent):
-        for command in ("show", "resume", "plot"):
-            check_end(command, f"./none{word}")
