@@ -6,7 +6,9 @@ import html
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -104,11 +106,6 @@ def whole_page(results: Sequence[Result], out: Path) -> str:
         place = claim_path(out, result.script)
         text = text.replace(f"]({_relative(place, out)})", f"](#{place.stem})")
         text += f'\n<a id="{place.stem}"></a>\n\n{claim_page(result, out, level=2)}'
-    return html_page(text)
-
-
-def html_page(text: str) -> str:
-    """Return Markdown as a page of HTML."""
     from markdown_it import MarkdownIt
 
     body = MarkdownIt("commonmark").enable("table").render(text)
@@ -123,13 +120,9 @@ def summary(results: Sequence[Result]) -> str:
     """Return how many claims and quantities there are, and how many hold."""
     quantities = [quantity for result in results for quantity in result.quantities]
     kept = sum(quantity.holds for quantity in quantities)
-    verdicts = [
-        re.sub(r"in \d+ tries", "in n tries", result.verdict.split(":")[0])
-        for result in results
-    ]
-    counts = ", ".join(
-        f"{verdicts.count(word)} {word}" for word in dict.fromkeys(verdicts)
-    )
+    words = [result.verdict.split(":")[0] for result in results]
+    verdicts = Counter(re.sub(r"in \d+ tries", "in n tries", word) for word in words)
+    counts = ", ".join(f"{count} {word}" for word, count in verdicts.items())
     size = "quick forms, " if any(result.quick for result in results) else ""
     minutes = sum(result.seconds for result in results) / 60
     return (
@@ -140,16 +133,11 @@ def summary(results: Sequence[Result]) -> str:
 
 def claim_tables(results: Sequence[Result], root: Path, *, out: Path) -> str:
     """Return one table per section of the report in ``out``; links are relative to ``root``."""
-    parts = []
-    for section in dict.fromkeys(result.script.section for result in results):
-        rows = [
-            claim_row(result, root, out=out)
-            for result in results
-            if result.script.section == section
-        ]
-        title = SECTION_TITLES.get(section, section)
-        parts.append("\n".join([f"## {title}", "", HEADER, *rows, ""]))
-    return "\n".join(parts)
+    lines: list[str] = []
+    for section, group in groupby(results, lambda result: result.script.section):
+        rows = [claim_row(result, root, out=out) for result in group]
+        lines += [f"## {SECTION_TITLES.get(section, section)}", "", HEADER, *rows, ""]
+    return "\n".join(lines)
 
 
 def claim_row(result: Result, root: Path, *, out: Path) -> str:

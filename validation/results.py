@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from cattrs import BaseValidationError, structure
+
 from validation.claim import FAILED, Claim, Quantity, verdict
 
 FIGURES = "figures"
@@ -54,7 +56,7 @@ class Result:
     seconds
         Processor time that it took, whatever else the machine did.
     digest
-        Of the sources; see :func:`validation.source_digest.source_digest`.
+        Of the sources; see :func:`validation.sources.source_digest`.
     printed
         What it printed, and the traceback if it raised.
     """
@@ -99,22 +101,11 @@ def read_result(script: Script, out: Path, *, quick: bool) -> Result | None:
     """Return what is kept of ``script``, or None if nothing, or nothing whole, is."""
     try:
         path = result_path(out, script, quick=quick)
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        result = _from_json(stored)
-    except (OSError, ValueError, TypeError, KeyError):
+        result = structure(json.loads(path.read_text(encoding="utf-8")), Result)
+    except (OSError, ValueError, TypeError, BaseValidationError):
         return None
     whole = all(figure_path(out, name).exists() for name in result.figures)
     return result if whole else None
-
-
-def _from_json(stored: dict[str, Any]) -> Result:
-    parts = {
-        "script": Script(**stored["script"]),
-        "claim": Claim(**stored["claim"]),
-        "quantities": tuple(Quantity(**one) for one in stored["quantities"]),
-        "figures": tuple(stored["figures"]),
-    }
-    return Result(**{**stored, **parts})
 
 
 def figure_path(out: Path, name: str) -> Path:

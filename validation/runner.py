@@ -25,22 +25,13 @@ from matplotlib import rc_context
 
 from mfpde.plotting.style import STYLE
 from validation.claim import SECTIONS, Claim
-from validation.results import (
-    Result,
-    Script,
-    read_result,
-    write_figures,
-    write_result,
-)
+from validation.results import Result, Script, read_result, write_figures, write_result
 from validation.sources import source_digest
 
 # One thread for each process: the processes are the parallelism.
-THREAD_SETTINGS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-)
+THREAD_SETTINGS = [
+    f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")
+]
 PROCESS_DIED = "the process that ran it died"
 
 
