@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 
 BLOCK = 4_000_000
 """Entries of a matrix of kernel values held at a time."""
+NEURON_ARRAYS = ("directions", "weights", "biases")
 
 
 class Problem(NamedTuple):
@@ -70,16 +71,10 @@ def problem_of(equation: Any) -> Problem:
         raise ValueError(
             f"{equation} must have one attention and at most one perceptron"
         )
-    perceptron = (
-        {
-            "directions": np.array(neurons[0].directions),
-            "weights": np.array(neurons[0].weights),
-            "biases": np.array(neurons[0].biases),
-            "activation": neurons[0].activation.name,
-        }
-        if neurons
-        else {}
-    )
+    perceptron: dict[str, Any] = {}
+    for term in neurons:
+        perceptron = {n: np.array(getattr(term, n)) for n in NEURON_ARRAYS}
+        perceptron["activation"] = term.activation.name
     return Problem(
         beta=float(attention.beta),
         sign=1 if equation.direction == "ascent" else -1,
@@ -172,9 +167,7 @@ def cells_of(measure: Any) -> tuple[Array, Array]:
     masses = density.masses.ravel()
     if atoms is None or not len(atoms.masses):
         return points, masses
-    return np.concatenate([points, atoms.points]), np.concatenate(
-        [masses, atoms.masses]
-    )
+    return np.concatenate([points, atoms.points]), np.append(masses, atoms.masses)
 
 
 def _kernels(problem: Problem, points: Array, at: Array) -> Any:
