@@ -41,6 +41,9 @@ MODULES = 190
 LINES_OF_MODULE = 350
 MEDIAN = 160
 PARTICIPLES_OF_1000 = 25
+CONSTANTS = 80
+ANALYSIS = ("detection", "tracking", "stationary", "branches", "theory", "studies")
+"""Folders whose numbers are judgements: each has a name and its reason beside it."""
 MARGIN = 1.1
 """A room may end a tenth above its budget, and so may the numbers of modules and their lines."""
 
@@ -134,3 +137,21 @@ def test_functions_are_verbs_with_an_object() -> None:
     ]
     found = sum(map(is_named_by_participle, functions))
     check("participles", 1000 * found / len(functions), PARTICIPLES_OF_1000)
+
+
+def test_constants_of_the_analysis_are_few() -> None:
+    """Numbers that modules name, but 0, 1, 2 and 1/2."""
+    values = [
+        node.value
+        for path in modules()
+        if folder_of(path) in ANALYSIS
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+    ]
+    numbers = [
+        one.value
+        for value in values
+        for one in ast.walk(value)
+        if isinstance(one, ast.Constant) and type(one.value) in (int, float)
+    ]
+    check("constants", sum(one not in (0, 1, 2, 0.5) for one in numbers), CONSTANTS)
