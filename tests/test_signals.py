@@ -120,10 +120,6 @@ def test_a_signal_whose_error_python_drops_is_not_lost(number) -> None:
         assert Signalled().check(STEP) is None
 
 
-@pytest.mark.xfail(
-    reason="some 1 in 200 signals cut an import short, which ends as an ImportError (exit code 2)",
-    strict=False,
-)
 def test_a_signal_at_any_time_stops_a_command(commands) -> None:
     """Also while it is imported: a twentieth of them was lost there once."""
     os.kill(started(commands, "long.toml", "often.zarr"), signal.SIGTERM)

@@ -29,6 +29,8 @@ GROUPS: dict[str, tuple[Callable[..., int], ...]] = {
 }
 """All commands; none of their modules imports what takes long before it is called."""
 COMMANDS = [command for group in GROUPS.values() for command in group]
+FORESEEN = (OSError, MemoryError, ValueError, ImportError)
+"""Errors that say in a line what is wrong."""
 TRACEBACK = "MFPDE_TRACEBACK"
 """Variable of the environment with which an unforeseen error shows its traceback."""
 
@@ -113,8 +115,11 @@ def _call(words: list[str]) -> int:
             return int(command(*bound.args, **bound.kwargs))
     except BrokenPipeError:
         raise
-    except (OSError, MemoryError, ValueError, ImportError) as error:
-        if TRACEBACK in os.environ and type(error) in (ValueError, ImportError):
+    except Exception as error:
+        # An import that a signal cuts short fails by an error of its own.
+        raise_if_dropped()
+        is_shown = TRACEBACK in os.environ and type(error) in (ValueError, ImportError)
+        if is_shown or not isinstance(error, FORESEEN):
             raise
         return _refuse(words, describe_error(error))
 
