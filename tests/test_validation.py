@@ -1,6 +1,5 @@
 """The scripts of validation/ in their quick forms; the runner; verdicts and the report."""
 
-import importlib
 import os
 import sys
 import tempfile
@@ -235,7 +234,7 @@ def test_numbers_without_a_quantity_are_found(text: str, found: list[str]) -> No
 
 @pytest.mark.parametrize("script", runner.all_scripts(), ids=lambda s: s.key)
 def test_no_text_states_a_number_of_its_own(script: Script) -> None:
-    claim = importlib.import_module(script.module).CLAIM
+    claim = script.main.claim
     assert numbers_without_quantity(claim.condition) == []
     assert numbers_without_quantity(claim.refutation) == []
 

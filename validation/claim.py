@@ -2,7 +2,8 @@
 
 Each script of a section (``validation/exact_facts``, ``theorems``, ``figures``,
 ``particle_limit``, ``schemes``, ``next_checks``; in the order of the section's
-``SCRIPTS``) has a ``CLAIM`` and a ``main`` that yields its rows and pictures:
+``SCRIPTS``) is a function that yields rows and pictures and is decorated by its claim:
+``main`` of the module of that name, or of ``"home.name"`` the function ``name`` in ``home``.
 
     @CLAIM
     def main(quick: bool = False) -> Findings:
@@ -93,7 +94,10 @@ class Claim:
     def __call__(
         self, findings: Callable[..., Findings]
     ) -> Callable[..., dict[str, Any]]:
-        """As a decorator: collect the rows and pictures that ``findings(quick)`` yields."""
+        """As a decorator: collect the rows and pictures that ``findings(quick)`` yields.
+
+        The function has the claim as its attribute ``claim``.
+        """
 
         @wraps(findings)
         def main(quick: bool = False) -> dict[str, Any]:
@@ -109,6 +113,7 @@ class Claim:
                         raise TypeError(f"{found!r} is no row and no named figure")
             return {"quantities": rows, "figures": figures}
 
+        main.claim = self  # type: ignore[attr-defined]
         return main
 
     def told(self, quantities: Sequence[Quantity], *, quick: bool = False) -> Claim:

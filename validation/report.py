@@ -219,7 +219,7 @@ def _to_digits(value: float, allowed: float) -> str:
 
 def _script_link(result: Result, root: Path) -> str:
     """Return the script's name, as a link if the report stands in the same checkout."""
-    source = HERE / result.script.section / f"{result.script.name}.py"
+    source = HERE.parent / f"{result.script.module.replace('.', '/')}.py"
     if not root.resolve().is_relative_to(HERE.parent):
         return _cell(result.script.key)
     return f"[{_cell(result.script.key)}]({_relative(source, root)})"

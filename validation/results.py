@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -23,10 +24,11 @@ RESOLUTIONS = (150, 120, 100, 80, 60)
 
 @dataclass(frozen=True)
 class Script:
-    """A script of a section: the module ``validation.<section>.<name>``."""
+    """A claim of a section: ``main`` of the module of its name, or its name in ``home``."""
 
     section: str
     name: str
+    home: str = ""
 
     @property
     def key(self) -> str:
@@ -36,7 +38,13 @@ class Script:
     @property
     def module(self) -> str:
         """Where it is imported from."""
-        return f"validation.{self.section}.{self.name}"
+        return f"validation.{self.section}.{self.home or self.name}"
+
+    @property
+    def main(self) -> Any:
+        """The function that measures; its attribute ``claim`` is what is claimed."""
+        module = importlib.import_module(self.module)
+        return getattr(module, self.name if self.home else "main")
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,9 @@ PROCESS_DIED = "the process that ran it died"
 def all_scripts() -> list[Script]:
     """Return the scripts of all sections, in the order of the report."""
     return [
-        Script(section, name)
+        Script(section, place.split(".")[-1], place.rpartition(".")[0])
         for section in SECTIONS
-        for name in importlib.import_module(f"validation.{section}").SCRIPTS
+        for place in importlib.import_module(f"validation.{section}").SCRIPTS
     ]
 
 
@@ -84,12 +84,12 @@ def run_script(script: Script, out: Path, *, quick: bool) -> Result:
     )
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:
-            module = importlib.import_module(script.module)
-            result = replace(result, claim=module.CLAIM)
+            main = script.main
+            result = replace(result, claim=main.claim)
             with rc_context(STYLE):
-                found = module.main(quick=quick)
+                found = main(quick=quick)
             result = replace(result, quantities=tuple(found["quantities"]))
-            claim = module.CLAIM.told(result.quantities, quick=quick)
+            claim = main.claim.told(result.quantities, quick=quick)
             prefix = f"{script.section}.{script.name}"
             names = write_figures(found["figures"], out, prefix=prefix)
             result = replace(result, claim=claim, figures=tuple(names))

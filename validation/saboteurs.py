@@ -13,7 +13,6 @@ fault, and each row about a formula is the same under all of them.
 from __future__ import annotations
 
 import argparse
-import importlib
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -256,10 +255,9 @@ def measure_rows(
     script: Script, fault: Fault | None, *, quick: bool
 ) -> dict[str, Quantity]:
     """Run a script with a fault and return its rows by name."""
-    main = importlib.import_module(script.module).main
     with sabotage(fault), rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows = main(quick=quick)["quantities"]
+        rows = script.main(quick=quick)["quantities"]
     by_name = {row.name: row for row in rows}
     if len(by_name) < len(rows):
         raise ValueError(f"two rows have the same name among {sorted(by_name)}")
