@@ -185,8 +185,8 @@ class Reference:
             problem.start(count),
             t_end=problem.t_end,
             method="labels",
-            rtol=1e-11,
-            atol=1e-13,
+            rtol=1e-12,
+            atol=1e-14,
         )
         self.labels = run.final
 
