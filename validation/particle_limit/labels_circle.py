@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 import mfpde
 from validation.charts import log_log, panels, show_legend
 from validation.circle_cases import points_at
+from validation.circle_problems import BESIDE_PARTICLES, Problem
 from validation.claim import Claim, Findings, at_least, at_most, equal, vanishes
-from validation.particle_limit.problems import Problem, problems
 from validation.references.moebius import kuramoto_parameter, moved, poisson, stretch
 
 Array = NDArray[np.float64]
@@ -124,7 +124,7 @@ def main(quick: bool = False) -> Findings:
     curves: Curves = {}
     for t_end in (3.0,) if quick else (3.0, 6.0):
         yield from compare_factors(curves, t_end)
-    for problem in problems():
+    for problem in BESIDE_PARTICLES:
         yield from compare_with_density(problem, sizes, 256 if quick else 2048)
     figure, (ax,) = panels(1, width=5)
     log_log(ax, curves, xlabel="labels n", ylabel="error of moment 1, β = 0")

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 import mfpde
 from validation.charts import log_log, panels, rate_line, show_legend
+from validation.circle_problems import BESIDE_PARTICLES, Problem
 from validation.claim import Claim, Findings, Quantity, equal
-from validation.particle_limit.problems import Problem, problems
 from validation.rates import mean_slope, slope, slope_deviation
 
 CLAIM = Claim(
@@ -76,7 +76,7 @@ def main(quick: bool = False) -> Findings:
     spread = slope_deviation(sizes, float(np.log(limit).std()))
     uniform = mfpde.uniform(mfpde.Circle(64))
     cases = {UNIFORM: (uniform, uniform, lambda atoms, **_: atoms)}
-    for problem in problems():
+    for problem in BESIDE_PARTICLES:
         ends = problem.start(cells), problem.density(cells)
         cases[problem.name] = (*ends, problem.move)
     found, step = {}, {"time_step": TIME_STEPS["random"]}
@@ -100,7 +100,7 @@ def main(quick: bool = False) -> Findings:
     allowed = DEVIATIONS * spread + limit.mean() / sizes[0]
     name = f"{UNIFORM}: mean of sqrt(n) W1 against the Brownian bridge"
     yield equal(name, constants.mean(), limit.mean(), allowed)
-    for problem in problems():
+    for problem in BESIDE_PARTICLES:
         yield from compare_quantised(problem, quick)
     figure, (ax,) = panels(1, width=5)
     means = {name: (sizes, errors.mean(axis=0)) for name, errors in found.items()}

@@ -2,7 +2,5 @@
 
 SCRIPTS: tuple[str, ...] = (
     "witness",
-    "cost",
-    "conservation",
     "energy",
 )
