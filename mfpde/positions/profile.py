@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,25 +24,35 @@ from mfpde.arrays import (
     ComplexArray,
     FloatArray,
     check_entries,
+    choice,
     read_only,
     real_array,
     real_number,
     whole_number,
 )
 from mfpde.notebook import Shown
+from mfpde.terms import Attention
 
 MOST_MODES = 64
 NEGLIGIBLE_WEIGHT = 1e-12
 LEAST_SOURCE, LONGEST_TIME = 1e-12, 1e4
 LARGEST_RESIDUAL = 1e-6
 """Beyond it a series tells no digits."""
+TERMS_OF_CLOSED_FORM = 64
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Readings:
-    """Sources (n,), times (t,), weights (m,) and numbers alibi (a,) of the profiles asked for.
+    """The profiles asked for, by the arguments of :func:`mfpde.retrieval_profile`.
 
-    The arguments are those of :func:`mfpde.retrieval_profile`.
+    Attributes
+    ----------
+    sources, times, alibi
+        Sources s (n,), times t (t,) and numbers lambda (a,).
+    reader
+        The position r that reads.
+    weights
+        omega_n of the modes 1, 2, ..., (m,).
     """
 
     sources: FloatArray
@@ -62,14 +73,9 @@ class Readings:
     ) -> Readings:
         """Read the arguments; ``ValueError`` for those out of their range."""
         reader = real_number("reader", reader, above=0.0, at_most=1.0)
-        s, t, rates = (
-            np.atleast_1d(real_array(name, values))
-            for name, values in (
-                ("sources", sources),
-                ("times", times),
-                ("alibi", alibi),
-            )
-        )
+        s = np.atleast_1d(real_array("sources", sources))
+        t = np.atleast_1d(real_array("times", times))
+        rates = np.atleast_1d(real_array("alibi", alibi))
         is_before = (s >= LEAST_SOURCE) & (s <= reader) & (np.diff(s, prepend=0.0) > 0)
         allowed = f"must increase, from {LEAST_SOURCE:g} to reader = {reader:g}"
         check_entries("sources", s, is_before, allowed)
@@ -91,20 +97,6 @@ class Readings:
         """The modes n = 1, 2, ... of the weights."""
         return np.arange(1.0, len(self.weights) + 1)
 
-    @cached_property
-    def log_ratios(self) -> FloatArray:
-        """The logarithms y (a, n)."""
-        return np.array(
-            [_log_ratio(one, self.sources, self.reader) for one in self.alibi]
-        )
-
-    @cached_property
-    def densities(self) -> FloatArray:
-        """E'(s) / E(r), (a, n)."""
-        return np.array(
-            [_density(one, self.sources, self.reader) for one in self.alibi]
-        )
-
 
 def _log_ratio(rate: float, sources: FloatArray, reader: float) -> FloatArray:
     """Return y for any sign and size of ``rate``, lambda."""
@@ -124,13 +116,13 @@ def _density(rate: float, sources: FloatArray, reader: float) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RetrievalProfile(Shown):
+class RetrievalProfile(Readings, Shown):
     """Profiles S(s) of the sources at several times, for several lambda of ALiBi.
 
     Attributes
     ----------
-    readings
-        Whose profiles they are.
+    sources, times, reader, weights, alibi
+        Whose profiles they are: s (n,), t (t,), r, omega_n (m,) and lambda (a,).
     gammas
         int e^(inx) dGamma_k, (k, t, m).
     unresolved
@@ -138,7 +130,6 @@ class RetrievalProfile(Shown):
         err by up to a tenth of it, of their largest.
     """
 
-    readings: Readings
     gammas: ComplexArray
     unresolved: float = 0.0
 
@@ -155,43 +146,24 @@ class RetrievalProfile(Shown):
             )
         return self
 
-    @property
-    def sources(self) -> FloatArray:
-        """The sources s (n,)."""
-        return self.readings.sources
-
-    @property
-    def times(self) -> FloatArray:
-        """The times t (t,)."""
-        return self.readings.times
-
-    @property
-    def alibi(self) -> FloatArray:
-        """The numbers lambda (a,)."""
-        return self.readings.alibi
-
-    @property
-    def modes(self) -> FloatArray:
-        """The modes n (m,)."""
-        return self.readings.modes
-
     @cached_property
     def _terms(self) -> FloatArray:
         """The terms of the series, (k, a, t, n)."""
         orders = np.arange(len(self.gammas))[:, np.newaxis, np.newaxis]
-        powers = self.readings.log_ratios**orders / factorial(orders)
+        y = np.array([_log_ratio(a, self.sources, self.reader) for a in self.alibi])
+        powers = y**orders / factorial(orders)
         return np.asarray(np.einsum("kas,kt->kats", powers, self._coefficients))
 
     @cached_property
     def _coefficients(self) -> FloatArray:
         """The numbers c_k, (k, t)."""
-        return np.asarray(self.gammas.real @ self.readings.weights)
+        return np.asarray(self.gammas.real @ self.weights)
 
     @cached_property
     def values(self) -> FloatArray:
         """The profiles S, (a, t, n)."""
-        densities = self.readings.densities[:, np.newaxis]
-        return read_only(densities * self._terms.sum(axis=0))
+        densities = [_density(a, self.sources, self.reader) for a in self.alibi]
+        return read_only(np.array(densities)[:, np.newaxis] * self._terms.sum(axis=0))
 
     @property
     def residual(self) -> float:
@@ -231,9 +203,7 @@ class RetrievalProfile(Shown):
         ratios = self._coefficients[1] / self._coefficients[0]
         found = np.zeros(len(self.alibi))
         for i, rate in enumerate(self.alibi):
-            growth = _density(
-                rate, np.array([self.readings.reader]), self.readings.reader
-            )
+            growth = _density(rate, np.array([self.reader]), self.reader)
             if rate > 0.0:
                 falls = np.append(-rate, growth * ratios - rate)
                 roots = PchipInterpolator(np.append(0.0, self.times), falls).roots(
@@ -246,9 +216,52 @@ class RetrievalProfile(Shown):
     def facts(self) -> dict[str, str]:
         """What was read, and when."""
         return {
-            "sources": f"{len(self.sources)}, read at {self.readings.reader:g}",
+            "sources": f"{len(self.sources)}, read at {self.reader:g}",
             "times": f"{self.times[0]:g} to {self.times[-1]:g}",
             "alibi": ", ".join(f"{one:g}" for one in self.alibi),
             "residual": f"{self.residual:.1e}",
             "unresolved": f"{self.unresolved:.1e}",
         }
+
+
+def retrieval_profile(
+    beta: float,
+    *,
+    sources: ArrayLike,
+    times: ArrayLike,
+    direction: str = "ascent",
+    reader: float = 1.0,
+    modes: int = 8,
+    weights: ArrayLike | None = None,
+    alibi: ArrayLike = (0.0, 1.0),
+    normalized: bool = False,
+    kernel: Literal["shifted", "unshifted"] = "shifted",
+    diffusion: float = 0.0,
+) -> RetrievalProfile:
+    r"""The retrieval profiles on the circle of rows that all start uniform.
+
+        S(s) = sum_n omega_n (E'(s)/E(r)) e^(-kappa n^2 t) sqrt(g_n t / y) I_1(2 sqrt(g_n t y)),
+
+    y = log(E(r)/E(s)), g_n the growth rates without diffusion, by its power series
+    (arXiv 2605.09213, whose unshifted t is beta e^beta times as long here).  Begin with
+    ``retrieval_profile(5.0, sources=[0.1, 0.5, 1.0], times=[1.0])``.
+
+    Parameters and errors are those of :func:`mfpde.retrieval_profile` and of
+    :func:`mfpde.theory.growth_rates`.
+    """
+    asked = Readings.of(sources, times, reader, modes, weights, alibi)
+    sign = (
+        1 if choice("direction", direction, ("ascent", "descent")) == "ascent" else -1
+    )
+    kappa = real_number("diffusion", diffusion, at_least=0.0)
+    attention = Attention(beta, normalized=normalized, kernel=kernel)
+    n, t = asked.modes, asked.times[:, np.newaxis]
+    spectrum = attention.zonal_kernel.spectrum(2, len(n))
+    divisor = attention.beta * spectrum[0] if attention.needs_values else 1.0
+    rates = sign * n**2 * attention.amplitude * spectrum[1:] / divisor
+    orders = np.arange(1, TERMS_OF_CLOSED_FORM + 1)[:, np.newaxis, np.newaxis]
+    # What overflows is no sum, and refused.
+    with np.errstate(over="ignore", invalid="ignore"):
+        gammas = (rates * t) ** orders / factorial(orders) * np.exp(-kappa * n**2 * t)
+        found = RetrievalProfile(**vars(asked), gammas=gammas.astype(complex))
+        return found.check_series()

@@ -89,7 +89,8 @@ def retrieval_profile(
     hierarchy = Hierarchy(equation, start, len(asked.weights))
     count, profile = FIRST_TERMS, None
     while profile is None or (profile.residual > TOLERANCE and count <= MOST_TERMS):
-        profile = RetrievalProfile(asked, *hierarchy.solve(count, asked.times))
+        gammas, unresolved = hierarchy.solve(count, asked.times)
+        profile = RetrievalProfile(**vars(asked), gammas=gammas, unresolved=unresolved)
         count *= 2
     return profile.check_series()
 

@@ -5,7 +5,7 @@ package are marked so.  All are in the shifted convention, K = exp(beta (x.y - 1
 ``kernel="unshifted"`` is chosen.
 """
 
-from mfpde.positions.closed_form import retrieval_profile
+from mfpde.positions.profile import retrieval_profile
 from mfpde.theory.anti_concentration import (
     AntiConcentrationBound,
     KernelCurvature,
