@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import PchipInterpolator
-from scipy.special import factorial
+from scipy.special import exprel, factorial
 
 from mfpde.arrays import (
     ComplexArray,
@@ -98,21 +98,11 @@ class Readings:
         return np.arange(1.0, len(self.weights) + 1)
 
 
-def _log_ratio(rate: float, sources: FloatArray, reader: float) -> FloatArray:
-    """Return y for any sign and size of ``rate``, lambda."""
-    if rate == 0.0:
-        return np.asarray(np.log(reader) - np.log(sources))
-    # |E(s)| is 1 - e^(-|lambda| s), for lambda > 0 times e^(lambda s).
-    falls = np.expm1(-abs(rate) * reader) / np.expm1(-abs(rate) * sources)
-    return np.asarray(np.log(falls) + max(rate, 0.0) * (reader - sources))
-
-
-def _density(rate: float, sources: FloatArray, reader: float) -> FloatArray:
-    """Return E'(s) / E(r) for any sign and size of ``rate``, lambda."""
-    if rate == 0.0:
-        return np.full(sources.shape, 1 / reader)
-    along = sources - reader if rate > 0 else sources
-    return np.asarray(abs(rate) * np.exp(rate * along) / -np.expm1(-abs(rate) * reader))
+def log_size(alibi: FloatArray, positions: ArrayLike) -> FloatArray:
+    """Return log |E(s) / lambda|, which is log s for lambda = 0."""
+    exponents = alibi * positions
+    sizes = positions * exprel(-np.abs(exponents))
+    return np.asarray(np.log(sizes) + np.maximum(exponents, 0.0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,7 +140,8 @@ class RetrievalProfile(Readings, Shown):
     def _terms(self) -> FloatArray:
         """The terms of the series, (k, a, t, n)."""
         orders = np.arange(len(self.gammas))[:, np.newaxis, np.newaxis]
-        y = np.array([_log_ratio(a, self.sources, self.reader) for a in self.alibi])
+        each = self.alibi[:, np.newaxis]
+        y = log_size(each, self.reader) - log_size(each, self.sources)
         powers = y**orders / factorial(orders)
         return np.asarray(np.einsum("kas,kt->kats", powers, self._coefficients))
 
@@ -162,8 +153,9 @@ class RetrievalProfile(Readings, Shown):
     @cached_property
     def values(self) -> FloatArray:
         """The profiles S, (a, t, n)."""
-        densities = [_density(a, self.sources, self.reader) for a in self.alibi]
-        return read_only(np.array(densities)[:, np.newaxis] * self._terms.sum(axis=0))
+        each = self.alibi[:, np.newaxis]
+        densities = np.exp(each * self.sources - log_size(each, self.reader))
+        return read_only(densities[:, np.newaxis] * self._terms.sum(axis=0))
 
     @property
     def residual(self) -> float:
@@ -177,18 +169,15 @@ class RetrievalProfile(Readings, Shown):
 
         It is that of the parabola through three values.
         """
-        if len(self.sources) < 3:
-            return np.full(self.values.shape[:2], np.nan)
-        least = self.values.argmin(axis=-1)
-        inner = np.clip(least, 1, len(self.sources) - 2)
-        around = inner[..., np.newaxis] + np.array([-1, 0, 1])
-        values = np.take_along_axis(self.values, around, axis=-1)
-        s = self.sources[around]
-        slopes, middles = np.diff(values) / np.diff(s), (s[..., 1:] + s[..., :-1]) / 2
-        below, above = np.moveaxis(slopes, -1, 0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = middles[..., 0] - below / (above - below) * np.diff(middles)[..., 0]
-        return np.where(least == inner, found, np.nan)
+        return np.apply_along_axis(self._find_minimum, -1, self.values)
+
+    def _find_minimum(self, values: FloatArray) -> float:
+        i = int(values.argmin())
+        if not 0 < i < len(values) - 1:
+            return np.nan
+        around = slice(i - 1, i + 2)
+        square, linear, _ = np.polyfit(self.sources[around], values[around], 2)
+        return float(-linear / (2 * square))
 
     @property
     def critical_times(self) -> FloatArray:
@@ -200,16 +189,13 @@ class RetrievalProfile(Readings, Shown):
         if len(self.gammas) < 2:
             return np.full(len(self.alibi), np.nan)
         # dS/ds = (E'/E) (lambda c_0 - (E'/E) c_1) at s = r.
-        ratios = self._coefficients[1] / self._coefficients[0]
-        found = np.zeros(len(self.alibi))
-        for i, rate in enumerate(self.alibi):
-            growth = _density(rate, np.array([self.reader]), self.reader)
-            if rate > 0.0:
-                falls = np.append(-rate, growth * ratios - rate)
-                roots = PchipInterpolator(np.append(0.0, self.times), falls).roots(
-                    extrapolate=False
-                )
-                found[i] = roots[0] if len(roots) else np.nan
+        ratios = np.append(0.0, self._coefficients[1] / self._coefficients[0])
+        growths = np.exp(self.alibi * self.reader - log_size(self.alibi, self.reader))
+        found, times = np.zeros(len(self.alibi)), np.append(0.0, self.times)
+        for i in np.flatnonzero(self.alibi > 0.0):
+            falls = PchipInterpolator(times, growths[i] * ratios - self.alibi[i])
+            roots = falls.roots(extrapolate=False)
+            found[i] = roots[0] if len(roots) else np.nan
         return found
 
     @property
