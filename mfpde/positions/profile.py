@@ -98,7 +98,7 @@ class Readings:
         return np.arange(1.0, len(self.weights) + 1)
 
 
-def log_size(alibi: FloatArray, positions: ArrayLike) -> FloatArray:
+def log_size(alibi: FloatArray, positions: FloatArray | float) -> FloatArray:
     """Return log |E(s) / lambda|, which is log s for lambda = 0."""
     exponents = alibi * positions
     sizes = positions * exprel(-np.abs(exponents))
