@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import exprel
 
 from mfpde.arrays import (
     FloatArray,
@@ -138,19 +139,18 @@ class Causal(Positions):
         The mean of the earlier rows, S_i = sum_{j<i} (E(e_j) - E(e_(j-1))) r_j / E(e_(i-1)), has
         the weight b_i E(e_(i-1)), and follows S_(i+1) = decay S_i + (1 - decay) r_i.
         """
-        before, widths, rate = edges[1:-1], np.diff(edges)[1:], self.alibi
-        if rate == 0.0:
-            return before * np.log1p(widths / before) / widths, before / edges[2:]
+        before, widths = edges[1:-1], np.diff(edges)[1:]
+        later, sooner = self.alibi * widths, self.alibi * before
+        ratios = widths / before
         # Where exponentials overflow, their quotients are 0 or 1.
-        with np.errstate(over="ignore"):
-            growths = np.expm1(rate * widths) / -np.expm1(-rate * before)
-            falls = -np.expm1(-rate * widths) / np.expm1(rate * before)
+        growths = ratios * exprel(later) / exprel(-sooner)
         decays = 1 / (1 + growths)
-        if rate < 0.0:
-            logarithms = 1 + np.log1p(growths) / (-rate * widths)
-            return -np.expm1(rate * before) * logarithms, decays
-        ratios = np.log1p(falls) / np.where(falls > 0, falls, 1.0) + (falls == 0)
-        return -np.expm1(-rate * widths) / (rate * widths) * ratios, decays
+        if self.alibi < 0.0:
+            logarithms = np.log1p(growths) / ratios
+            return exprel(sooner) * logarithms - np.expm1(sooner), decays
+        falls = ratios * exprel(-later) / exprel(sooner)
+        shares = np.log1p(falls) / np.where(falls > 0, falls, 1.0) + (falls == 0)
+        return exprel(-later) * shares, decays
 
 
 @compiled
