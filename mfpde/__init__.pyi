@@ -42,6 +42,7 @@ from .plotting import (
 from .positions.profile import RetrievalProfile as RetrievalProfile
 from .positions.retrieval import retrieval_profile as retrieval_profile
 from .positions.rows import PositionedDensity as PositionedDensity
+from .positions.weights import Causal as Causal, Full as Full, Weights as Weights
 from .runs.layers import Layers as Layers
 from .solver.recorder import Observer as Observer
 from .runs.run import Run as Run
@@ -63,10 +64,9 @@ from .studies import (
 )
 from .sweeps.sweep import Sweep as Sweep
 from .terms import (
-    Attention as Attention, Causal as Causal, Exponential as Exponential, Full as Full,
-    Interaction as Interaction,
+    Attention as Attention, Exponential as Exponential, Interaction as Interaction,
     Kernel as Kernel, Perceptron as Perceptron, Polynomial as Polynomial, Potential as Potential,
-    Weights as Weights, ZonalKernel as ZonalKernel,
+    ZonalKernel as ZonalKernel,
 )
 from .theory import PhaseDiagram as PhaseDiagram, phase_diagram as phase_diagram
 from .tracking import Concentration as Concentration

@@ -12,7 +12,8 @@ import numpy as np
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray
 from mfpde.geometry.base import Fields
 from mfpde.grid_equation import GridEquation
-from mfpde.terms import Full, InteractionTerm, Positions
+from mfpde.positions.weights import Full
+from mfpde.terms import InteractionTerm, Positions
 
 
 class Part(NamedTuple):

@@ -22,6 +22,7 @@ from mfpde.arrays import nearest, read_only
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
+from mfpde.positions.weights import POSITIONS
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.run import Quantity, Run
@@ -34,10 +35,10 @@ from mfpde.terms import (
     Interaction,
     InteractionTerm,
     Perceptron,
+    Positions,
 )
 from mfpde.terms.activations import ACTIVATIONS, Activation
 from mfpde.terms.kernels import Kernel
-from mfpde.terms.positions import POSITIONS, Positions
 from mfpde.tracking import (
     Junction,
     OpenPath,

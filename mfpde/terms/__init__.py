@@ -8,10 +8,9 @@ term (``external``) answers its potential and drift at given points.
 from mfpde.terms.attention import Attention
 from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.external import ExternalTerm, Potential
-from mfpde.terms.interaction import Interaction, InteractionTerm
+from mfpde.terms.interaction import Interaction, InteractionTerm, Positions
 from mfpde.terms.kernels import Kernel, PointMasses, Polynomial, ZonalKernel
 from mfpde.terms.perceptron import Perceptron
-from mfpde.terms.positions import Causal, Full, Positions, Weights
 
 KERNELS: dict[str, type[Kernel]] = {
     "polynomial": Polynomial,
@@ -22,10 +21,8 @@ KERNELS: dict[str, type[Kernel]] = {
 __all__ = [
     "KERNELS",
     "Attention",
-    "Causal",
     "Exponential",
     "ExternalTerm",
-    "Full",
     "Interaction",
     "InteractionTerm",
     "Kernel",
@@ -34,6 +31,5 @@ __all__ = [
     "Polynomial",
     "Positions",
     "Potential",
-    "Weights",
     "ZonalKernel",
 ]

@@ -30,9 +30,8 @@ from mfpde.arrays import FloatArray, choice, nearest, read_only, real_array
 from mfpde.geometry import FieldAtPoints
 from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.external import tangential
-from mfpde.terms.interaction import InteractionTerm
+from mfpde.terms.interaction import InteractionTerm, Positions
 from mfpde.terms.kernels import PointMasses
-from mfpde.terms.positions import Positions
 
 LARGEST_LOGIT = 1000.0
 LARGEST_UNSHIFTED_LOGIT = 350.0

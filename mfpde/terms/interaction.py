@@ -9,6 +9,7 @@ are kernels of z.y at z = D^T x / |D|_2 (``attention``).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +19,26 @@ from mfpde.geometry import FieldAtPoints, Geometry
 from mfpde.terms.external import tangential
 from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.kernels import Kernel, PointMasses
-from mfpde.terms.positions import Positions
 
 RESOLVED_TOLERANCE = 1e-10
 MOST_PAIRS = 2**22
 """Of points and atoms whose kernels are held at a time."""
+
+
+class Positions(ABC):
+    """Weights by which the measure that acts on a row mixes all rows."""
+
+    @abstractmethod
+    def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Return what takes rows r (P, m) to their mixtures sum_j W_ij r_j.
+
+        ``edges`` (P + 1,) are those of the cells of positions; ``ValueError`` if the weights are
+        not those of P rows.
+        """
+
+    def find_weights(self, edges: FloatArray) -> FloatArray:
+        """Return the weights W (P, P) on cells with these ``edges`` (P + 1,)."""
+        return self.mixing(edges)(np.eye(len(edges) - 1))
 
 
 class InteractionTerm(ABC):

@@ -16,7 +16,6 @@ lambda counts over the whole context: the bias between neighbours among N tokens
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -32,25 +31,10 @@ from mfpde.arrays import (
     real_number,
 )
 from mfpde.compiled import compiled
+from mfpde.terms import Positions
 
 SUM_OF_WEIGHTS = 1e-12
 """How far the weights of a row may be from the sum 1."""
-
-
-class Positions(ABC):
-    """Weights by which the measure that acts on a row mixes all rows."""
-
-    @abstractmethod
-    def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """Return what takes rows r (P, m) to their mixtures sum_j W_ij r_j.
-
-        ``edges`` (P + 1,) are those of the cells of positions; ``ValueError`` if the weights are
-        not those of P rows.
-        """
-
-    def find_weights(self, edges: FloatArray) -> FloatArray:
-        """Return the weights W (P, P) on cells with these ``edges`` (P + 1,)."""
-        return self.mixing(edges)(np.eye(len(edges) - 1))
 
 
 @dataclass(frozen=True)
