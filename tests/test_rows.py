@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg
+from scipy.special import ive
 
 import mfpde
 from mfpde import theory
@@ -121,6 +122,34 @@ def test_response_about_the_uniform_density(normalized) -> None:
     assert np.abs(found - np.transpose(expected)).max() < 2e-6
 
 
+@NORMALIZED
+def test_rope_turns_uniform_rows_and_mixes_waves(normalized) -> None:
+    """Moments of waves k follow expm(t A_k), -ik Omega_i on the diagonal, Omega_i the turning."""
+    omega, beta, eps, t = 2.5, 3.0, 1e-4, 1.5
+    seen = mfpde.Causal(alibi=1.0, rope=omega)
+    start = mfpde.PositionedDensity.repeated(mfpde.uniform(CIRCLE), 5)
+    weights = seen.find_weights(start.edges)
+    a = omega * (start.middles[:, np.newaxis] - start.middles)
+    changes = np.random.default_rng(3).standard_normal((3, 5))
+    waves = np.exp(-1j * np.outer(np.arange(1, 4), CIRCLE.angles))
+    ends = []
+    for sign in (eps, -eps):
+        values = (1 + sign * changes.T @ waves.real) / (2 * np.pi)
+        rows = mfpde.PositionedDensity(CIRCLE, values)
+        turned = equation(seen, normalized=normalized)
+        ends.append(mfpde.solve(turned, rows, t_end=t, rtol=1e-8).final.masses)
+    found = (ends[0] - ends[1]) @ waves.T / eps
+    kernel = ive(np.arange(5), beta) / (ive(0, beta) if normalized else 1.0)
+    turning = kernel[1] * (weights * np.sin(a)).sum(axis=1)
+    for k, change in enumerate(changes, 1):
+        across = (kernel[k - 1] + kernel[k + 1]) / 2
+        pull = 1j * k * kernel[k] / beta * np.cos(a) + across * np.sin(a)
+        pull -= normalized * kernel[k] * turning[:, np.newaxis]
+        rates = -1j * k * (weights * np.exp(1j * k * a) * pull + np.diag(turning))
+        expected = scipy.linalg.expm(t * rates) @ change
+        assert np.abs(found[:, k - 1] - expected).max() < 5e-6
+
+
 def test_rows_do_not_know_later_ones() -> None:
     """With fixed steps rows 1..p are to the bit what they are without those behind."""
     start = turning(CIRCLE, 6)
@@ -227,6 +256,9 @@ VALUES = np.full((3, 128), 1 / (2 * np.pi))
         (lambda: mfpde.Weights([[1, 0]]), "must be \\(P, P\\)"),
         (lambda: mfpde.Weights([[2, -1], [0, 1]]), "must not be negative"),
         (lambda: mfpde.Causal(alibi="strong"), "alibi"),
+        (lambda: mfpde.Full(rope="strong"), "rope"),
+        (lambda: run_for_long(equation(mfpde.Full(rope=1.0)), turning(SPHERE)), "on a Circle"),
+        (lambda: run_for_long(equation(mfpde.Full(rope=1.0), bilinear=np.eye(2))), "no matrices"),
         (lambda: mfpde.Attention(1.0, positions="causal"), "positions = 'causal'"),
         (lambda: run_for_long(equation(mfpde.Causal()), bump(CIRCLE)), "repeated"),
         (lambda: run_for_long(equation(mfpde.Weights(np.eye(2)))), "8 rows"),

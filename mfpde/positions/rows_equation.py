@@ -1,22 +1,34 @@
-"""An equation on a grid for all rows at once: each is moved by its own mixture of all of them."""
+r"""An equation on a grid for all rows at once: each is moved by its own mixture of all of them.
+
+With RoPE, on the circle, a head turns queries and keys by omega s, and values not.  With
+I_k = I_k(beta) e^-beta, the moments M_jk of row j, and C, S = cos, sin(omega s),
+
+    v_i = s sum_k e^(ik(theta + omega s_i)) [(i/2) (I_(k-1) - I_(k+1)) (C_i A_ik + S_i B_ik)
+                                             + (1/2) (I_(k-1) + I_(k+1)) (S_i A_ik - C_i B_ik)],
+    A_ik = sum_j W_ij C_j M_jk e^(-ik omega s_j),     B_ik with S_j,
+
+and softmax divides by Z_i = sum_k e^(ik(theta + omega s_i)) I_k sum_j W_ij M_jk e^(-ik omega s_j).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ive
 
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray
 from mfpde.geometry.base import Fields
 from mfpde.grid_equation import GridEquation
 from mfpde.positions.weights import Full
-from mfpde.terms import InteractionTerm, Positions
+from mfpde.terms import Attention, InteractionTerm, Positions
+from mfpde.terms.softmax_sums import EMPTY
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Part:
     """The terms by which tokens see the same others.
 
     Attributes
@@ -32,6 +44,51 @@ class Part(NamedTuple):
     mix: Callable[[FloatArray], FloatArray]
     is_used: BoolArray
     grid: GridEquation
+
+    def velocity(self, moments: ComplexArray, where: Fields) -> FloatArray:
+        """The velocity s grad A of the mixtures, (directions, P, ...)."""
+        mixed = self.mixed(moments[:, self.is_used])
+        if not self.grid.heads:
+            return self.grid.attention_velocity(mixed, where)
+        each = [self.grid.attention_velocity(row, where) for row in mixed]
+        return np.stack(each, axis=1)
+
+    def mixed(self, moments: ComplexArray) -> ComplexArray:
+        """The moments (P, m) of the mixtures of rows."""
+        # A complex number is two numbers that are mixed.
+        numbers = np.ascontiguousarray(moments).view(np.float64)
+        return self.mix(numbers).view(np.complex128)
+
+
+@dataclass(frozen=True, eq=False)
+class TurnedPart(Part):
+    """The heads whose queries and keys are turned by the angles omega s (P,)."""
+
+    angles: FloatArray
+
+    def velocity(self, moments: ComplexArray, where: Fields) -> FloatArray:
+        """The velocity of the heads, (1, P, ...)."""
+        k = np.arange(int(self.is_used.sum()))
+        back = np.exp(1j * np.outer(self.angles, k))
+        turned = moments[:, self.is_used] * back.conj()
+        cos, sin = np.cos([self.angles]).T, np.sin([self.angles]).T
+        a, b, seen = map(self.mixed, (cos * turned, sin * turned, turned))
+        along, across = back * (cos * a + sin * b), back * (sin * a - cos * b)
+        total = np.zeros((len(moments), *where.tangents.shape[1:-1]))
+        for head in self._heads:
+            below, above = ive(np.abs(k - 1), head.beta), ive(k + 1, head.beta)
+            sums = 1j * (below - above) * along + (below + above) * across
+            pull = where.synthesis(sums / 2)
+            if head.needs_values:
+                mean = where.synthesis(ive(k, head.beta) * back * seen)
+                total += pull / np.maximum(mean, EMPTY)
+            else:
+                total += head.amplitude * pull
+        return self.grid.sign * total[np.newaxis]
+
+    @property
+    def _heads(self) -> list[Attention]:
+        return [t for t in self.grid.interactions if isinstance(t, Attention)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,22 +121,26 @@ class RowsEquation(GridEquation):
         parts = []
         for seen, some in terms.items():
             grid = GridEquation(self.geometry, tuple(some), (), self.sign, 0.0)
-            parts.append(Part(seen.mixing(self.edges), degrees <= grid.degree, grid))
+            given = seen.mixing(self.edges), degrees <= grid.degree, grid
+            if not seen.rope:
+                parts.append(Part(*given))
+                continue
+            if self.geometry.dimension != 2 or grid.heads:
+                raise ValueError(
+                    f"{some[0]!r} on {self.geometry!r}: rope turns tokens on a Circle, whose "
+                    "attention has no matrices"
+                )
+            middles = (self.edges[1:] + self.edges[:-1]) / 2
+            parts.append(TurnedPart(*given, seen.rope * middles))
         return parts
 
     def attention_velocity(
         self, moments: ComplexArray, where: Fields | None = None
     ) -> FloatArray:
         """The velocity s grad A of the mixtures, (directions, P, ...)."""
-        tangents = (self.geometry.centres if where is None else where).tangents
-        velocity = np.zeros((len(tangents), len(moments), *tangents.shape[1:-1]))
-        for mix, is_used, grid in self._parts:
-            used = np.ascontiguousarray(moments[:, is_used])
-            # A complex number is two numbers that are mixed.
-            mixed = mix(used.view(np.float64)).view(np.complex128)
-            if grid.heads:
-                each = [grid.attention_velocity(row, where) for row in mixed]
-                velocity += np.stack(each, axis=1)
-            else:
-                velocity += grid.attention_velocity(mixed, where)
+        fields = self.geometry.centres if where is None else where
+        shape = len(fields.tangents), len(moments), *fields.tangents.shape[1:-1]
+        velocity = np.zeros(shape)
+        for part in self._parts:
+            velocity += part.velocity(moments, fields)
         return velocity

@@ -12,6 +12,8 @@ i, integrated over cell j, and what is missing to 1 the row gives to itself:
 
 Under softmax the sum 1 of rows changes nothing; without, it is a convention (arXiv 2605.09213).
 lambda counts over the whole context: the bias between neighbours among N tokens is lambda / N.
+So does omega of RoPE, which on the circle turns queries and keys by their positions, and values
+not: logits are beta cos(theta - theta' + omega (s - s')).
 """
 
 from __future__ import annotations
@@ -39,7 +41,13 @@ SUM_OF_WEIGHTS = 1e-12
 
 @dataclass(frozen=True)
 class Full(Positions):
-    """No mask: all rows see the mean over positions.  Begin with ``Full()``."""
+    """No mask: all rows see the mean over positions.  Begin with ``Full()``.
+
+    Parameters
+    ----------
+    rope
+        omega, as for :class:`Causal`.
+    """
 
     def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Return what takes each row to the mean over positions."""
@@ -55,6 +63,8 @@ class Weights(Positions):
     ----------
     matrix
         W (P, P), none negative, each row of sum 1.
+    rope
+        omega, as for :class:`Causal`.
 
     Raises
     ------
@@ -64,7 +74,7 @@ class Weights(Positions):
 
     matrix: FloatArray
 
-    def __init__(self, matrix: ArrayLike) -> None:
+    def __init__(self, matrix: ArrayLike, *, rope: float = 0.0) -> None:
         weights = real_array("matrix", matrix)
         if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
             raise ValueError(
@@ -74,6 +84,8 @@ class Weights(Positions):
         is_right = np.abs(weights.sum(axis=1) - 1) <= SUM_OF_WEIGHTS
         check_entries("matrix", weights, is_right, "must have the sum 1")
         object.__setattr__(self, "matrix", read_only(weights))
+        object.__setattr__(self, "rope", rope)
+        super().__post_init__()
 
     def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Return the product with W."""
@@ -86,13 +98,18 @@ class Weights(Positions):
         return lambda rows: np.asarray(self.matrix @ rows)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Weights) and np.array_equal(self.matrix, other.matrix)
+        return isinstance(other, Weights) and self._identity == other._identity
 
     def __hash__(self) -> int:
-        return hash(self.matrix.tobytes())
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        return self.matrix.tobytes(), self.rope
 
     def __repr__(self) -> str:
-        return f"Weights(<matrix {len(self.matrix)} x {len(self.matrix)}>)"
+        size = len(self.matrix)
+        return f"Weights(<matrix {size} x {size}>, rope={self.rope!r})"
 
 
 @dataclass(frozen=True)
@@ -105,11 +122,14 @@ class Causal(Positions):
     ----------
     alibi
         lambda: logits are beta x.y - lambda (s - s').
+    rope
+        omega: on the circle logits are beta cos(theta - theta' + omega (s - s')).
     """
 
     alibi: float = 0.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "alibi", real_number("alibi", self.alibi))
 
     def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:

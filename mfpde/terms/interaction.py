@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, blocks_of_rows, check_kind
+from mfpde.arrays import FloatArray, blocks_of_rows, check_kind, real_number
 from mfpde.geometry import FieldAtPoints, Geometry
 from mfpde.terms.external import tangential
 from mfpde.terms.funk_hecke import NEGLIGIBLE
@@ -25,8 +25,14 @@ MOST_PAIRS = 2**22
 """Of points and atoms whose kernels are held at a time."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Positions(ABC):
-    """Weights by which the measure that acts on a row mixes all rows."""
+    """Weights by which the measure that acts on a row mixes all rows, and omega of RoPE."""
+
+    rope: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rope", real_number("rope", self.rope))
 
     @abstractmethod
     def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:
