@@ -90,6 +90,8 @@ def activation_and_primitive(name: str, z: Array) -> tuple[Array, Array]:
     """Return sigma(z) and Phi(z), Phi' = sigma and Phi(0) = 0."""
     if name == "relu":
         return np.maximum(z, 0.0), np.maximum(z, 0.0) ** 2 / 2
+    if name == "squared_relu":
+        return np.maximum(z, 0.0) ** 2, np.maximum(z, 0.0) ** 3 / 3
     if name == "leaky_relu":
         sigma = np.where(z > 0, z, z / 100)
         return sigma, z * sigma / 2
@@ -102,7 +104,7 @@ def activation_and_primitive(name: str, z: Array) -> tuple[Array, Array]:
     if name == "tanh":
         return np.tanh(z), np.log(np.cosh(z))
     raise ValueError(
-        f"activation {name!r} must be relu, leaky_relu, gelu, linear or tanh"
+        f"activation {name!r} must be relu, squared_relu, leaky_relu, gelu, linear or tanh"
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from validation import independent
+from mfpde.terms.activations import Activation
 from validation.circle_cases import points_at
 from validation.claim import Claim, Findings, equal
 from validation.stable_states import descent
@@ -27,18 +27,13 @@ CLAIM = Claim(
 )
 HAT = 0.5
 """Half the support of the hat activation max(1 - |z|/HAT, 0) HAT."""
+SQUARED = Activation(
+    "squared_relu",
+    lambda z: np.maximum(z, 0.0) ** 2,
+    lambda z: np.maximum(z, 0.0) ** 3 / 3,
+)
 SQUARED_WEIGHTS = np.array([1.5, 1.2, 0.9])
 """So strong that an atom of a third of the mass does not open in descent."""
-
-
-def squared(z: Array) -> Array:
-    """sigma(z) = max(z, 0)^2."""
-    return np.maximum(z, 0.0) ** 2
-
-
-def cubed(z: Array) -> Array:
-    """Phi(z) = max(z, 0)^3/3."""
-    return np.asarray(np.maximum(z, 0.0) ** 3 / 3)
 
 
 def hats(directions: Array, weights: Array) -> mfpde.Perceptron:
@@ -62,16 +57,16 @@ def main(quick: bool = False) -> Findings:
     equations = [
         mfpde.MeanFieldEquation(
             mfpde.Attention(BETA),
-            mfpde.Perceptron(TURNS, sign * SQUARED_WEIGHTS, (squared, cubed)),
+            mfpde.Perceptron(TURNS, sign * SQUARED_WEIGHTS, SQUARED),
             direction=direction,
         )
         for direction, sign in (("descent", -1.0), ("ascent", 1.0))
     ]
     grid, name = mfpde.Circle(256 if quick else 512), "max(z, 0)^2, descent and ascent"
-    yield from searches.rows_of_ends(equations, grid, name, pull=largest_force)
+    yield from searches.rows_of_ends(equations, grid, name)
     axis, weight = points_at(np.array([0.4])), np.array([0.3])
     leaky_neuron = mfpde.Perceptron(axis, weight, "leaky_relu")
-    square = mfpde.Perceptron(axis, weight, (squared, cubed))
+    square = mfpde.Perceptron(axis, weight, SQUARED)
     for name, order, neurons, exact in (
         ("F'' at the kink, leaky ReLU", 2, leaky_neuron, 0.99 * 0.3),
         ("F'' at the kink, hat", 2, hats(axis, weight), -2 * 0.3),
@@ -80,16 +75,3 @@ def main(quick: bool = False) -> Findings:
         jump = searches.derivative_jump(neurons, 0.4 - np.pi / 2, order=order)
         error = searches.JUMP_ERRORS[order]
         yield equal(f"jump of {name}", jump, exact, error, subject="formula")
-
-
-def largest_force(equation: mfpde.MeanFieldEquation, atoms: mfpde.Atoms) -> float:
-    """Largest |grad F| at atoms, with neurons max(z, 0)^2; inf if there are none."""
-    if not len(atoms):
-        return float("inf")
-    # A user's activation has no second form in ``independent``, attention alone has.
-    problem, at = independent.problem_of(descent(BETA)), atoms.points
-    pull = independent.gradient(problem, at, atoms.masses, at=at)
-    (neurons,) = equation.externals
-    own = (squared(at @ neurons.directions.T) * neurons.weights) @ neurons.directions
-    own -= (own * at).sum(axis=1, keepdims=True) * at
-    return float(np.linalg.norm(pull + own, axis=1).max())
