@@ -29,7 +29,7 @@ from validation.next_checks.runs import (
     counts_and_masses,
 )
 from validation.stable_states import descent
-from validation.theorems.theorem_3_5 import INWARD, LIMIT
+from validation.theorems.concentration import INWARD, LIMIT
 from validation.theorems.witness import duality_gap
 
 CLAIM = Claim(

@@ -17,7 +17,7 @@ from validation import independent
 from validation.charts import panels
 from validation.claim import Claim, Findings, at_least, at_most, equal, vanishes
 from validation.stable_states import descent
-from validation.theorems.proposition_3_7_minimiser import active_set, points_on_grid
+from validation.theorems.extremals import active_set, points_on_grid
 from validation.theorems.witness import places
 
 CLAIM = Claim(

@@ -1,18 +1,16 @@
 """Validation: theorems; the scripts in the order of the report."""
 
 SCRIPTS: tuple[str, ...] = (
-    "theorem_3_1",
-    "theorem_3_2",
+    "kinks.theorem_3_1",
+    "stability.theorem_3_2",
     "theorem_3_3",
-    "remark_3_4",
-    "form_b",
-    "theorem_3_5",
-    "corollary_3_6",
-    "proposition_3_7_maximisers",
-    "proposition_3_7_minimiser",
+    "kinks.remark_3_4",
+    "kernels.form_b",
+    "concentration.theorem_3_5",
+    "extremals.proposition_3_7_maximisers",
+    "extremals.proposition_3_7_minimiser",
     "lemma_5_1",
-    "lemma_5_3",
-    "remark_5_4",
-    "remark_5_6",
-    "proposition_6_1",
+    "kinks.remark_5_4",
+    "stability.remark_5_6",
+    "kernels.proposition_6_1",
 )
