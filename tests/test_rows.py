@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -9,6 +11,7 @@ from scipy.special import ive
 
 import mfpde
 from mfpde import theory
+from mfpde.commands.command_line import main
 from mfpde.storage import RunWriter, stored_checkpoint
 
 CIRCLE, SPHERE = mfpde.Circle(128), mfpde.Sphere(32)
@@ -221,6 +224,44 @@ def test_a_run_of_rows_is_stored_and_goes_on_to_the_bit(geometry, tmp_path) -> N
         for state, expected in zip(stored.states, whole.states, strict=True):
             assert np.array_equal(state.values, expected.values)
             assert np.array_equal(state.edges, edges)
+
+
+SETTINGS = """
+geometry = {kind = "circle", cells = 64}
+attention = {beta = 2.0, positions = {kind = "causal", alibi = 1.0, rope = 0.5}}
+equation = {direction = "ascent"}
+rows = {positions = 4}
+solve = {t_end = 1.0, save_every = 0.25}
+start = [{kind = "bumps", angles = [1.0], widths = [0.5]}, {kind = "uniform"}]
+"""
+
+
+def test_rows_by_settings(tmp_path, monkeypatch, capsys) -> None:
+    """Blocks, a mask with RoPE: run, resumed where it was stopped, shown."""
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text(SETTINGS)
+    settings = mfpde.settings.read_settings("run.toml")
+    assert settings.dynamics.terms[0].positions == mfpde.Causal(alibi=1.0, rope=0.5)
+    block, flat = (one.values for one in map(settings.start.row, (1, 2)))
+    assert np.allclose(settings.start.values, [block, block, flat, flat])
+    blended = mfpde.settings.read_settings("run.toml", ["rows.blend=true"]).start
+    expected = np.outer([1, 0.75, 0.25, 0], block - flat) + flat
+    assert np.allclose(blended.values, expected)
+    assert main(["run", "run.toml", "--out", "whole.zarr"]) == 0
+    stopped = ["run", "run.toml", "--out", "part.zarr", "--set", "solve.max_steps=3"]
+    assert main([*stopped, "--quiet"]) == 0
+    while mfpde.load("part.zarr").stop.kind != "t_end":
+        assert main(["resume", "part.zarr", "--quiet"]) == 0
+    final, resumed = (mfpde.load(p).final.values for p in ("whole.zarr", "part.zarr"))
+    assert np.array_equal(final, resumed)
+    assert main(["show", "part.zarr"]) == 0
+    assert "Causal(rope=0.5, alibi=1.0)" in capsys.readouterr().out
+    begun = (
+        SETTINGS.partition("start =")[0] + 'start = {kind = "run", path = "part.zarr"}'
+    )
+    Path("run.toml").write_text(begun.replace("rows = {positions = 4}", ""))
+    again = mfpde.settings.read_settings("run.toml").start
+    assert np.array_equal(again.values, final)
 
 
 def test_rows_at_positions() -> None:

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import mfpde
 from mfpde.commands import DONE, INTERRUPTED, NUMERICAL_FAILURE, TERMINATED, options
@@ -50,8 +50,8 @@ def run(
     settings.check_memory()
     writer = None
     if out is not None:
-        start = settings.data["start"].get("path")
-        if start and Path(start).resolve() == Path(out).resolve():
+        starts = paths_of(settings.data["start"])
+        if any(Path(one).resolve() == Path(out).resolve() for one in starts):
             raise ValueError(
                 f"--out = {out!r}: a run does not write over its own start"
             )
@@ -142,11 +142,11 @@ def _settings_of(store: str) -> Settings:
             f"{store} was not written by `mfpde run` and has no settings: continue it "
             "with mfpde.solve(equation, run.final, start_time=run.final_time, ...)"
         )
-    begun_from = data["start"].get("path")
-    if begun_from and not is_store(begun_from):
+    if not all(map(is_store, paths_of(data["start"]))):
         # The run that it starts from is gone, and not needed any more.
         first = float(mfpde.load(store).times[0])
         data["start"] = {"kind": "run", "path": store, "time": first}
+        data.pop("rows", None)
     settings = mfpde.settings.settings_from_dict(data)
     if not mfpde.storage.matches_stored(store, settings.dynamics):
         raise ValueError(
@@ -154,6 +154,12 @@ def _settings_of(store: str) -> Settings:
             "another equation than the one it was begun with"
         )
     return settings
+
+
+def paths_of(starts: Any) -> list[str]:
+    """Return the paths of the stored runs among ``starts``, one table or several."""
+    tables = starts if isinstance(starts, list) else [starts]
+    return [table["path"] for table in tables if "path" in table]
 
 
 def settings() -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from mfpde.arrays import (
     read_only,
     real_array,
     real_number,
+    shown,
     whole_number,
 )
 from mfpde.geometry import Circle, Geometry, Sphere
@@ -119,6 +120,30 @@ class PositionedDensity(Shown):
         count = _count_positions(positions)
         values = np.broadcast_to(density.values, (count, *density.values.shape))
         return cls(density.geometry, values)
+
+    @classmethod
+    def from_blocks(
+        cls, blocks: Sequence[Density], positions: int = 32, *, blend: bool = False
+    ) -> PositionedDensity:
+        """Rows of the first, the second, ... of several densities on one grid.
+
+        Parameters
+        ----------
+        blocks
+            Densities of mass 1, each of an equal part of the context.
+        positions
+            Number P of cells of equal widths.
+        blend
+            Whether rows between the middles of two blocks are mixtures of both, linear in s.
+        """
+        for block in blocks:
+            check_kind("blocks", block, Density, source="for each part of a context")
+        if not isinstance(blend, bool):
+            raise ValueError(f"blend = {shown(blend)} must be True or False")
+        few = cls(blocks[0].geometry, [block.values for block in blocks])
+        middles = _middles(_read_edges(None, _count_positions(positions)))
+        rows = [few.at(s) if blend else few.row(int(s * len(few))) for s in middles]
+        return cls(few.geometry, [row.values for row in rows])
 
     @property
     def facts(self) -> dict[str, str]:

@@ -203,7 +203,21 @@ Form = Section | dict[str, Section]
 
 
 def read_form(form: Form, given: Any, before: Mapping[str, Any]) -> Any:
-    """Return what a table builds; where there may be several, a tuple of what they build."""
+    """Return what a table builds; of a list of them, a tuple of what they build."""
+    each = getattr(form, "each", "")
+    if each and isinstance(given, list):
+        found: list[Any] = []
+
+        def read(one: Any) -> None:
+            found.append(_read_one(form, one, before))
+
+        check_all((each.format(k), partial(read, one)) for k, one in enumerate(given))
+        return tuple(found)
+    built = _read_one(form, given, before)
+    return (built,) if each and isinstance(form, Section) else built
+
+
+def _read_one(form: Form, given: Any, before: Mapping[str, Any]) -> Any:
     if isinstance(form, dict):
         check_table(given)
         if "kind" not in given:
@@ -213,17 +227,7 @@ def read_form(form: Form, given: Any, before: Mapping[str, Any]) -> Any:
         built = form[kind].read(given, before, kind)
         given["kind"] = kind
         return built
-    if not form.each:
-        return form.read(given, before)
-    if not isinstance(given, list):
-        return (form.read(given, before),)
-    section, found = form, []
-
-    def read(one: Any) -> None:
-        found.append(section.read(one, before))
-
-    check_all((form.each.format(k), partial(read, one)) for k, one in enumerate(given))
-    return tuple(found)
+    return form.read(given, before)
 
 
 def check_table(given: Any) -> None:

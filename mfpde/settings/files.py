@@ -16,7 +16,7 @@ from mfpde.settings.base import SettingsError
 
 _ABOUT = re.compile(
     r"has no section \[([^\]]+)\]"
-    r"|\[(\w+)\] (?:(?:head|layer) (\d+): )?(?:has no setting ')?(\w+)"
+    r"|\[(\w+)\] (?:(?:head|layer|block) (\d+): )?(?:has no setting ')?(\w+)"
 )
 MOST_LINES = 500
 """Lines of a file in which a setting is looked for."""

@@ -20,6 +20,8 @@ from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.measure import Atoms, Density, Measure, as_measure, uniform
 from mfpde.measures.starts import bumps, perturbed_uniform
 from mfpde.notebook import STORED, call_above
+from mfpde.positions.rows import PositionedDensity
+from mfpde.positions.weights import POSITIONS
 from mfpde.runs.layers import MOST_LAYERS
 from mfpde.runs.stopping import (
     SteadyState,
@@ -36,7 +38,8 @@ from mfpde.tracking import Concentration
 
 # The equation
 
-HEADS = Section(Attention, needed=("beta",), each="head {}:")
+SEEN = {kind: Section(positions) for kind, positions in POSITIONS.items()}
+HEADS = Section(Attention, needed=("beta",), each="head {}:", positions=SEEN)
 Draw = Callable[[int], Perceptron]
 """Returns the neurons of the k-th of several layers, from 0: random ones differ."""
 
@@ -111,10 +114,24 @@ PERCEPTRON = Section(perceptron, random=Section(random_options))
 
 # Starts
 
+Start = Density | Measure | PositionedDensity
 
-def stored_state(
-    geometry: Geometry, path: str, time: float | None = None
-) -> Density | Measure:
+
+class Blocks(dict[str, Section]):
+    """The kinds of a start, of which several are those of blocks of positions."""
+
+    each = "block {}:"
+
+
+def rows_of(
+    positions: int = default(PositionedDensity.from_blocks, "positions"),
+    blend: bool = default(PositionedDensity.from_blocks, "blend"),
+) -> Callable[[Any], PositionedDensity]:
+    """Rows, one for each position of a context; several starts are its blocks, or blend."""
+    return partial(PositionedDensity.from_blocks, positions=positions, blend=blend)
+
+
+def stored_state(geometry: Geometry, path: str, time: float | None = None) -> Start:
     """The state of the run stored at ``path``, at ``time``, on ``geometry``.
 
     A state on a coarser grid is interpolated, keeping its mass; without a ``time`` it is the
@@ -139,6 +156,10 @@ def stored_state(
             f"path = {path!r} holds a run of particles, not of a density: give their points "
             "by kind = 'samples'"
         )
+    if isinstance(state, PositionedDensity):
+        if state.geometry != geometry:
+            raise ValueError(f"path = {path!r} holds rows on {state.geometry!r}")
+        return state
     whole = as_measure(state)
     density = whole.density
     if density.geometry != geometry:
@@ -156,7 +177,7 @@ def array_density(geometry: Geometry, values: ArrayLike) -> Density:
     return Density(geometry, real_array("values", values)).normalized()
 
 
-STARTS: dict[str, Callable[..., Density | Measure]] = {
+STARTS: dict[str, Callable[..., Start]] = {
     "uniform": uniform,
     "perturbed_uniform": perturbed_uniform,
     "bumps": bumps,
@@ -248,7 +269,8 @@ SECTIONS: dict[str, Any] = {
     "interaction": {kind: Section(kernel) for kind, kernel in KERNELS.items()},
     "perceptron": PERCEPTRON,
     "equation": EQUATION,
-    "start": {kind: Section(make) for kind, make in STARTS.items()},
+    "start": Blocks({kind: Section(make) for kind, make in STARTS.items()}),
+    "rows": Section(rows_of),
     "solve": Section(solve_options),
     "layers": Section(
         LayerOptions,

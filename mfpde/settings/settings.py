@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.arrays import FloatArray
-from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.geometry.memory import check_memory_of_run
-from mfpde.measures.measure import Density, Measure
+from mfpde.measures.measure import as_measure
 from mfpde.particles.systems import check_motion, choose_method
+from mfpde.positions.rows import PositionedDensity
 from mfpde.runs.layers import (
     Dynamics,
     Layers,
@@ -32,9 +32,9 @@ from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
 from mfpde.settings import sections
 from mfpde.settings.base import Section, SettingsError, check_all
 from mfpde.settings.files import change_by_text, name_places, read_table
+from mfpde.solver import arguments
 from mfpde.terms import Interaction, Kernel
 from mfpde.tracking import Concentration
-from mfpde.transport import scheme_for
 
 
 @dataclass(kw_only=True, eq=False)
@@ -51,7 +51,8 @@ class Settings:
     interaction: Kernel | None = None
     perceptron: sections.Draw | None = None
     equation: dict[str, Any] | None = None
-    start: Density | Measure
+    start: Any
+    rows: Callable[[Any], PositionedDensity] | None = None
     solve: dict[str, Any] = field(default_factory=dict)
     layers: tuple[sections.LayerOptions, ...] | None = None
     concentration: Concentration | None = None
@@ -75,25 +76,39 @@ class Settings:
         self.solve = self.solve or sections.solve_options()
         if not layers and self.solve["t_end"] is None:
             raise ValueError("[solve] needs the setting 't_end'")
-        atoms, transport = self.solve["atoms"], self.solve["transport"]
-        grid = self.geometry
-
-        def each(check: Callable[[MeanFieldEquation], object]) -> Callable[[], object]:
-            return lambda: for_each_layer(self.dynamics, check)
-
+        starts: Any = self.start if isinstance(self.start, tuple) else (self.start,)
+        if self.rows is not None:
+            starts = (self.rows(starts),)
+        if len(starts) != 1:
+            raise ValueError(
+                "[[start]]: several are blocks of positions and need [rows]"
+            )
+        self.start = starts[0]
         check_all(
             [
-                ("[geometry]", each(lambda equation: equation.on(grid))),
-                ("[solve]", lambda: scheme_for(transport, grid)),
-                ("[solve]", each(lambda equation: check_atoms(atoms, equation, grid))),
+                ("[geometry]", self._check_geometry),
+                ("[solve]", self._check_method),
                 ("[solve]", self.save_times),
                 ("[particles]", self._check_particles),
             ]
         )
 
+    def _check_geometry(self) -> None:
+        for_each_layer(self.dynamics, lambda one: one.on(self.geometry))
+
+    def _check_method(self) -> None:
+        start, names = self.start, ("transport", "atoms", "rtol", "max_step")
+        measure = start if isinstance(start, PositionedDensity) else as_measure(start)
+        given = {name: self.solve[name] for name in names}
+        arguments.choose_method(self.dynamics, measure, **given)
+
     def _check_particles(self) -> None:
-        if self.particles is not None:
-            start = self.start
+        start = self.start
+        if isinstance(start, PositionedDensity):
+            for section in ("particles", "concentration"):
+                if getattr(self, section) is not None:
+                    raise ValueError("rows of positions have none yet: leave it out")
+        elif self.particles is not None:
             for_each_layer(self.dynamics, lambda one: check_motion(one, start))
             choose_method(start, self.particles.method, self.particles.count)
 
@@ -143,6 +158,7 @@ class Settings:
         """Raise ``MemoryError`` if the run and its report take more memory than there is."""
         grid = self.geometry
         saves = 2 if self.solve["stop"] else len(self.save_times())
+        saves *= len(self.start) if isinstance(self.start, PositionedDensity) else 1
         degree = largest_degree(self.dynamics, grid)
         check_memory_of_run(grid, degree, saves, reported=True)
 

@@ -219,10 +219,12 @@ class Attention(InteractionTerm):
 
     @property
     def description(self) -> str:
-        """The kind of the attention, its beta and its matrices, in words."""
+        """The kind of the attention, its beta, matrices and whom it sees, in words."""
         kind = "normalised attention" if self.normalized else "attention"
         matrices = ", matrix D" if self.value is None else ", matrices D and V"
-        return f"{kind} (beta = {self.beta:g}{'' if self.is_zonal else matrices})"
+        others = "" if self.is_zonal else matrices
+        others += f", {self.positions!r}" if self.positions else ""
+        return f"{kind} (beta = {self.beta:g}{others})"
 
     @property
     def formula(self) -> str:
