@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
-from mfpde.geometry import FieldAtPoints
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import Atoms, Measure
 from mfpde.terms import ExternalTerm, InteractionTerm, PointMasses
+from mfpde.terms.external import tangential
+from mfpde.terms.softmax_sums import PointFields
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,11 @@ class GridField:
         along = np.einsum("a...,a...i->...i", self.components, geometry.tangents)
         return np.asarray(along)
 
+    def updates(self, points: FloatArray) -> FloatArray:
+        """The vectors s m at ``points`` (n, d), whose tangential part is v."""
+        places = PointFields(self.grid.geometry, points)
+        return self.grid.updates(self.moments, places).T
+
     def energy(self) -> float:
         """The energy E, by Parseval for its first part."""
         masses = self.measure.density.masses
@@ -80,11 +86,16 @@ class AtomField:
 
     def first_variation(self, points: FloatArray | None = None) -> FloatArray:
         """Values of F, shape (...)."""
-        return self._values(points).values
+        return self._sums(points)[0]
 
     def velocity(self, points: FloatArray | None = None) -> FloatArray:
         """Tangent vectors v, shape (..., d)."""
-        return self.sign * self._values(points).gradients
+        places = self.atoms.points if points is None else points
+        return tangential(self.updates(places), np.asarray(places, dtype=np.float64))
+
+    def updates(self, points: FloatArray) -> FloatArray:
+        """The vectors s m at ``points`` (..., d), whose tangential part is v."""
+        return self.sign * self._sums(points)[1]
 
     def energy(self) -> float:
         """The energy E, by the double sum over atoms."""
@@ -93,24 +104,23 @@ class AtomField:
             total += float(self._acting.masses @ term.value(self._acting.points))
         return total
 
-    def _values(self, points: FloatArray | None) -> FieldAtPoints:
+    def _sums(self, points: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         dimension = self.atoms.dimension
-        targets = (
-            self.atoms.points if points is None else _check_points(points, dimension)
-        )
+        given = self.atoms.points if points is None else points
+        targets = _check_points(given, dimension)
         flat = np.ascontiguousarray(targets.reshape(-1, dimension))
-        values, gradient = np.zeros(len(flat)), np.zeros(flat.shape)
+        values, vectors = np.zeros(len(flat)), np.zeros(flat.shape)
         for term in self.interactions:
-            value, slope = term.field_of_atoms(flat, self._acting)
+            value, sums = term.sums_over_atoms(flat, self._acting)
             values += value
-            gradient += slope
+            vectors += sums
         for external in self.externals:
             external.check_dimension(dimension)
-            gradient += external.drift(flat)
+            vectors += external.output(flat)
             if external.is_gradient:
                 values += external.value(flat)
         shape = targets.shape
-        return FieldAtPoints(values.reshape(shape[:-1]), gradient.reshape(shape))
+        return values.reshape(shape[:-1]), vectors.reshape(shape)
 
 
 MeasureField: TypeAlias = GridField | AtomField

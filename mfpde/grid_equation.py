@@ -65,11 +65,10 @@ class GridEquation:
     @cached_property
     def heads(self) -> tuple[InteractionOnGrid, ...]:
         """The heads of attention with matrices, on this grid."""
-        heads = (t for t in self.interactions if isinstance(t, Attention))
         return tuple(
-            InteractionOnGrid.of_head(head, self.geometry, self.degree)
-            for head in heads
-            if not head.is_zonal
+            InteractionOnGrid.of_head(term, self.geometry, self.degree)
+            for term in self.interactions
+            if isinstance(term, Attention) and not term.is_zonal
         )
 
     @cached_property
@@ -112,10 +111,8 @@ class GridEquation:
     @cached_property
     def external_velocity(self) -> FloatArray:
         """The sign s times the external drift at the centres, (directions, *shape)."""
-        drift = self._external_drift_at(self.geometry.points)
-        return np.asarray(
-            self.sign * np.einsum("a...i,...i->a...", self.geometry.tangents, drift)
-        )
+        grid = self.geometry
+        return self.external_velocity_along(grid.points, grid.tangents)
 
     def external_velocity_along(
         self, points: FloatArray, tangents: FloatArray
@@ -125,16 +122,12 @@ class GridEquation:
         return np.asarray(self.sign * np.einsum("...i,...i->...", tangents, drift))
 
     def _external_potential_at(self, points: FloatArray) -> FloatArray:
-        total = np.zeros(points.shape[:-1])
-        for term in self.externals:
-            total += term.value(points)
-        return total
+        values = (term.value(points) for term in self.externals)
+        return sum(values, np.zeros(points.shape[:-1]))
 
     def _external_drift_at(self, points: FloatArray) -> FloatArray:
-        total = np.zeros(points.shape)
-        for term in self.externals:
-            total += term.drift(points)
-        return total
+        drifts = (term.drift(points) for term in self.externals)
+        return sum(drifts, np.zeros(points.shape))
 
     def moments(
         self, masses: FloatArray, atoms: PointMasses, *, everywhere: bool = False
@@ -189,12 +182,18 @@ class GridEquation:
         drift = self.sign * self._external_drift_at(points)
         return np.asarray(drift + components.T.reshape(points.shape))
 
+    def updates(self, moments: ComplexArray, where: Fields) -> FloatArray:
+        """What tokens add up, s m (d, ...), whose tangential part is v; none on a zonal grid."""
+        outputs = (term.output(where.points) for term in self.externals)
+        total = np.moveaxis(sum(outputs, np.zeros(where.points.shape)), -1, 0)
+        for term in self._acting:
+            total = total + term.vectors(moments, where)
+        return self.sign * total
+
     def first_variation(self, moments: ComplexArray) -> FloatArray:
         """The first variation F = A[mu] + V at the cell centres, shape ``geometry.shape``."""
-        total = self.external_potential.copy()
-        for term in self._acting:
-            total += term.potential(moments, self.geometry)
-        return total
+        potentials = (term.potential(moments, self.geometry) for term in self._acting)
+        return sum(potentials, self.external_potential.copy())
 
     def first_variation_at(
         self, moments: ComplexArray, points: FloatArray

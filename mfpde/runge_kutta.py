@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.interpolate import CubicHermiteSpline
 
 from mfpde.arrays import FloatArray, read_only
 
@@ -125,10 +126,5 @@ def interpolate(
     share
         Between 0 and 1.
     """
-    rest = 1.0 - share
-    first, last = ends
-    of_last = share * share * (3.0 - 2.0 * share)
-    found = (1.0 - of_last) * first + of_last * last
-    found += (step * share * rest * rest) * slopes[0]
-    found -= (step * share * share * rest) * slopes[1]
-    return np.asarray(found)
+    cubic = CubicHermiteSpline([0.0, step], np.stack(ends), np.stack(slopes))
+    return np.asarray(cubic(step * share))

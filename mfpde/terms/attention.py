@@ -27,9 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, choice, nearest, read_only, real_array
-from mfpde.geometry import FieldAtPoints
 from mfpde.terms.exponential_kernel import Exponential
-from mfpde.terms.external import tangential
 from mfpde.terms.interaction import InteractionTerm, Positions
 from mfpde.terms.kernels import PointMasses
 
@@ -255,8 +253,10 @@ class Attention(InteractionTerm):
         offset = self.shift if self.kernel == "unshifted" else 0.0
         return np.asarray((self.multiple or 0.0) / self.beta * (log_mean + offset))
 
-    def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldAtPoints:
-        """The potential (0 if there is none) and the drift at ``points`` (n, d), by direct sums.
+    def sums_over_atoms(
+        self, points: FloatArray, atoms: PointMasses
+    ) -> tuple[FloatArray, FloatArray]:
+        """The potential (0 if there is none), and the sums V m, or V m / Z, by direct sums.
 
         With the largest logit taken out neither the quotient nor the logarithm underflows.
         """
@@ -264,15 +264,14 @@ class Attention(InteractionTerm):
         probes = points if self.is_zonal else points @ self.keys_matrix / self.size
         peaks, sums, vectors = self.zonal_kernel.scaled_sums(probes, atoms)
         sent = vectors if self.is_zonal else vectors @ self.values_matrix.T
-        drift = tangential(sent, points)
         if self.needs_values:
             potential = self.softmax_potential(np.log(sums) + peaks)
-            return FieldAtPoints(potential, drift / sums[:, np.newaxis])
+            return potential, sent / sums[:, np.newaxis]
         scales = self.amplitude * np.exp(peaks)
         linear = self.size * (probes * vectors).sum(axis=-1)
         means = sums / self.beta if self.beta else linear
         potential = (self.multiple or 0.0) * scales * means
-        return FieldAtPoints(potential, drift * scales[:, np.newaxis])
+        return potential, sent * scales[:, np.newaxis]
 
     def energy_of_atoms(self, atoms: PointMasses) -> float:
         """The energy (a / 2 beta) iint exp(beta x.Dy - c) dmu dmu, of softmax that without it."""

@@ -48,6 +48,10 @@ class ExternalTerm(ABC):
     def drift(self, points: FloatArray) -> FloatArray:
         """Tangential drift (grad V for a gradient term) at ``points``, shape (..., d)."""
 
+    def output(self, points: FloatArray) -> FloatArray:
+        """The drift, or longer vectors (..., d) whose tangential part it is."""
+        return self.drift(points)
+
     @property
     def layer(self) -> Perceptron | None:
         """The neurons of the term, of which theorems, certificates and pictures speak, or None."""

@@ -150,14 +150,20 @@ class InteractionTerm(ABC):
 
         Where the drift is no gradient, it stands in the gradient's place, beside values 0.
         """
+        values, vectors = self.sums_over_atoms(points, atoms)
+        return FieldAtPoints(values, tangential(vectors, points))
+
+    def sums_over_atoms(
+        self, points: FloatArray, atoms: PointMasses
+    ) -> tuple[FloatArray, FloatArray]:
+        """The potential (n,), and the vectors (n, d) whose tangential part is the drift."""
         kernel, values = self.zonal_kernel, np.empty(len(points))
         vectors = np.empty(points.shape)
         for block in blocks_of_rows(len(points), len(atoms.masses), MOST_PAIRS):
             cosines = np.clip(points[block] @ atoms.points.T, -1.0, 1.0)
             values[block] = kernel.value(cosines) @ atoms.masses
             vectors[block] = kernel.slope(cosines) * atoms.masses @ atoms.points
-        gradients = tangential(self.amplitude * vectors, points)
-        return FieldAtPoints(self.amplitude * values, gradients)
+        return self.amplitude * values, self.amplitude * vectors
 
     def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:
         """Drifts (n, d) at the atoms themselves, to all their digits.

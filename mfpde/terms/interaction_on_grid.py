@@ -16,17 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray
-from mfpde.geometry import FieldAtPoints, Geometry, Zonal
+from mfpde.geometry import Geometry, Zonal
 from mfpde.geometry.base import Fields
 from mfpde.terms.attention import Attention
-from mfpde.terms.external import beyond_grids
+from mfpde.terms.external import beyond_grids, tangential
 from mfpde.terms.interaction import InteractionTerm
+from mfpde.terms.kernels import find_slope
 from mfpde.terms.softmax_sums import DIGITS, EMPTY, LARGE, NOISY, SMALL, TINY, Moments
 from mfpde.terms.transfer import Transfer, shift_at, transfer
 
@@ -37,13 +38,14 @@ class InteractionOnGrid:
 
     The ``operator`` takes moments to the coefficients of Z: the eigenvalues of kernels of x.y, or
     the transfer matrix of a head.  The ``factor`` a makes a potential of Z or of log Z.
-    ``softmax`` is the attention that divides by Z, ``head`` that with matrices, if there is one.
+    ``softmax`` is the one of the ``terms`` that divides by Z, ``head`` the one with matrices.
     """
 
     geometry: Geometry
     degree: int
     operator: FloatArray | Transfer
     factor: float
+    terms: Sequence[InteractionTerm]
     softmax: Attention | None = None
     head: Attention | None = None
 
@@ -61,8 +63,9 @@ class InteractionOnGrid:
         spectrum, first = np.sum(spectra, axis=0)[geometry.degrees(degree)], terms[0]
         if isinstance(first, Attention) and first.needs_values:
             # Its Z is int K dmu, and K = beta W.
-            return cls(geometry, degree, first.beta * spectrum, 1 / first.beta, first)
-        return cls(geometry, degree, spectrum, 1.0)
+            values, factor = first.beta * spectrum, 1 / first.beta
+            return cls(geometry, degree, values, factor, terms, first)
+        return cls(geometry, degree, spectrum, 1.0, terms)
 
     @classmethod
     def of_head(
@@ -80,7 +83,8 @@ class InteractionOnGrid:
             head = Attention(0.0, bilinear=head.values_matrix)
         factor = (head.multiple or 0.0) * head.amplitude / (head.beta or 1.0)
         softmax = head if head.needs_values else None
-        return cls(geometry, degree, transfer(head, geometry), factor, softmax, head)
+        matrix = transfer(head, geometry)
+        return cls(geometry, degree, matrix, factor, [head], softmax, head)
 
     def mean_kernel(self, moments: ComplexArray) -> ComplexArray:
         """Coefficients of Z."""
@@ -106,40 +110,53 @@ class InteractionOnGrid:
 
     def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The drift, (directions, ...) along the tangents."""
+        matrix = self.operator
+        is_shifted = isinstance(matrix, Transfer) and matrix.has_smooth_shift
+        if is_shifted or not (self.head is None or self.head.is_gradient):
+            vectors = self.vectors(moments, where)
+            return np.asarray(np.einsum("a...i,i...->a...", where.tangents, vectors))
         mean = self.mean_kernel(moments)
-        head, matrix = self.head, self.operator
-        if (
-            head is not None
-            and isinstance(matrix, Transfer)
-            and (matrix.has_smooth_shift or not head.is_gradient)
-        ):
-            drift = self._pull_of_vectors(head, matrix, moments, where)
-        else:
-            drift = where.gradient(mean)
-            drift *= self.factor
+        drift = where.gradient(mean)
+        drift *= self.factor
         if self.softmax is None:
             return drift
-        values, small, field = self._divisors(self.softmax, moments, mean, where)
+        values, small, sums = self._divisors(self.softmax, moments, mean, where)
         drift /= values
-        if field is not None:
-            tangents = _in_plane(where).tangents[:, small]
-            drift[:, small] = np.einsum("ani,ni->an", tangents, field.gradients)
+        if sums is not None:
+            plane = _in_plane(where)
+            along = tangential(sums[1], plane.points[small])
+            drift[:, small] = np.einsum("ani,ni->an", plane.tangents[:, small], along)
         return drift
+
+    def vectors(self, moments: ComplexArray, where: Fields) -> FloatArray:
+        """The sums int y W' dmu, V in front and over Z of softmax, (d, ...).
+
+        Their tangential part is the drift.  ``ValueError`` on a zonal grid.
+        """
+        vectors = self._sum_vectors(moments, where)
+        if self.softmax is None:
+            return vectors
+        mean = self.mean_kernel(moments)
+        values, small, sums = self._divisors(self.softmax, moments, mean, where)
+        vectors /= values
+        if sums is not None:
+            vectors[:, small] = sums[1].T
+        return vectors
 
     def potential(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The potential (...) of which the drift is the gradient."""
         mean = self.mean_kernel(moments)
         if self.softmax is None:
             return self.factor * where.synthesis(mean)
-        values, small, field = self._divisors(self.softmax, moments, mean, where)
+        values, small, sums = self._divisors(self.softmax, moments, mean, where)
         log_mean = np.log(values)
         if isinstance(self.operator, Transfer):
             # Of the shifted kernel, in place of the one with the operator's shift.
             shift = shift_at(self.softmax, where.points)
             log_mean += self.softmax.beta * (shift - self.softmax.size)
         potential = self.softmax.softmax_potential(log_mean)
-        if field is not None:
-            potential[small] = field.values
+        if sums is not None:
+            potential[small] = sums[0]
         return potential
 
     def is_noisy(self, moments: ComplexArray, cells: BoolArray) -> bool:
@@ -150,15 +167,29 @@ class InteractionOnGrid:
         values = self.geometry.synthesis(self.mean_kernel(moments))
         return bool((values[cells] < NOISY * moments[0].real).any())
 
-    def _pull_of_vectors(
-        self, head: Attention, matrix: Transfer, moments: ComplexArray, where: Fields
-    ) -> FloatArray:
-        """The drift P_x V m of a general V, or with a shift g, before softmax divides."""
-        degree, more = matrix.moment_degree + 1, self._used(moments, more=1)
-        rows = head.values_matrix @ self.geometry.coordinate_moments(more, degree)
-        vectors = np.array([where.synthesis(row) for row in matrix.apply(rows)])
-        pull = np.einsum("a...i,i...->a...", where.tangents, vectors)
-        return np.asarray(head.amplitude * pull)
+    def _sum_vectors(self, moments: ComplexArray, where: Fields) -> FloatArray:
+        """The sums before softmax divides: kernels take the moments of y dmu as those of mu."""
+        head, matrix, factor = self.head, self.operator, 1.0
+        if head is not None and isinstance(matrix, Transfer) and head.beta:
+            degree, apply_kernel = matrix.moment_degree + 1, matrix.apply
+            factor, used = head.amplitude, self._used(moments, more=1)
+        else:
+            degree, used = self.degree, np.asarray(moments)
+            apply_kernel = partial(np.multiply, self._slopes)
+        rows = self.geometry.coordinate_moments(used, degree)
+        rows = rows if head is None else head.values_matrix @ rows
+        return factor * np.array([where.synthesis(row) for row in apply_kernel(rows)])
+
+    @cached_property
+    def _slopes(self) -> FloatArray:
+        """The eigenvalues of the kernels W' of the terms."""
+        geometry, degree = self.geometry, self.degree - 1
+        spectra = [
+            term.amplitude
+            * find_slope(term.zonal_kernel).spectrum(geometry.dimension, degree)
+            for term in self.terms
+        ]
+        return np.asarray(np.sum(spectra, axis=0)[geometry.degrees(degree)])
 
     def _used(self, moments: ComplexArray, more: int = 0) -> ComplexArray:
         """The moments that the operator takes, and those of so many ``more`` degrees."""
@@ -174,13 +205,13 @@ class InteractionOnGrid:
         moments: ComplexArray,
         mean: ComplexArray,
         where: Fields,
-    ) -> tuple[FloatArray, BoolArray, FieldAtPoints | None]:
+    ) -> tuple[FloatArray, BoolArray, tuple[FloatArray, FloatArray] | None]:
         """Values (...) of Z, by which a softmax divides, where they are small, and sums there.
 
         Without known masses, as in stages of schemes, there are no sums: quotients fade where Z
         is nothing but rounding, which is far from all mass.
         """
-        values, field = where.synthesis(mean), None
+        values, sums = where.synthesis(mean), None
         # No kernel is above 1, and no Z above the mass.
         bound: Any = float(moments[0].real) if moments.ndim == 1 else 1.0
         if self.geometry.axis is not None:
@@ -198,8 +229,8 @@ class InteractionOnGrid:
             )
             small = values < limit
             if sources.matter_at(small, where):
-                field = sources.field(softmax, _in_plane(where).points[small])
-        return np.maximum(values, np.maximum(EMPTY * bound, TINY)), small, field
+                sums = sources.sums(softmax, _in_plane(where).points[small])
+        return np.maximum(values, np.maximum(EMPTY * bound, TINY)), small, sums
 
     def _smallest_resolved(self, moments: ComplexArray, mean: ComplexArray) -> float:
         """The value of Z on a circle or a sphere below which it has lost too many digits.

@@ -242,5 +242,11 @@ class Polynomial(Kernel):
 
 
 @lru_cache(maxsize=256)
+def find_slope(kernel: Kernel) -> ZonalKernel:
+    """The derivative W' as a kernel."""
+    return ZonalKernel(kernel.slope, kernel.bend)
+
+
+@lru_cache(maxsize=256)
 def _resolve(kernel: Kernel, dimension: int) -> KernelSeries:
     return kernel.expand(dimension)

@@ -208,11 +208,15 @@ class Perceptron(ExternalTerm):
         values = self._sum_outputs(self.activation.primitive, points, self.weights)
         return values + points @ self.output_bias
 
-    def drift(self, points: ArrayLike) -> FloatArray:
-        """Drift P_x (sum_j w_j sigma(a_j.x + b_j) a_j + c), or with W_j for w_j a_j, (..., d)."""
+    def output(self, points: ArrayLike) -> FloatArray:
+        """Output sum_j w_j sigma(a_j.x + b_j) a_j + c, or with W_j for w_j a_j, (..., d)."""
         points = self._check_points(points)
         vectors = self._sum_outputs(self.activation.sigma, points, self.vectors)
-        return tangential(vectors + self.output_bias, points)
+        return vectors + self.output_bias
+
+    def drift(self, points: ArrayLike) -> FloatArray:
+        """Drift P_x m, the tangential part of the output m, (..., d)."""
+        return tangential(self.output(points), self._check_points(points))
 
     def _sum_outputs(
         self, function: ScalarFunction, points: FloatArray, weights: FloatArray

@@ -59,16 +59,18 @@ class Sources:
     atoms: PointMasses
     everywhere: bool
 
-    def field(self, term: InteractionTerm, points: FloatArray) -> FieldAtPoints:
-        """The potential and the drift of ``term`` at ``points``, by sums over all masses.
+    def sums(
+        self, term: InteractionTerm, points: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The potential of ``term`` at ``points``, and the vectors, by sums over all masses.
 
-        Points and drifts are vectors (n, d), on a zonal grid pairs (n, 2).
+        Points and vectors are (n, d), on a zonal grid pairs (n, 2).
         """
         acting = self._acting
         if self.geometry.axis is not None:
             widest = term.sharpness + self.geometry.dimension
             acting = self._spread_over_rings(LEAST_NODES + int(6 * np.sqrt(widest)))
-        return term.field_of_atoms(points, acting)
+        return term.sums_over_atoms(points, acting)
 
     def matter_at(self, small: BoolArray, where: Fields) -> bool:
         """Whether sums are to be taken where Z is ``small``, at some of the points ``where``."""
