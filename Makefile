@@ -5,7 +5,8 @@
 #              the validation in short, wheel and sdist, the page of `mfpde view` in a browser,
 #              notebooks); 1000 new examples of each property; the whole validation, and whether
 #              it notices faults that are put into the package
-# make mutants whether the tests notice faults in the source: one line changed at a time, hours
+# make mutants whether the tests notice faults in the source: one line changed at a time, an hour;
+#              tests/mutants.md
 # make chromium   a browser for the tests of `mfpde view`, where apt-get can bring one; `test-all`
 #              asks for it, and without one skips those tests with the reason
 # make bench   whole runs, first runs, the package beside what one would write instead, growth,

@@ -1,214 +1,81 @@
 """Which faults in the source of the package its tests notice.
 
-    python tests/mutants.py                       # the table, then 60 cuts at random; hours
+    python tests/mutants.py                       # the table, then 60 cuts at random
     python tests/mutants.py --only softmax pole   # faults whose names or files have these words
     python tests/mutants.py --cuts 30 --seed 4    # cuts at random alone
 
 A mutant is a copy of the package with one place changed, by ``mutants.toml`` or at random (a sign,
-a comparison, a factor, minimum for maximum); the tests that name its module are run on it, and it
-dies if one fails.  They must pass on the copy without a change.  The exit code is 0 only if at
-least 95 % have died and ``mutants.toml`` has a sentence for each survivor.
+a comparison, a factor, minimum for maximum).  The tests that name it or its module are run on it,
+likely and quick ones first, and it dies if one fails; they must pass on the copy without a change.
+The exit code is 0 only if at least 95 % have died and ``mutants.toml`` has a sentence for each
+survivor.  A whole run, under an hour on two cores, writes ``mutants.md``.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
 import os
-import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-import tomllib
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
-ROOT = Path(__file__).parents[1]
-TESTS = ROOT / "tests"
-SECONDS = 600
-"""A test that lasts longer has noticed a fault: something goes on for ever."""
-FAILED = 1
-"""Exit code of pytest after a test that failed; 2 to 5 say that none could be run."""
+from cuts import ROOT, TESTS, Mutant, draw_mutants, read_table
+
+REPORT = TESTS / "mutants.md"
+SECONDS, PATIENCE = 120.0, 4.0
+"""After these, and so many times what they take on the package as it is, tests go on for ever."""
 LEAST_SHARE = 0.95
-MOST_FILES = 6
-"""Files of tests for a cut at random."""
-
-EXCHANGED: dict[type[ast.AST], type[ast.AST]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div,
-    ast.Div: ast.Mult, ast.And: ast.Or, ast.Or: ast.And,
-}  # fmt: skip
-NAMES = {
-    "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all",
-    "all": "any", "sin": "cos", "cos": "sin", "floor": "ceil", "ceil": "floor",
-    "argmin": "argmax", "argmax": "argmin", "left": "right", "right": "left",
-}  # fmt: skip
-SIZE_LIMIT = re.compile(r"^_?(MOST|LARGEST|LEAST|LONGEST|BLOCK|BUDGET|LIMIT)")
-"""Names of constants that bound sizes: another bound gives the same results."""
-WORDS_ONLY = re.compile(r"^(__repr__|__str__|_repr_html_|__format__|describe|summary)")
-NEGLIGIBLE = 1e-200
-AT_THE_EDGE = re.compile("commands|settings|storage|sweeps|plotting|viewer|networks")
-"""Folders whose faults change no run."""
 
 
-class Mutant(NamedTuple):
-    """A change of one place of the source, and the tests that are to notice it.
+def files_built_with(file: str) -> set[str]:
+    """Return the modules whose compiled kernels may hold what stands in one of them.
 
-    ``reason`` says why none can, if it is known to survive.
+    numba compiles a kernel anew when its own file has changed, not when what it calls has.
     """
-
-    name: str
-    file: str
-    old: str
-    new: str
-    tests: tuple[str, ...]
-    reason: str = ""
-
-    def source(self, root: Path) -> str:
-        """Return the changed source of the file in ``root``.
-
-        Raises
-        ------
-        ValueError
-            If what is to be changed is not there exactly once.
-        """
-        text = (root / "mfpde" / self.file).read_text("utf-8")
-        count = text.count(self.old)
-        if count != 1:
-            raise ValueError(f"{self.name!r}: {self.file} has {count} of {self.old!r}")
-        changed = text.replace(self.old, self.new)
-        compile(changed, self.file, "exec")
-        return changed
-
-
-def read_table(path: Path = TESTS / "mutants.toml") -> list[Mutant]:
-    """Return the mutants of the table, with the tests of their files where they name none."""
-    entries = tomllib.loads(path.read_text("utf-8"))["mutant"]
-    return [
-        Mutant(
-            **entry | {"tests": tuple(entry.get("tests") or tests_of(entry["file"]))}
-        )
-        for entry in entries
-    ]
-
-
-def draw_mutants(count: int, seed: int) -> list[Mutant]:
-    """Return ``count`` cuts at random, equally many of each folder of the package."""
-    generator = random.Random(seed)
-    folders: dict[Path, list[Mutant]] = {}
-    for path in sorted((ROOT / "mfpde").rglob("*.py")):
-        file = path.relative_to(ROOT / "mfpde").as_posix()
-        folders.setdefault(path.parent, []).extend(cuts_of(file))
-    cuts = [folders[name] for name in sorted(folders) if folders[name]]
-    drawn: list[Mutant] = []
-    while len(drawn) < count:
-        one = generator.choice(cuts[len(drawn) % len(cuts)])
-        if one not in drawn:
-            drawn.append(one)
-    return drawn
-
-
-def cuts_of(file: str) -> Iterator[Mutant]:
-    """Yield all cuts of a file of the package."""
-    text = (ROOT / "mfpde" / file).read_text("utf-8")
-    lines = text.encode().splitlines(keepends=True)
-
-    def characters_before(line: int, column: int) -> int:
-        return len(b"".join([*lines[: line - 1], lines[line - 1][:column]]).decode())
-
-    for node in _code_below(ast.parse(text)):
-        for sound, faulty in _changes_of(node):
-            start = characters_before(sound.lineno, sound.col_offset)
-            stop = characters_before(sound.end_lineno, sound.end_col_offset)
-            new = ast.unparse(faulty)
-            name = f"{file}:{sound.lineno}: {ast.unparse(sound)} to {new}"
-            changed = f"{text[:start]}({new}){text[stop:]}"
-            yield Mutant(name, file, text, changed, tests_of(file))
-
-
-def _code_below(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all code of a tree that has a result."""
-    for node in ast.iter_child_nodes(tree):
-        if not _has_no_result(node):
-            yield node
-            yield from _code_below(node)
-
-
-def _changes_of(node: Any) -> Iterator[tuple[Any, ast.AST]]:
-    """Yield a node, or the part of it that changes, with what may stand in its place."""
-    match node:
-        case ast.BinOp(op=operator) | ast.BoolOp(op=operator, values=[_, _]) if (
-            type(operator) in EXCHANGED
-        ):
-            yield node, _copy_with(node, op=EXCHANGED[type(operator)]())
-        case ast.Compare(ops=[operator]) if type(operator) in EXCHANGED:
-            yield node, _copy_with(node, ops=[EXCHANGED[type(operator)]()])
-        case ast.UnaryOp(op=ast.USub() | ast.Not(), operand=operand):
-            yield node, operand
-        case ast.Constant(value=float(value)) if value:
-            yield node, ast.Constant(2 * value)
-        case ast.Call(func=ast.Name(id=name) as called) if name in NAMES:
-            yield called, ast.Name(NAMES[name])
-        case ast.Call(func=ast.Attribute(attr=name) as called) if name in NAMES:
-            yield called, _copy_with(called, attr=NAMES[name])
-
-
-def _copy_with(node: ast.AST, **fields: Any) -> ast.AST:
-    """Return a copy of a node with other fields."""
-    changed = copy.copy(node)
-    vars(changed).update(fields)
-    return changed
-
-
-def _has_no_result(node: ast.AST) -> bool:
-    """Whether code is an annotation, a message, a text, or a limit of a size."""
-    match node:
-        case ast.FunctionDef(name=name):
-            return bool(WORDS_ONLY.match(name))
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            return bool(SIZE_LIMIT.match(name))
-        case ast.AnnAssign(value=None):
-            return True
-        case ast.Subscript(value=ast.Name(id="Literal" | "Annotated")):
-            return True
-        case ast.Compare(comparators=[ast.Constant(value=float(value))]):
-            return abs(value) < NEGLIGIBLE
-    texts = ast.Raise | ast.Assert | ast.arguments | ast.JoinedStr | ast.Import
-    return isinstance(node, texts)
+    sources = read_sources()
+    built, new = set[str](), {file}
+    if any("mfpde.compiled" in sources[one] for one in new | users_of(file)):
+        while new:
+            built |= new
+            new = set[str]().union(*map(users_of, new)) - built
+    return built
 
 
 @cache
-def tests_of(file: str) -> tuple[str, ...]:
-    """Return the files of tests that name a module, or most of what it defines."""
-    stem = file.removesuffix(".py").removesuffix("/__init__")
-    folder, *_, last = stem.split("/") if "/" in stem else (stem, stem)
-    tree = ast.parse((ROOT / "mfpde" / file).read_text("utf-8"))
-    kinds = ast.FunctionDef | ast.ClassDef
-    names = [node.name for node in tree.body if isinstance(node, kinds)]
-    scores = {}
-    for path in TESTS.glob("test_*.py"):
-        text = path.read_text("utf-8")
-        named = sum(bool(re.search(rf"\b(?!_){name}\b", text)) for name in names)
-        named += 3 * ("mfpde." + stem.replace("/", ".") in text)
-        named += 2 * any(word in path.name for word in (folder, last))
-        scores[path.name] = named / len(text) ** 0.2
-    best = sorted(filter(scores.get, scores), key=lambda name: -scores[name])
-    more = () if AT_THE_EDGE.match(folder) else ("test_laws.py", "test_oracles.py")
-    return tuple(dict.fromkeys([*best[:MOST_FILES], *more]))
+def users_of(file: str) -> set[str]:
+    """Return the modules that import one."""
+    name = "mfpde." + file.removesuffix(".py").removesuffix("/__init__").replace(
+        "/", "."
+    )
+    package, _, last = name.rpartition(".")
+    imported = re.compile(rf"from ({name} |{package} import (\([^)]*|.*)\b{last}\b)")
+    return {user for user, text in read_sources().items() if imported.search(text)}
+
+
+@cache
+def read_sources() -> dict[str, str]:
+    """Return the text of each module of the package."""
+    package = ROOT / "mfpde"
+    return {
+        path.relative_to(package).as_posix(): path.read_text("utf-8")
+        for path in package.rglob("*.py")
+    }
 
 
 def copy_package(folder: Path) -> Path:
     """Copy the package, its tests and what they read, with the compiled kernels."""
     for part in ("mfpde", "tests", "validation", "examples", "benchmarks", "docs"):
-        left = shutil.ignore_patterns("*.pyc", "report", "_build")
+        left = shutil.ignore_patterns("report", "_build")
         shutil.copytree(ROOT / part, folder / part, ignore=left)
     for pattern in ("pyproject.toml", "*.md", "Makefile"):
         for path in ROOT.glob(pattern):
@@ -216,76 +83,139 @@ def copy_package(folder: Path) -> Path:
     return folder
 
 
-def is_noticed(mutant: Mutant, root: Path) -> bool:
-    """Whether a test fails on the copy in ``root`` with this change; the copy is then restored."""
+@contextmanager
+def changed(mutant: Mutant, root: Path) -> Iterator[None]:
+    """Within, the copy in ``root`` has this change, and no kernel of before it."""
     place = root / "mfpde" / mutant.file
-    sound, dates = place.read_bytes(), place.stat()
+    sound, date = place.read_bytes(), place.stat().st_mtime
+    modules = [root / "mfpde" / file for file in files_built_with(mutant.file)]
+
+    def kernels(suffix: str = "") -> list[Path]:
+        patterns = [
+            (one, f"__pycache__/{one.stem}.*.nb[ic]{suffix}") for one in modules
+        ]
+        return [path for one, pattern in patterns for path in one.parent.glob(pattern)]
+
+    for kernel in kernels():
+        kernel.rename(f"{kernel}.sound")
     place.write_text(mutant.source(root), encoding="utf-8")
-    # numba would find kernels of before the change, and keep those of the change.
-    has_kernels = b"mfpde.compiled" in sound
-    with tempfile.TemporaryDirectory() as empty:
-        try:
-            code = run_tests(mutant.tests, root, kernels=empty if has_kernels else None)
-        finally:
-            place.write_bytes(sound)
-            os.utime(place, ns=(dates.st_atime_ns, dates.st_mtime_ns))
-    # What ends the process itself fails too.
-    return code == FAILED or code < 0
+    # Older than all kernels, that conftest.py drop none; no other change has this date.
+    os.utime(place, (date, date - 1e6 - time.monotonic()))
+    try:
+        yield
+    finally:
+        place.write_bytes(sound)
+        os.utime(place, (date, date))
+        for kernel in kernels():
+            kernel.unlink()
+        for kernel in kernels(".sound"):
+            kernel.rename(kernel.with_suffix(""))
 
 
-def run_tests(tests: Sequence[str], root: Path, *, kernels: str | None = None) -> int:
-    """Return the exit code of pytest; a test that hangs has failed.
-
-    Compiled kernels are in the folder ``kernels``, or beside their modules.
-    """
-    options = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-n0"]
-    environment = os.environ | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-    if kernels is not None:
-        environment["NUMBA_CACHE_DIR"] = kernels
+def find_failing(
+    tests: Sequence[str], root: Path, *options: str, seconds: float | None = None
+) -> list[str]:
+    """Return what pytest says of tests that fail."""
     try:
         done = subprocess.run(
-            [sys.executable, *options, *(f"tests/{test}" for test in tests)],
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+            + [f"tests/{test}" for test in tests],
             cwd=root,
-            env=environment,
-            timeout=SECONDS,
+            env=os.environ | {"PYTHONPATH": str(root)},
+            timeout=seconds,
             capture_output=True,
             text=True,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return FAILED
-    if done.returncode not in (0, FAILED):
-        sys.stderr.write(done.stdout[-3000:] + done.stderr[-2000:])
-    return done.returncode
+        return ["a test goes on for ever"]
+    told = done.stdout + done.stderr
+    named = re.findall(r"^(?:FAILED|ERROR) (?:tests/)?(.+?)(?: - |$)", told, re.M)
+    return named or [f"exit code {done.returncode}: {told[-900:]}"] * bool(
+        done.returncode
+    )
 
 
-def try_mutants(mutants: Sequence[Mutant], jobs: int) -> list[bool]:
-    """Return which mutants die, each worker with a copy of its own.
+def find_noticing(mutant: Mutant, root: Path, took: dict[str, float]) -> str:
+    """Return the first test that fails on the copy in ``root`` with this change, or ""."""
+
+    def wait(test: str) -> float:
+        return 5.0 + sum(took[one] for one in took if one.startswith(test))
+
+    # What is likely to notice comes first, and what is quick.
+    ranks = enumerate(mutant.tests, start=1)
+    tests = [test for _, test in sorted(ranks, key=lambda one: one[0] * wait(one[1]))]
+    limit = SECONDS + PATIENCE * sum(map(wait, tests))
+    with changed(mutant, root):
+        failing = find_failing(tests, root, "-x", "-n0", seconds=limit)
+    return failing[0] if failing else ""
+
+
+def measure_sound(tests: Iterable[str], root: Path, jobs: int) -> dict[str, float]:
+    """Return the seconds of all tests that are asked for, on the package as it is.
 
     Raises
     ------
     RuntimeError
-        If a test fails on the package as it is.
+        If one fails.
     """
+    record = root / "tests.xml"
+    failing = find_failing([*tests], root, f"-n{jobs}", f"--junit-xml={record}")
+    if failing:
+        raise RuntimeError(f"these fail on the package as it is: {failing}")
+    return {
+        f"{case.get('classname', '').split('.')[-1]}.py::{case.get('name')}": float(
+            case.get("time", 0.0)
+        )
+        for case in ElementTree.parse(record).iter("testcase")
+    }
+
+
+def try_mutants(mutants: Sequence[Mutant], jobs: int) -> list[str]:
+    """Return which test notices each mutant, each worker with a copy of its own."""
     worker = threading.local()
-    with ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as folder:
+        sound = copy_package(Path(folder) / "sound")
+        tests = dict.fromkeys(test for one in mutants for test in one.tests)
+        took = measure_sound(tests, sound, jobs)
 
         def make_copy() -> None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            worker.root = copy_package(Path(folder))
+            worker.root = Path(folder) / str(threading.get_ident())
+            shutil.copytree(sound, worker.root)
 
-        def try_one(mutant: Mutant) -> bool:
-            died = is_noticed(mutant, worker.root)
-            sys.stderr.write(f"{'dies' if died else 'SURVIVES':9s} {mutant.name}\n")
-            return died
+        def try_one(mutant: Mutant) -> str:
+            noticed = find_noticing(mutant, worker.root, took)
+            sys.stderr.write(
+                f"{mutant.file}, {mutant.name}\n  {noticed or 'SURVIVES'}\n"
+            )
+            return noticed
 
-        pool = stack.enter_context(ThreadPoolExecutor(jobs, initializer=make_copy))
-        tests = list(dict.fromkeys(test for one in mutants for test in one.tests))
-        codes = list(pool.map(lambda test: run_tests([test], worker.root), tests))
-        failing = [test for test, code in zip(tests, codes, strict=True) if code]
-        if failing:
-            raise RuntimeError(f"these fail on the package as it is: {failing}")
-        return list(pool.map(try_one, mutants))
+        with ThreadPoolExecutor(jobs, initializer=make_copy) as pool:
+            return list(pool.map(try_one, mutants))
+
+
+def write_report(mutants: Sequence[Mutant], died: Sequence[bool]) -> str:
+    """Return a table by folders, and the survivors with their reasons."""
+    fates = [*zip(mutants, died, strict=True)]
+    lines = [
+        "| folder | faults | die | cuts at random | die |",
+        "|---|---|---|---|---|",
+    ]
+    for name in [*sorted({one.folder for one in mutants}), "all"]:
+        here = [(m, dies) for m, dies in fates if name == "all" or m.folder == name]
+        counts = [
+            f"{len(some)} | {sum(some)}"
+            for is_drawn in (False, True)
+            for some in [[dies for m, dies in here if m.is_drawn == is_drawn]]
+        ]
+        lines.append(f"| {name or 'mfpde'} | {' | '.join(counts)} |")
+    lines += ["", f"{sum(died)} of {len(died)} die; these survive:", ""]
+    lines += [
+        f"- `{one.file}`, {one.name}: {one.reason or 'no reason is known'}"
+        for one, dies in fates
+        if not dies
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -304,13 +234,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]
     else:
         mutants += draw_mutants(given.cuts or 60, given.seed)
-    died = try_mutants(mutants, given.jobs)
-    survivors = [one for one, dies in zip(mutants, died, strict=True) if not dies]
-    lines = [f"{sum(died)} of {len(died)} mutants die; these survive:"]
-    for one in survivors:
-        lines.append(f"- {one.name} ({one.file}): {one.reason or 'no reason is known'}")
-    sys.stdout.write("\n".join(lines) + "\n")
-    is_explained = all(one.reason for one in survivors)
+    died = [bool(test) for test in try_mutants(mutants, given.jobs)]
+    told = write_report(mutants, died)
+    sys.stdout.write(told)
+    if not (given.only or given.cuts):
+        REPORT.write_text(f"# What `make mutants` found, seed {given.seed}\n\n{told}")
+    is_explained = all(
+        one.reason for one, dies in zip(mutants, died, strict=True) if not dies
+    )
     return 0 if is_explained and sum(died) >= LEAST_SHARE * len(died) else 3
 
 

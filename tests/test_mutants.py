@@ -2,9 +2,10 @@
 
 import ast
 
+import cuts
 import mutants
 import pytest
-from mutants import ROOT, TESTS, cuts_of, draw_mutants, read_table
+from cuts import ROOT, TESTS, cuts_of, draw_mutants, read_table
 
 TABLE = read_table()
 
@@ -37,21 +38,40 @@ def test_texts_and_limits_of_sizes_are_not_cut(tmp_path, monkeypatch) -> None:
         'def f(x: "int" = -1):\n    if x < 0:\n        raise ValueError(-x)\n'
         "    return -x * np.min(x)\n"
     )
-    monkeypatch.setattr(mutants, "ROOT", tmp_path)
-    cuts = list(cuts_of("some.py"))
-    assert [one.name for one in cuts] == [
-        "some.py:7: x < 0 to x <= 0",
-        "some.py:9: -x * np.min(x) to -x / np.min(x)",
-        "some.py:9: -x to x",
-        "some.py:9: np.min to np.max",
+    monkeypatch.setattr(cuts, "ROOT", tmp_path)
+    found = list(cuts_of("some.py"))
+    assert [one.name for one in found] == [
+        "f: x < 0 to x >= 0",
+        "f: x < 0 to x <= 0",
+        "f: -x * np.min(x) to -x / np.min(x)",
+        "f: -x to x",
+        "f: np.min to np.max",
     ]
-    assert "    return -x * (np.max)(x)\n" in cuts[-1].source(tmp_path)
+    assert "    return -x * (np.max)(x)\n" in found[-1].source(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "is_in", "is_not"),
+    [
+        ("transport/line.py", "transport/sphere_fluxes.py", "geometry/circle.py"),
+        ("runge_kutta.py", "transport/departure_points.py", "geometry/remap.py"),
+        ("geometry/circle.py", "detection/balls.py", "geometry/harmonics.py"),
+    ],
+)
+def test_kernels_of_what_uses_a_module_are_compiled_anew(file, is_in, is_not) -> None:
+    built = mutants.files_built_with(file)
+    assert file in built
+    assert is_in in built
+    assert is_not not in built
 
 
 def test_a_fault_is_noticed_by_its_test_and_the_copy_restored(tmp_path) -> None:
     (pickle,) = (one for one in TABLE if one.name == "matrix files: no pickle")
     root = mutants.copy_package(tmp_path)
     sound = (root / "mfpde" / pickle.file).read_bytes()
-    assert mutants.run_tests(pickle.tests, root) == 0
-    assert mutants.is_noticed(pickle, root)
+    assert not mutants.find_failing(pickle.tests, root)
+    assert mutants.find_noticing(pickle, root, {}) == pickle.tests[0]
     assert (root / "mfpde" / pickle.file).read_bytes() == sound
+    report = mutants.write_report([pickle, pickle], [True, False])
+    assert "| terms | 2 | 1 | 0 | 0 |" in report
+    assert "1 of 2 die" in report
