@@ -176,6 +176,10 @@ def test_floors_and_expansions_are_below_the_field(
         assert (beyond >= -field.third * t**3 / 6 - room).all()
         fall = largest_fall(found, radii, field.third)
         assert (ends >= found.values - fall - room).all()
+        # Of the quadratic part alone, and with the whole remainder.
+        flat = largest_fall(found, radii, 0.0)
+        assert (flat >= -slopes * t - second * t**2 / 2 - room).all()
+        np.testing.assert_allclose(fall - flat, field.third * t**3 / 6, atol=room)
 
 
 @pytest.mark.parametrize("grid", [CIRCLE, mfpde.Sphere(32)])
@@ -303,3 +307,15 @@ def test_a_hyperplane_that_misses_the_sphere_has_no_kink() -> None:
 def test_a_kernel_that_underflows_leaves_the_mass_to_the_potential(size) -> None:
     found = best_masses(np.full((8, 8), size), np.arange(8.0), np.ones(8))
     np.testing.assert_allclose(found, np.eye(8)[0], atol=1e-15)
+
+
+def test_best_masses_meet_the_conditions_of_their_minimum(rng):
+    """F = K m + V is equal where there is mass and not less elsewhere, to rounding."""
+    for _ in range(20):
+        roots = rng.standard_normal((14, 9))
+        kernel, potential = roots @ roots.T, 3 * rng.standard_normal(14)
+        masses = best_masses(kernel, potential, np.ones(14))
+        field = kernel @ masses + potential
+        assert masses.sum() == pytest.approx(1, abs=1e-15)
+        assert field.min() >= masses @ field - 1e-14
+        assert np.ptp(field[masses > 0]) < 1e-14

@@ -314,6 +314,8 @@ def test_an_atom_that_may_not_move_so_far_is_named() -> None:
     assert "NOT polished" in str(refused)
     assert "atom 0 moved by" in refused.message
     assert "(0.1)" in refused.message
+    # By default a quarter of the kernel's length.
+    assert "(0.125)" in mfpde.polish(equation, start).message
     allowed = mfpde.polish(equation, start, max_move=0.5)
     assert allowed.converged
     assert allowed.moved == pytest.approx(0.3, abs=1e-12)
