@@ -160,3 +160,8 @@ def test_theory_of_the_exponential_kernel_is_that_of_attention():
         growth_rates(kernel, 2, 1, direction="ascent", normalized=True)
     with pytest.raises(ValueError, match="no degree grows"):
         fastest_mode(Polynomial((0, -1.0)), 3)
+
+
+def test_the_last_degree_to_cease_to_grow_may_be_any():
+    """Of (x.y)^2 on S^1 degree 2 alone has an eigenvalue: the mean of cos^2 cos 2 theta."""
+    assert critical_diffusion(Polynomial((0.0, 0.0, 1.0)), 2) == pytest.approx(1 / 4)
