@@ -67,7 +67,9 @@ class Setting:
         neurons = mfpde.Perceptron.random(
             self.units or self.dimension,
             self.dimension,
-            seed=self.seed or WEIGHT_SEEDS.get(self.dimension, WEIGHT_SEEDS[2]),
+            seed=WEIGHT_SEEDS.get(self.dimension, WEIGHT_SEEDS[2])
+            if self.seed is None
+            else self.seed,
             scale=self.scale,
             activation=self.activation,
         )

@@ -1,9 +1,9 @@
 """Validation: next checks; the scripts in the order of the report."""
 
 SCRIPTS: tuple[str, ...] = (
-    "perceptron_seeds",
-    "scaling_over_seeds",
+    "seeds.perceptron_seeds",
+    "seeds.scaling_over_seeds",
     "largest_mass",
-    "relu_against_gelu",
+    "seeds.relu_against_gelu",
     "minimiser_support",
 )

@@ -16,16 +16,16 @@ from __future__ import annotations
 import numpy as np
 
 import mfpde
-from mfpde.plotting.palette import ATOM, DENSITY, OKABE_ITO
+from mfpde.plotting.palette import ATOM, DENSITY
 from mfpde.theory import anti_concentration_bound
-from validation.charts import level_line, panels, show_legend
 from validation.circle_cases import angles_of
 from validation.claim import Claim, Findings, at_least, at_most, equal, vanishes
-from validation.next_checks.runs import (
+from validation.drawing import FORMULA_LINE, panels, show_legend
+from validation.figures.settings import Setting
+from validation.next_checks.seeds import (
     MASS_TOLERANCE,
     PAPER_SEED,
     Array,
-    Setting,
     counts_and_masses,
 )
 from validation.stable_states import descent
@@ -50,16 +50,15 @@ BETA, WEAK, OUTWARD = 50.0, 0.15, 2 * np.exp(-1.5)
 def main(quick: bool = False) -> Findings:
     """The simulations' weights, then weights at which the bound holds."""
     seeds = (PAPER_SEED, 0) if quick else (PAPER_SEED, *range(11))
-    sizes = {"cells_per_root": 100.0, "t_end": 10.0} if quick else {}
-    settings = [Setting(seed, BETA, **sizes) for seed in seeds]
-    _, heaviest = counts_and_masses(settings)
+    settings = [Setting(BETA, "descent", seed=seed) for seed in seeds]
+    _, heaviest = counts_and_masses(settings, *((100.0, 10.0) if quick else ()))
     yield from without_bound(settings, heaviest)
     yield from with_bound(seeds)
     figure, (ax,) = panels(1, width=5)
     places = np.arange(len(seeds))
     ax.bar(places, heaviest[0], color=DENSITY, label="density")
     ax.plot(places, heaviest[1], "x", color=ATOM, label="particles")
-    level_line(ax, LIMIT, label="0.5742: no bound here", colour=OKABE_ITO["black"])
+    ax.axhline(LIMIT, **FORMULA_LINE, label="0.5742: no bound here")
     title = "simulations' weights: descent, β = 50, t = 50"
     ax.set(title=title, xlabel="seed", ylabel="mass of the heaviest atom")
     ax.set_ylim(0, 1.05)
@@ -71,7 +70,7 @@ def main(quick: bool = False) -> Findings:
 def without_bound(settings: list[Setting], heaviest: Array) -> Findings:
     """At the simulations' weights; masses (2, seeds) of density and particles."""
     constants = [anti_concentration_bound(s.equation).constant for s in settings]
-    formula = [2 * np.abs(s.perceptron.weights).sum() for s in settings]
+    formula = [2 * np.abs(s.equation.perceptrons[0].weights).sum() for s in settings]
     name, condition = "simulations' weights: ", {"shows": "condition"}
     least, shown = min(constants) / INWARD, {"key": "least", "subject": "formula"}
     text = f"{name}smallest C over C₁ = (3/8)e^(−1/8)"

@@ -14,8 +14,8 @@ import numpy as np
 import mfpde
 from mfpde.plotting.palette import MUTED, OKABE_ITO
 from validation import independent
-from validation.charts import panels
 from validation.claim import Claim, Findings, at_least, at_most, equal, vanishes
+from validation.drawing import panels
 from validation.stable_states import descent
 from validation.theorems.extremals import active_set, points_on_grid
 from validation.theorems.witness import places

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from validation.charts import log_log, panels, show_legend
 from validation.circle_cases import points_at
 from validation.circle_problems import BESIDE_PARTICLES, Problem
 from validation.claim import Claim, Findings, at_least, at_most, equal, vanishes
+from validation.drawing import log_log, panels, show_legend
 from validation.references.moebius import kuramoto_parameter, moved, poisson, stretch
 
 Array = NDArray[np.float64]

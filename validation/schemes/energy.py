@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 import mfpde
 from mfpde.runs.progress import Progress
 from validation.characteristics import moved_rings, rings_of
-from validation.charts import panels, show_legend
 from validation.claim import (
     Claim,
     Findings,
@@ -37,6 +36,7 @@ from validation.claim import (
     mark,
     vanishes,
 )
+from validation.drawing import panels, show_legend
 from validation.independent import problem_of
 from validation.schemes.witness import STYLES, WITNESS
 

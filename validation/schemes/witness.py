@@ -20,7 +20,6 @@ from scipy.special import ive
 
 import mfpde
 from mfpde.plotting.palette import OKABE_ITO
-from validation.charts import panels, show_legend
 from validation.circle_cases import angles_of
 from validation.circle_problems import (
     LATER,
@@ -31,6 +30,7 @@ from validation.circle_problems import (
     Problem,
 )
 from validation.claim import Claim, Findings, at_least, at_most, vanishes
+from validation.drawing import panels, show_legend
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
