@@ -1,8 +1,8 @@
 """Validation: exact facts; the scripts in the order of the report."""
 
 SCRIPTS: tuple[str, ...] = (
-    "growth_rates",
-    "early_clusters",
+    "growth.growth_rates",
+    "growth.early_clusters",
     "kuramoto",
     "one_neuron",
     "linear_potential",
@@ -10,8 +10,8 @@ SCRIPTS: tuple[str, ...] = (
     "shared_noise",
     "two_atoms",
     "five_clusters",
-    "sliding_atom",
-    "one_cluster",
+    "one_atom.sliding_atom",
+    "one_atom.one_cluster",
     "gibbs_states",
     "phase_transition",
     "heads",

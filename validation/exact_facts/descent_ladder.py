@@ -6,10 +6,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 import mfpde
+from mfpde.plotting.palette import MUTED
 from validation import independent
 from validation.circle_cases import angles_of, points_at, wrapped
 from validation.claim import Claim, Findings, at_least, at_most, equal, vanishes
-from validation.exact_facts.drawn import ASIDE, compare_curves
+from validation.drawing import compare_curves
 from validation.exact_facts.runs import descent
 
 CLAIM = Claim(
@@ -110,5 +111,5 @@ def main(_quick: bool = False) -> Findings:
     halves = [half_angle(w, beta) for w in weights]
     curves = {f"β = {beta:g} (dotted: F(a) = F(±t))": (weights, found, weights, halves)}
     figure = compare_curves(curves, xlabel="|w|", ylabel="largest angle from a")
-    figure.axes[0].axvline(third_atom_weight(beta), **ASIDE)
+    figure.axes[0].axvline(third_atom_weight(beta), color=MUTED, ls=":")
     yield "ladder", figure

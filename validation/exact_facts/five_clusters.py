@@ -6,7 +6,7 @@ import numpy as np
 
 import mfpde
 from validation.claim import Claim, Findings, equal
-from validation.exact_facts.drawn import compare_curves
+from validation.drawing import compare_curves
 from validation.exact_facts.runs import ascent
 from validation.references import five_clusters as reference
 

@@ -1,4 +1,4 @@
-"""Linear potentials: the Moebius flow, about any axis, and three of them in layers."""
+"""Linear potentials: the Moebius flow, about any axis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from validation.exact_facts.runs import (
     solve_to,
     zonal_error,
 )
-from validation.references import layered
 from validation.references.moebius import moved, stretch
 from validation.sphere_cases import AXES, linear_potential, moebius, von_mises
 from validation.zonal_cases import moved_by_linear_potential
@@ -70,13 +69,6 @@ def main(_quick: bool = False) -> Findings:
         yield at_least(name, order_of(errors[:2]), 1.9)
     # Order 3.5 at least: 2e-7 on 512 cells, a 2^-7 of that on four times as many.
     yield vanishes("S^1, donor_blended: L1 error at 2048 cells", errors[-1], 1e-8)
-    # From 128 cells on the feet's error of 1e-9 is all there is.
-    three, errors = layered.three_linear_layers(), []
-    for circle in map(mfpde.Circle, (16, 32, 64, 128)):
-        end = solve_to(three.depth, three, mfpde.uniform(circle))
-        errors.append(l1_error(end, layered.three_moebius_maps(circle.angles)))
-    yield at_least("three layers: observed order", order_of(errors), 1.9)
-    yield vanishes("three layers: L1 error at 128 cells", errors[-1], 1e-7)
     for case in AXES:
         errors = [sphere_error(number, case) for number in (64, 128)]
         yield at_least(f"S^2, {case}: observed order", order_of(errors), 1.9)

@@ -12,10 +12,10 @@ from scipy.special import iv
 import mfpde
 from mfpde import theory
 from validation.claim import Claim, Findings, Quantity, at_least, equal, mark, vanishes
-from validation.exact_facts.drawn import compare_curves
+from validation.drawing import compare_curves
+from validation.exact_facts.growth import harmonic_along_axis
 from validation.exact_facts.runs import ascent, bessel_spectrum, solve_to
 from validation.exact_facts.zonal_states import ZonalStates
-from validation.growth import harmonic_along_axis
 
 CLAIM = Claim(
     title="The noisy phase transition is continuous up to beta_*, and a jump above",

@@ -70,19 +70,8 @@ def moment_error(end: mfpde.Density, exact: Array) -> float:
     return float(np.abs(points.T @ (missed * points)).max())
 
 
-def particle_error(dimension: int, count: int) -> float:
-    """Largest distance of particles from x -> Yx/|Yx|."""
-    layers = random_quadratic(dimension, count=count, duration=0.01)
-    points = np.random.default_rng(0).standard_normal((8, dimension))
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
-    run = mfpde.solve_particles(layers, mfpde.Atoms(points), rtol=1e-11, atol=1e-12)
-    moved = points @ product_of(layers).T
-    moved /= np.linalg.norm(moved, axis=1, keepdims=True)
-    return float(np.abs(run.final.points - moved).max())
-
-
 def compare_layers() -> Iterator[Quantity]:
-    """One layer, many random ones, and particles."""
+    """One layer, and many random ones."""
     # Third order at least on the circle, second on the sphere.
     for geometry, order in ((mfpde.Circle(1024), 3), (mfpde.Sphere(96), 2)):
         d = geometry.dimension
@@ -105,9 +94,6 @@ def compare_layers() -> Iterator[Quantity]:
         name, order = f"S^{d - 1}, {count} random layers: ", order_of(errors) / halvings
         yield at_least(f"{name}order of the second moments", order, 1.9)
         yield vanishes(f"{name}second moments", errors[1], allowed)
-    for d in (2, 3, 5):
-        name = f"d = {d}, 100 random layers: particles beside the matrix product"
-        yield vanishes(name, particle_error(d, 100), 1e-9, subject="formula")
 
 
 # Linear attention ----------------------------------------------------------------------------
