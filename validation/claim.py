@@ -29,7 +29,6 @@ quantity's key:
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -127,7 +126,7 @@ class Claim:
         ----------
         quick
             Whether the quantities are those of a quick form, which may lack some: then
-            their places stay empty, and a text that no quantity shows is left out.
+            no number is put in, and a text that no quantity shows is left out.
 
         Raises
         ------
@@ -138,30 +137,19 @@ class Claim:
         by_key = {quantity.key: quantity for quantity in keyed}
         if len(by_key) < len(keyed):
             raise ValueError(f"{self.title}: two quantities have the same key")
-        shown = {quantity.shows for quantity in quantities}
-        numbers = defaultdict(_Gap, by_key) if quick else by_key
+        texts = {"condition": self.condition, "refutation": self.refutation}
+        if quick:
+            shown = {quantity.shows for quantity in quantities}
+            blank = {n: re.sub(r"\{[^}]*\}", "…", texts[n]) for n in shown & set(texts)}
+            return replace(self, **dict.fromkeys(texts, "") | blank)
         try:
-            texts = {
-                name: str(getattr(self, name)).format_map(numbers)
-                for name in ("condition", "refutation")
-                if not quick or name in shown
-            }
+            told = {name: text.format_map(by_key) for name, text in texts.items()}
         except KeyError as error:
             raise ValueError(
                 f"{self.title}: its text names {error}, which is the key of no quantity; "
                 f"there are {sorted(by_key)}"
             ) from error
-        return replace(self, **{"condition": "", "refutation": "", **texts})
-
-
-class _Gap:
-    """A number that the quick form does not measure."""
-
-    def __format__(self, _spec: str) -> str:
-        return "…"
-
-    def __getattr__(self, _name: str) -> _Gap:
-        return self
+        return replace(self, **told)
 
 
 @dataclass(frozen=True)

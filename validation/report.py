@@ -36,13 +36,6 @@ READ, WRITTEN = (
 )
 """In validation/README.md: what the report repeats begins and ends here."""
 MARKS: Final = re.compile(r"([\\`*_\[\]|])")
-STYLE: Final = """\
-body { font: 15px/1.45 sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; }
-table { border-collapse: collapse; font-size: 13px; }
-th, td { border: 1px solid #ccc; padding: 3px 7px; vertical-align: top; text-align: left; }
-tr:nth-child(even) { background: #f6f6f6; }
-img { max-width: 100%; }
-"""
 
 
 def write_report(
@@ -52,7 +45,7 @@ def write_report(
     name: str = "report",
     readme: Path | None = None,
 ) -> list[Path]:
-    """Write a report as Markdown and HTML into ``out``, and the table of ``readme``.
+    """Write a report as Markdown into ``out``, and the table of ``readme``.
 
     Parameters
     ----------
@@ -61,7 +54,7 @@ def write_report(
     out
         Where the figures of ``results`` are.
     name
-        Of the two files, without suffix.
+        Of its first page, without suffix.
     readme
         ``validation/README.md``, or None to leave it as it is.
 
@@ -70,16 +63,15 @@ def write_report(
     The files that were written.
     """
     (out / CLAIMS).mkdir(parents=True, exist_ok=True)
-    report, page = out / f"{name}.md", out / f"{name}.html"
-    texts = {report: report_text(results, out), page: whole_page(results, out)}
+    report = out / f"{name}.md"
+    texts = {report: report_text(results, out)}
     for result in results:
-        place = claim_path(out, result.script)
-        texts[place] = claim_page(result, place.parent)
+        texts[claim_path(out, result.script)] = claim_page(result, out)
     if readme is not None:
         texts[readme] = readme_text(results, readme.parent, out=out)
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
-    return [report, page, *([] if readme is None else [readme])]
+    return [report, *([] if readme is None else [readme])]
 
 
 def readme_text(results: Sequence[Result], root: Path, *, out: Path) -> str:
@@ -97,23 +89,6 @@ def report_text(results: Sequence[Result], out: Path) -> str:
     origin = provenance_line(quick=any(result.quick for result in results))
     head = f"# Validation of mfpde\n\n{reading}{summary(results)}\n\n{origin}\n\n"
     return head + claim_tables(results, out, out=out)
-
-
-def whole_page(results: Sequence[Result], out: Path) -> str:
-    """Return the report with the pages of all claims as one page of HTML."""
-    text = report_text(results, out)
-    for result in results:
-        place = claim_path(out, result.script)
-        text = text.replace(f"]({_relative(place, out)})", f"](#{place.stem})")
-        text += f'\n<a id="{place.stem}"></a>\n\n{claim_page(result, out, level=2)}'
-    from markdown_it import MarkdownIt
-
-    body = MarkdownIt("commonmark").enable("table").render(text)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>Validation of mfpde</title>\n<style>\n{STYLE}</style></head>\n"
-        f"<body>\n{body}</body></html>\n"
-    )
 
 
 def summary(results: Sequence[Result]) -> str:
@@ -164,14 +139,11 @@ def verdict_text(result: Result) -> str:
     return f"**{result.verdict}**" + (f": {_cell(why)}" if why else "")
 
 
-def claim_page(result: Result, folder: Path, *, level: int = 1) -> str:
-    """Return the page of a claim; links are relative to ``folder``, which is in the report's.
-
-    Its headline has so many signs as ``level`` says.
-    """
-    claim, out = result.claim, folder.parent if folder.name == CLAIMS else folder
+def claim_page(result: Result, out: Path) -> str:
+    """Return the page of a claim of the report in ``out``."""
+    claim, folder = result.claim, out / CLAIMS
     lines = [
-        f"{'#' * level} {_cell(claim.title)}",
+        f"# {_cell(claim.title)}",
         "",
         f"*{_cell(claim.source)}*. {_cell(claim.statement)}",
         "",
@@ -184,7 +156,7 @@ def claim_page(result: Result, folder: Path, *, level: int = 1) -> str:
         lines += [f"![{name}]({_relative(figure_path(out, name), folder)})", ""]
     if result.quantities:
         rows = [_quantity_row(quantity) for quantity in result.quantities]
-        lines += [f"{'#' * (level + 1)} Numbers", "", QUANTITY_HEADER, *rows, ""]
+        lines += ["## Numbers", "", QUANTITY_HEADER, *rows, ""]
     lines += [f"Script: {_script_link(result, folder)}, {result.seconds:.1f} s.", ""]
     return "\n".join(lines)
 

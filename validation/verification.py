@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-
-from rich import progress
-from rich.console import Console
 
 from validation.report import summary, write_report
 from validation.results import Result, remove_stale_files
@@ -62,24 +60,14 @@ def verify_claims(
     place = FOLDER / "report" if update else place
     say(f"the scripts of {FOLDER}")
     say(f"results go to {place}")
-    console = Console(stderr=True)
-    # Where stderr is no terminal there are only the lines.
-    with progress.Progress(
-        progress.BarColumn(bar_width=20),
-        progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task("validation", total=len(scripts))
-
-        def show(result: Result) -> None:
-            console.print(one_line(result), markup=False, highlight=False)
-            bar.advance(task)
-
-        results = run_scripts(
-            scripts, place, quick=quick, fresh=fresh, jobs=jobs, on_done=show
-        )
+    results = run_scripts(
+        scripts,
+        place,
+        quick=quick,
+        fresh=fresh,
+        jobs=jobs,
+        on_done=lambda result: print(one_line(result), file=sys.stderr, flush=True),
+    )
     is_whole = update and not only
     if is_whole:
         remove_stale_files(results, place)
