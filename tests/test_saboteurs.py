@@ -69,7 +69,6 @@ def test_idle_rows_and_false_formulas_are_named(tmp_path, monkeypatch) -> None:
     trial = saboteurs.try_script(Script("cases", "sample"), quick=True)
     assert trial.idle == ["idle"]
     assert trial.false_formulas == ["no formula"]
-    _, noticed, _ = trial.rows["sharp"]
-    assert {"softmax", "weights", "still", "sign"} <= set(noticed)
-    assert "still" in trial.rows["moved"][2]
-    assert trial.rows["rounded"][2] == ()
+    assert {"softmax", "weights", "still", "sign"} <= set(trial.notices["sharp"])
+    assert "still" in trial.changed_by["moved"]
+    assert trial.changed_by["rounded"] == []

@@ -3,7 +3,7 @@
     python -m validation.saboteurs [--quick] [--only figures/figure_09 ...]
 
 Each figure is measured again with one fault at a time in what ``mfpde.solve``, ``minimize``,
-``maximize`` and ``polish`` return: they solve another equation, or their states and energies are
+``maximize`` and ``polish`` return: they solve another equation, or a run's states and energies are
 changed.  Particles, closed forms and ``validation.independent`` stay as they are: they are the
 witnesses.  (Faults in the source of the package: ``tests/mutants.py``.)  The table is written to
 ``validation/report/saboteurs.md``; the exit code is 0 only if each row about the solver notices a
@@ -26,7 +26,7 @@ import numpy as np
 from matplotlib import rc_context
 
 import mfpde
-from mfpde.measures.measure import AnyMeasure, as_measure, atoms_of
+from mfpde.measures.measure import as_measure
 from mfpde.plotting.style import STYLE
 from mfpde.runs.run import Run
 from validation.claim import Quantity
@@ -52,46 +52,38 @@ SOUND = {n: kept(getattr(mfpde, n)) for n in (*FAULTY, "solve_particles")}
 class Fault(NamedTuple):
     """One thing that is wrong: a term of the equation, the states, or the energies.
 
-    ``state`` is given a state, the start (the found state itself where there is none) and the
-    width of a cell.
+    ``state`` is given a state and the start.
     """
 
     name: str
     meaning: str
     term: Callable[[Any], Any] = lambda term: term
-    state: Callable[[AnyMeasure, AnyMeasure, float], AnyMeasure] | None = None
+    state: Callable[[mfpde.Measure, mfpde.Measure], mfpde.Measure] | None = None
     forgets_potential: bool = False
 
 
-def change_terms(kind: type, changes: Callable[[Any], dict[str, Any]]) -> Any:
-    """Put other fields into the terms of a kind."""
-    return lambda term: (
-        replace(term, **changes(term)) if isinstance(term, kind) else term
-    )
+def attention(**changes: Callable[[mfpde.Attention], Any]) -> Callable[[Any], Any]:
+    """Attention with other fields, each a function of the right one."""
+    return partial(change_term, mfpde.Attention, changes)
 
 
-attention = partial(change_terms, mfpde.Attention)
-neurons = partial(change_terms, mfpde.Perceptron)
-OTHER_ACTIVATION = {"relu": "gelu", "gelu": "relu"}
+def neurons(**changes: Callable[[mfpde.Perceptron], Any]) -> Callable[[Any], Any]:
+    """The same of a perceptron."""
+    return partial(change_term, mfpde.Perceptron, changes)
 
 
-def reverse_first_neuron(term: mfpde.Perceptron) -> dict[str, Any]:
-    """The weights with another sign of the first."""
-    weights = term.weights.copy()
-    weights[0] *= -1
-    return {"weights": weights}
+def change_term(kind: type, changes: dict[str, Any], term: Any) -> Any:
+    """Return a term of the kind with other fields, any other as it is."""
+    if not isinstance(term, kind):
+        return term
+    return replace(term, **{name: of(term) for name, of in changes.items()})
 
 
-def switch_activation(term: mfpde.Perceptron) -> dict[str, Any]:
-    """GeLU for ReLU, and the other way round."""
-    name = term.activation.name
-    return {"activation": OTHER_ACTIVATION.get(name, name)}
-
-
-def heaviest_heavier(state: AnyMeasure, _: AnyMeasure, width: float) -> AnyMeasure:
+def heaviest_heavier(state: mfpde.Measure, _start: mfpde.Measure) -> mfpde.Measure:
     """Make the heaviest atom 1 % heavier and all else lighter; a state without one stays."""
     points, masses = cells_of(state)
-    core = points @ points[np.argmax(masses)] >= np.cos(max(CORE_CELLS * width, 1e-9))
+    width = max(CORE_CELLS * float(state.geometry.spacing), 1e-9)
+    core = points @ points[np.argmax(masses)] >= np.cos(width)
     held, total = float(masses[core].sum()), float(masses.sum())
     if held < LEAST_CORE * total or held * TOO_HEAVY >= total:
         return state
@@ -99,45 +91,42 @@ def heaviest_heavier(state: AnyMeasure, _: AnyMeasure, width: float) -> AnyMeasu
     return with_masses(state, masses * np.where(core, TOO_HEAVY, lighter))
 
 
-def move_by_two_cells(state: AnyMeasure, _: AnyMeasure, width: float) -> AnyMeasure:
+def move_by_two_cells(state: mfpde.Measure, _start: mfpde.Measure) -> mfpde.Measure:
     """Turn all mass along the circle or about the last axis, on zonal grids away from it."""
-    masses = cells_of(state)[1].copy()
-    if isinstance(state, mfpde.Atoms):
-        return with_masses(state, masses, turn=TOO_FAR * width)
-    cells = as_measure(state).density.masses
-    masses[: cells.size] = np.roll(cells, TOO_FAR, axis=-1).ravel()
-    return with_masses(state, masses, turn=TOO_FAR * 2 * np.pi / cells.shape[-1])
+    cells, angle = state.density.masses, TOO_FAR * 2 * np.pi / state.geometry.shape[-1]
+    masses = np.append(np.roll(cells, TOO_FAR, axis=-1), state.atoms.masses)
+    return with_masses(state, masses, turn=angle)
 
 
-def with_masses(state: AnyMeasure, masses: Any, *, turn: float = 0.0) -> AnyMeasure:
+def with_masses(
+    state: mfpde.Measure, masses: Any, *, turn: float = 0.0
+) -> mfpde.Measure:
     """Put other masses into cells and then atoms, and turn the atoms by an angle."""
-    atoms = atoms_of(state)
-    cells = len(masses) - len(atoms)
+    geometry, atoms, cells = state.geometry, state.atoms, state.density.values.size
     matrix = np.eye(atoms.dimension)
     matrix[:2, :2] = [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
     widths = atoms.covariances
     widths = None if widths is None else matrix @ widths @ matrix.T
-    others = mfpde.Atoms(atoms.points @ matrix.T, masses[cells:], widths)
-    if isinstance(state, mfpde.Atoms):
-        return others
-    geometry = as_measure(state).geometry
     values = masses[:cells].reshape(geometry.shape) / geometry.areas
-    return mfpde.Measure(mfpde.Density(geometry, values), others)
+    moved = mfpde.Atoms(atoms.points @ matrix.T, masses[cells:], widths)
+    return mfpde.Measure(mfpde.Density(geometry, values), moved)
 
 
+OTHER = {"relu": "gelu", "gelu": "relu"}
 # fmt: off
 FAULTS = (
     Fault("softmax", "softmax for unnormalised attention, and the other way round",
-        attention(lambda term: {"normalized": not term.normalized})),
-    Fault("beta", "beta 20 % up", attention(lambda term: {"beta": 1.2 * term.beta})),
+        attention(normalized=lambda term: not term.normalized)),
+    Fault("beta", "beta 20 % up", attention(beta=lambda term: 1.2 * term.beta)),
     # Softmax is the same under both kernels.
     Fault("kernel", "the unshifted kernel",
-        attention(lambda term: {} if term.normalized else {"kernel": "unshifted"})),
-    Fault("weights", "all weights 5 % up",
-        neurons(lambda term: {"weights": 1.05 * term.weights})),
-    Fault("sign", "the sign of the first neuron", neurons(reverse_first_neuron)),
-    Fault("activation", "ReLU for GeLU, and the other way round", neurons(switch_activation)),
-    Fault("still", "a density that does not move", state=lambda _, start, width: start),
+        attention(kernel=lambda term: term.kernel if term.normalized else "unshifted")),
+    Fault("weights", "all weights 5 % up", neurons(weights=lambda term: 1.05 * term.weights)),
+    Fault("sign", "the sign of the first neuron",
+        neurons(weights=lambda term: np.append(-term.weights[:1], term.weights[1:]))),
+    Fault("activation", "ReLU for GeLU, and the other way round", neurons(
+        activation=lambda term: OTHER.get(term.activation.name, term.activation.name))),
+    Fault("still", "a density that does not move", state=lambda _, start: start),
     Fault("heavy", "the heaviest atom 1 % too heavy", state=heaviest_heavier),
     Fault("moved", "positions off by two cells", state=move_by_two_cells),
     Fault("energy", "energies without int V dmu", forgets_potential=True),
@@ -168,87 +157,77 @@ def call_with_fault(
     is_sound = all(new is old for new, old in zip(terms, equation.terms, strict=True))
     kinds = {"direction": equation.direction, "diffusion": equation.diffusion}
     solved = equation if is_sound else mfpde.MeanFieldEquation(*terms, **kinds)
-    if name == "solve" and not is_sound:
+    if is_sound or name != "solve":
+        found = SOUND[name](solved, start, *args, **kwargs)
+    else:
         sound = SOUND[name](equation, start, *args, **kwargs)
         steps = PATIENCE * int(sound.statistics["steps"]) + FEWEST_STEPS
         stop = (*kwargs.pop("stop", ()), mfpde.StepLimit(steps))
         found = SOLVE(solved, start, *args, stop=stop, **kwargs)
         if found.stop.kind == "step_limit":
             raise TimeoutError(f"the faulty run takes more than {steps} steps")
-    else:
-        found = SOUND[name](solved, start, *args, **kwargs)
     found = replace(found, equation=equation)
-    if name == "solve":
-        return change_run(fault, found, start)
-    if name == "minimize" and fault.state and isinstance(found.measure, mfpde.Atoms):
-        moved = fault.state(found.measure, found.measure, float(start.spacing))
-        return replace(found, measure=moved)
-    if name == "minimize" and fault.forgets_potential:
-        energy = found.energy - potential_energy(equation, found.measure)
-        return replace(found, certificate=replace(found.certificate, energy=energy))
-    return found
+    return change_run(fault, found, start) if name == "solve" else found
 
 
-def change_run(fault: Fault, run: Run, start: AnyMeasure) -> Run:
+def change_run(fault: Fault, run: Run, start: Any) -> Run:
     """Return a run with the fault's states after the start, and energies."""
     equation: Any = run.equation
-    states, energies, final = list(run.states), run.energies.copy(), run.final
+    states, final, energies = list(run.states), run.final, run.energies.copy()
     if fault.state:
-        width, first = float(as_measure(final).geometry.spacing), as_measure(start)
+        first = as_measure(start)
         final, *states[1:] = [
-            fault.state(state, first, width) for state in (final, *states[1:])
+            fault.state(as_measure(state), first) for state in (final, *states[1:])
         ]
         energies[1:] = [equation.energy(state) for state in states[1:]]
     if fault.forgets_potential:
-        energies -= [potential_energy(equation, state) for state in states]
+        for number, (points, masses) in enumerate(map(cells_of, states)):
+            values = sum(term.value(points) for term in equation.externals)
+            energies[number] -= masses @ (values + np.zeros_like(masses))
     diagnostics = {**run.diagnostics, "energy": energies}
     return replace(run, states=states, final=final, diagnostics=diagnostics)
-
-
-def potential_energy(equation: Any, state: AnyMeasure) -> float:
-    """The part int V dmu of the energy."""
-    points, masses = cells_of(state)
-    return float(sum(masses @ term.value(points) for term in equation.externals))
 
 
 # The table -----------------------------------------------------------------------------------
 
 
 class Trial(NamedTuple):
-    """A script's rows: whether each is about the solver, what it notices, what changes it."""
+    """Faults that each of a script's rows notices, and those that change it."""
 
     script: Script
-    rows: dict[str, tuple[bool, tuple[str, ...], tuple[str, ...]]]
+    notices: dict[str, list[str]]
+    changed_by: dict[str, list[str]]
+    formulas: set[str]
     raised: dict[str, str]
 
     @property
     def idle(self) -> list[str]:
         """Rows about the solver that notice nothing."""
-        return [n for n, (solver, seen, _) in self.rows.items() if solver and not seen]
+        return [n for n, f in self.notices.items() if not f and n not in self.formulas]
 
     @property
     def false_formulas(self) -> list[str]:
         """Rows that are said to be about a formula and change with the solver."""
-        return [n for n, (solver, _, by) in self.rows.items() if by and not solver]
+        return [n for n, f in self.changed_by.items() if f and n in self.formulas]
 
 
 def try_script(script: Script, *, quick: bool) -> Trial:
     """Run a script without and with each of the faults; one that makes it raise is noticed."""
-    found: dict[str, dict[str, Quantity]] = {}
-    raised: dict[str, str] = {}
     sound = measure_rows(script, None, quick=quick)
+    formulas = {name for name, row in sound.items() if row.subject == "formula"}
+    trial = Trial(script, {n: [] for n in sound}, {n: [] for n in sound}, formulas, {})
     for fault in FAULTS:
         try:
-            found[fault.name] = measure_rows(script, fault, quick=quick)
+            found = measure_rows(script, fault, quick=quick)
         except Exception as error:
-            raised[fault.name] = traceback.format_exception_only(error)[-1].strip()
-    rows = {}
-    for name, row in sound.items():
-        others = {f: rows[name] for f, rows in found.items() if name in rows}
-        seen = tuple(fault for fault, other in others.items() if not other.holds)
-        by = tuple(fault for fault, other in others.items() if differ(other, row))
-        rows[name] = row.subject == "solver", seen, by
-    return Trial(script, rows, raised)
+            trial.raised[fault.name] = traceback.format_exception_only(error)[-1]
+            continue
+        for name in sound.keys() & found.keys():
+            if not found[name].holds:
+                trial.notices[name].append(fault.name)
+            if differ(found[name], sound[name]):
+                trial.changed_by[name].append(fault.name)
+    return trial
 
 
 def measure_rows(
@@ -278,12 +257,12 @@ def table_of(trials: Sequence[Trial], *, quick: bool) -> str:
     lines += [f"| {fault.name} | {fault.meaning} |" for fault in FAULTS]
     for trial in trials:
         lines += ["", f"## `{trial.script.key}`", ""]
-        lines += [f"Raised under {name}: {why}." for name, why in trial.raised.items()]
+        lines += [f"Raised under {n}: {w.strip()}." for n, w in trial.raised.items()]
         lines += ["", "| row | notices |", "|---|---|"]
         lines += [
-            f"| {name} | {', '.join(seen) or '**nothing**'} |"
-            for name, (is_of_solver, seen, _) in trial.rows.items()
-            if is_of_solver
+            f"| {name} | {', '.join(faults) or '**nothing**'} |"
+            for name, faults in trial.notices.items()
+            if name not in trial.formulas
         ]
     return "\n".join(lines) + "\n"
 
@@ -299,7 +278,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         scripts = selected_scripts(given.only)
         for trial in pool.map(partial(try_script, quick=given.quick), scripts):
             trials.append(trial)
-            print(f"{trial.script.key}: {len(trial.rows)} rows")
+            print(f"{trial.script.key}: {len(trial.notices)} rows")
             for name in trial.idle:
                 print(f"     notices nothing: {name}")
             for name in trial.false_formulas:
