@@ -23,7 +23,7 @@ from validation.circle_cases import (
     kernel_on_circle,
     points_at,
 )
-from validation.references.two_atoms import merge_time_by_quadrature
+from validation.references import two_atoms
 from validation.stable_states import descent, weak_neurons
 
 BETAS = st.floats(0.01, 60.0)
@@ -338,7 +338,13 @@ def test_non_degeneracy_fails_for_matrices_that_are_multiples_of_the_identity(
 def test_merge_times_are_those_of_the_rate_of_two_angles(beta, share):
     ends = {"start_angle": 0.9, "end_angle": 0.2, "share": share}
     softmax = theory.merge_time(beta, normalized=True, **ends)
-    exact = merge_time_by_quadrature(beta, (share, 1 - share), angles=(0.9, 0.2))
+    exact = two_atoms.merge_time(
+        beta,
+        start_angle=0.9,
+        end_angle=0.2,
+        softmax=True,
+        shares=(share, 1 - share),
+    )
     assert softmax == pytest.approx(exact, rel=1e-10)
     # Without softmax mass scales time, and so does the kernel.
     time = theory.merge_time(beta, **ends)

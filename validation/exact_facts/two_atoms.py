@@ -12,7 +12,7 @@ from mfpde import theory
 from validation.circle_cases import curvature, points_at
 from validation.claim import Claim, Findings, equal, vanishes
 from validation.exact_facts.runs import Array, ascent, atoms_alone, integrate
-from validation.references.two_atoms import merge_time, merge_time_by_quadrature
+from validation.references.two_atoms import merge_time
 from validation.sphere_cases import equiangular_points, unit
 
 CLAIM = Claim(
@@ -137,13 +137,9 @@ def main(_quick: bool = False) -> Findings:
                 name = f"run on S^{d - 1}, beta = {beta:g}, from {begin:g}, {kind}: "
                 error = time_error(run, time_to)
                 yield vanishes(f"{name}relative error of the merge time", error, 1e-5)
-    shares = (0.2, 0.8)
-    error = time_error(
-        run_to_merge(2, 4.0, 0.9, True, shares),
-        lambda end_angle: merge_time_by_quadrature(
-            4.0, shares, angles=(0.9, end_angle)
-        ),
-    )
+    kind = {"start_angle": 0.9, "softmax": True, "shares": (0.2, 0.8)}
+    run = run_to_merge(2, 4.0, 0.9, True, kind["shares"])
+    error = time_error(run, partial(merge_time, 4.0, **kind))
     name = "run on S^1, beta = 4, from 0.9, softmax, shares 0.2 and 0.8: "
     yield vanishes(f"{name}relative error of the merge time", error, 1e-5)
     for kind, (softmax, end) in THREE_KINDS.items():

@@ -1,25 +1,18 @@
-r"""Two atoms that attract each other: the time of their approach, in closed form.
+r"""Two atoms that attract each other: the time of their approach, by quadrature.
 
-Ascent with the shifted kernel, in any dimension (the atoms stay on their great circle).
-With total mass M the angle D between them obeys
+Ascent with the shifted kernel, in any dimension (the atoms stay on their great circle).  With
+total mass M, shares p + q = 1 and k = e^{beta (cos D - 1)} the angle D between them obeys
 
-    D' = -M e^{beta (cos D - 1)} sin D,
+    D' = -M k sin D,                                     whatever the shares,
+    D' = -k sin D (q / (p + q k) + p / (q + p k))        under softmax.
 
-whatever the two masses, so that with c = cos D, by partial fractions of 1/(1 - c^2),
-
-    2 M T = Ei(beta (1 - c_0)) - Ei(beta (1 - c_1))
-            + e^{2 beta} [E_1(beta (1 + c_0)) - E_1(beta (1 + c_1))].
-
-With softmax and equal masses 1/|D'| is the mean of e^{beta (1 - c)} / sin D and 1 / sin D:
-
-    T = (T(M = 1) + log(tan(D_0/2) / tan(D_1/2))) / 2.
+The time is an integral over log D, in which the paces are smooth down to D = 0.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.special import exp1, expi
 
 
 def merge_time(
@@ -29,44 +22,19 @@ def merge_time(
     start_angle: float,
     end_angle: float,
     softmax: bool = False,
+    shares: tuple[float, float] = (0.5, 0.5),
 ) -> float:
-    """Time from ``start_angle`` to ``end_angle`` <= it, both in (0, pi), beta above 0.
+    """Time from ``start_angle`` to ``end_angle`` <= it, both in (0, pi).
 
-    The total ``mass`` may be shared in any way; under softmax two equal masses are meant.
+    The total ``mass`` is without effect under softmax, its ``shares`` without softmax.
     """
-    approach = (_primitive(beta, start_angle) - _primitive(beta, end_angle)) / 2
-    if not softmax:
-        return approach / mass
-    tangents = np.tan(start_angle / 2) / np.tan(end_angle / 2)
-    return float(approach + np.log(tangents)) / 2
+    p, q = shares
 
-
-def _primitive(beta: float, angle: float) -> float:
-    """Ei(beta (1 - c)) + e^{2 beta} E_1(beta (1 + c)), c = cos(angle)."""
-    closed, opened = 2 * np.sin(angle / 2) ** 2, 2 * np.cos(angle / 2) ** 2
-    scaled = np.exp(beta * closed) * _scaled_integral(beta * opened)
-    return float(expi(beta * closed) + scaled)
-
-
-def _scaled_integral(x: float) -> float:
-    """e^x E_1(x), whose factors leave the range of numbers beyond x = 700."""
-    if x < 300:
-        return float(np.exp(x) * exp1(x))
-    n = np.arange(1, 12)
-    return float((1 + np.cumprod(-n / x).sum()) / x)
-
-
-def merge_time_by_quadrature(
-    beta: float, shares: tuple[float, float], *, angles: tuple[float, float]
-) -> float:
-    """Time under softmax for any two masses, from angles[0] to angles[1].
-
-    With shares p + q = 1 and k = e^{beta (cos D - 1)} atom 1 moves at q k / (p + q k) sin D.
-    """
-    p, q = np.asarray(shares) / np.sum(shares)
-
-    def pace(angle: float) -> float:
+    def pace(log_angle: float) -> float:
+        angle = np.exp(log_angle)
         k = np.exp(-2 * beta * np.sin(angle / 2) ** 2)
-        return 1 / (np.sin(angle) * k * (q / (p + q * k) + p / (q + p * k)))
+        rate = q / (p + q * k) + p / (q + p * k) if softmax else mass
+        return float(angle / (np.sin(angle) * k * rate))
 
-    return float(quad(pace, angles[1], angles[0], epsabs=0, epsrel=1e-13, limit=400)[0])
+    ends = np.log(end_angle), np.log(start_angle)
+    return float(quad(pace, *ends, epsabs=0, epsrel=1e-13, limit=400)[0])
