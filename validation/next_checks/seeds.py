@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
-from validation.charts import COLOURS, log_log, panels, rate_line, show_legend
+from validation.drawing import COLOURS, log_log, panels, rate_line, show_legend
 
 import mfpde
 from mfpde.plotting.palette import MUTED, OKABE_ITO
