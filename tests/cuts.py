@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
 TABLE = TESTS / "mutants.toml"
-MOST_FILES = 10
+MOST_FILES = 6
 """Files of tests for a cut at random."""
 
 EXCHANGED: dict[type[ast.AST], type[ast.AST]] = {
@@ -75,14 +75,9 @@ class Mutant(NamedTuple):
 
 
 def read_table() -> list[Mutant]:
-    """Return the mutants of the table, with the tests of their files where they name none."""
+    """Return the mutants of the table."""
     entries = tomllib.loads(TABLE.read_text("utf-8"))["mutant"]
-    return [
-        Mutant(
-            **entry | {"tests": tuple(entry.get("tests") or tests_of(entry["file"]))}
-        )
-        for entry in entries
-    ]
+    return [Mutant(**entry | {"tests": tuple(entry["tests"])}) for entry in entries]
 
 
 @cache
@@ -139,7 +134,8 @@ def _code_below(tree: ast.AST, owner: str = "") -> Iterator[tuple[ast.AST, str]]
     for node in ast.iter_child_nodes(tree):
         if not _has_no_result(node):
             yield node, owner
-            yield from _code_below(node, getattr(node, "name", owner))
+            is_named = isinstance(node, ast.FunctionDef | ast.ClassDef)
+            yield from _code_below(node, node.name if is_named else owner)
 
 
 def _changes_of(node: Any) -> Iterator[tuple[Any, ast.AST]]:

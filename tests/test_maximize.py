@@ -53,6 +53,20 @@ def test_random_potentials_agree_with_brute_force(
             np.testing.assert_allclose(values, found.potential, atol=1e-12)
 
 
+def test_the_gap_has_the_rounding_of_large_values():
+    one, million = (
+        mfpde.maximize(
+            ascent(
+                3.0,
+                mfpde.Perceptron([[1, 0.5], [-0.3, 0.8]], [size, 2 * size], "gelu"),
+            )
+        )
+        for size in (1.0, 1e6)
+    )
+    apart = abs(million.potential - 1e6 * one.potential)
+    assert max(apart, 2e-16 * million.potential) <= million.gap
+
+
 @pytest.mark.parametrize(
     ("weights", "lengths"),
     [
