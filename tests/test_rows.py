@@ -130,7 +130,8 @@ def test_rope_turns_uniform_rows_and_mixes_waves(normalized) -> None:
     """Moments of waves k follow expm(t A_k), -ik Omega_i on the diagonal, Omega_i the turning."""
     omega, beta, eps, t = 2.5, 3.0, 1e-4, 1.5
     seen = mfpde.Causal(alibi=1.0, rope=omega)
-    start = mfpde.PositionedDensity.repeated(mfpde.uniform(CIRCLE), 5)
+    edges = [0.0, 0.1, 0.3, 0.4, 0.8, 1.0]
+    start = mfpde.PositionedDensity(CIRCLE, np.full((5, 128), 0.5 / np.pi), edges)
     weights = seen.find_weights(start.edges)
     a = omega * (start.middles[:, np.newaxis] - start.middles)
     changes = np.random.default_rng(3).standard_normal((3, 5))
@@ -138,7 +139,7 @@ def test_rope_turns_uniform_rows_and_mixes_waves(normalized) -> None:
     ends = []
     for sign in (eps, -eps):
         values = (1 + sign * changes.T @ waves.real) / (2 * np.pi)
-        rows = mfpde.PositionedDensity(CIRCLE, values)
+        rows = mfpde.PositionedDensity(CIRCLE, values, edges)
         turned = equation(seen, normalized=normalized)
         ends.append(mfpde.solve(turned, rows, t_end=t, rtol=1e-8).final.masses)
     found = (ends[0] - ends[1]) @ waves.T / eps
