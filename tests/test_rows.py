@@ -58,6 +58,11 @@ def test_weights_are_means_over_cells(alibi) -> None:
     )
 
 
+def test_without_a_mask_cells_weigh_as_they_are_wide() -> None:
+    edges = np.array([0.0, 0.1, 0.4, 1.0])
+    assert np.allclose(mfpde.Full().find_weights(edges), np.diff(edges), atol=1e-15)
+
+
 @pytest.mark.parametrize("alibi", [1e3, -1e3, 1e5, -1e5])
 def test_weights_of_strong_biases_are_finite(alibi) -> None:
     weights = mfpde.Causal(alibi=alibi).find_weights(np.linspace(0, 1, 6))
