@@ -22,7 +22,8 @@ from mfpde import (
 )
 from mfpde.transport import SMOOTH, State, scheme_for
 from mfpde.transport.push_forward import deposit_masses
-from validation.sphere_cases import AXES, l1_distance, moebius, von_mises
+from validation.circle_cases import l1_distance
+from validation.sphere_cases import AXES, moebius, von_mises
 
 SPHERE = Sphere(32)
 

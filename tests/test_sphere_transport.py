@@ -15,7 +15,8 @@ from mfpde import (
     solve,
 )
 from mfpde.transport import State, scheme_for
-from validation.sphere_cases import AXES, l1_distance, moebius, unit, von_mises
+from validation.circle_cases import l1_distance
+from validation.sphere_cases import AXES, moebius, unit, von_mises
 
 
 def final(equation, start, t_end, **options):

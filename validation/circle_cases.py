@@ -1,6 +1,8 @@
-"""Exact solutions and starts on the circle that several tests share."""
+"""Exact solutions and starts on the circle, and errors, that scripts and tests share."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +26,15 @@ def density_of(circle: mfpde.Circle, values: Array) -> mfpde.Density:
     return mfpde.Density(circle, values).normalized()
 
 
-def l1_distance(density: mfpde.Density, values: Array) -> float:
-    return float(np.abs(density.values - values) @ density.geometry.areas)
+def l1_distance(
+    density: mfpde.Density, exact: Array | Callable[[Array], Array]
+) -> float:
+    """Integral of |density - exact|, ``exact`` values or a function of points."""
+    values = exact(density.geometry.points) if callable(exact) else exact
+    return float((np.abs(density.values - values) * density.geometry.areas).sum())
 
 
-def orders(errors: list[float]) -> Array:
+def orders(errors: Sequence[float]) -> Array:
     """Observed orders between grids, each twice as fine as the one before."""
     return -np.diff(np.log2(errors))
 

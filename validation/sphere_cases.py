@@ -53,12 +53,6 @@ def moebius(axis: Array, centre: Array, time: float) -> Callable[[Array], Array]
     return exact
 
 
-def l1_distance(density: mfpde.Density, exact: Callable[[Array], Array]) -> float:
-    """Integral of the absolute difference from a function of points."""
-    error = np.abs(density.values - exact(density.geometry.points))
-    return float((error * density.geometry.areas).sum())
-
-
 def poisson_family(a: float, axis: Array) -> Callable[[Array], Array]:
     """(1/4 pi) ((1 - a^2)/(1 + a^2 - 2 a z))^2, z = axis . x (Lipton et al. 2021)."""
     return lambda x: ((1 - a * a) / (1 + a * a - 2 * a * (x @ axis))) ** 2 / (4 * np.pi)

@@ -3,9 +3,9 @@
 SCRIPTS: tuple[str, ...] = (
     "growth.growth_rates",
     "growth.early_clusters",
-    "kuramoto",
+    "moebius_flows.kuramoto",
     "one_neuron",
-    "linear_potential",
+    "moebius_flows.linear_potential",
     "quadratic_potential",
     "shared_noise",
     "two_atoms",
@@ -16,7 +16,7 @@ SCRIPTS: tuple[str, ...] = (
     "phase_transition",
     "heads",
     "low_temperature",
-    "energies_distances",
-    "conventions",
+    "energies.energies_distances",
+    "energies.conventions",
     "descent_ladder",
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import mfpde
-from validation.circle_cases import density_of, points_at, wrapped
+from validation.circle_cases import density_of, l1_distance, points_at, wrapped
 from validation.claim import Claim, Findings, equal, vanishes
-from validation.exact_facts.runs import l1_error, solve_to, zonal_error
+from validation.exact_facts.runs import solve_to, zonal_error
 from validation.sphere_cases import density_of_neuron, unit
 from validation.zonal_cases import moved_by_relu
 
@@ -46,7 +46,7 @@ def sphere_error(nlat: int, axis: np.ndarray) -> float:
     def exact(points: np.ndarray) -> np.ndarray:
         return density_of_neuron(points @ axis, 3, 1.0) / (4 * np.pi)
 
-    return l1_error(
+    return l1_distance(
         solve_to(1.0, neuron(axis), mfpde.uniform(mfpde.Sphere(nlat))), exact
     )
 

@@ -1,8 +1,8 @@
-"""Runs to one time, distances of their ends from formulas, and Bessel spectra."""
+"""Runs to one time, and Bessel spectra."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -24,17 +24,6 @@ def solve_to(time: float, equation: Any, start: Any, **options: Any) -> mfpde.De
     """The density at ``time``, in steps that nothing else but the solver chooses."""
     run = mfpde.solve(equation, start, t_end=time, save_at=[time], **options)
     return run.final.density
-
-
-def l1_error(density: mfpde.Density, exact: Array | Callable[[Array], Array]) -> float:
-    """Integral of |density - exact|, ``exact`` values or a function of points."""
-    values = exact(density.geometry.points) if callable(exact) else exact
-    return float((np.abs(density.values - values) * density.geometry.areas).sum())
-
-
-def order_of(errors: Sequence[float]) -> float:
-    """Mean order of convergence over grids, each twice as fine as the one before."""
-    return float(np.log2(errors[0] / errors[-1]) / (len(errors) - 1))
 
 
 def atoms_alone(grid: Any, points: ArrayLike, masses: Any = None) -> mfpde.Measure:

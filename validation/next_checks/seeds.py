@@ -19,12 +19,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
-from validation.drawing import COLOURS, log_log, panels, rate_line, show_legend
 
 import mfpde
 from mfpde.plotting.palette import MUTED, OKABE_ITO
 from validation.circle_cases import angles_of, points_at
 from validation.claim import Claim, Findings, at_least, at_most, equal, mark, vanishes
+from validation.drawing import COLOURS, log_log, panels, rate_line, show_legend
 from validation.figures.settings import Setting, basins, density_run, particle_run
 from validation.rates import slope
 
