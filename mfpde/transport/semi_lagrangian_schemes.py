@@ -59,6 +59,9 @@ class SemiLagrangianCircle(SemiLagrangian):
             grid, faces.points, faces.tangents[0], behind=half, ahead=half
         )
         super().__init__(grid, rtol, faces, external)
+        # Means over cells multiply wave k by sin(k h / 2) / (k h / 2).
+        waves = np.arange(grid.degree + 1)
+        self._means_of_waves = np.sinc(waves / self.circle.num_cells)
         # The masses restored last, and what they are at the centres.
         self._known: tuple[FloatArray, FloatArray] | None = None
 
@@ -78,10 +81,7 @@ class SemiLagrangianCircle(SemiLagrangian):
 
     def density_moments(self, masses: FloatArray) -> ComplexArray:
         """Moments of the density whose cells have these masses."""
-        moments = self.circle.moments(masses, self.grid.degree)
-        # Means over cells multiply wave k by sin(k h / 2) / (k h / 2).
-        moments /= np.sinc(np.arange(self.grid.degree + 1) / self.circle.num_cells)
-        return moments
+        return self.circle.moments(masses, self.grid.degree) / self._means_of_waves
 
     def extended(self, masses: FloatArray) -> FloatArray:
         """Masses continued around the circle by three at each end, (n + 6,)."""
@@ -105,7 +105,7 @@ class ResolvedSemiLagrangianCircle(SemiLagrangianCircle, SmoothTransport):
 
     def carries(self, state: State) -> bool:
         """Return whether at most 30 % of the mass are in structures of a cell or two."""
-        return self.unresolved_mass(state.masses) <= _LARGEST_UNRESOLVED_MASS
+        return self.flow(state).unresolved_mass <= _LARGEST_UNRESOLVED_MASS
 
 
 class SemiLagrangianZonal(SemiLagrangian):
