@@ -5,9 +5,9 @@ The moments g_k = \int conj Y_k dmu of all degrees that the grid represents foll
     d_t g_k = \int conj(grad Y_k).v dmu,
 
 with v taken at the cell centres, and the integral by the grid's quadrature.  Where the density is
-smooth both are spectrally accurate.  A step is that of the classical Runge-Kutta method of order
-4, followed by a filter exp(-72 h (l/n)^8), h the step and n the number of degrees: per unit
-time, so that many short steps damp no more than a few long ones.
+smooth both are spectrally accurate.  A filter damps degree l of n at the rate 72 (l/n)^8, exactly:
+a step is that of the classical Runge-Kutta method of order 4 for exp(72 (l/n)^8 t) g_k (Lawson
+1967).
 
 The mass is kept to rounding, but nothing keeps the density positive.  Where its negative part
 weighs more than 1e-5 the grid does not resolve the density any more, and another scheme has to
@@ -22,7 +22,7 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Sphere
 from mfpde.geometry.base import as_kind
 from mfpde.grid_equation import GridEquation
-from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
+from mfpde.runge_kutta import interpolate
 from mfpde.transport.base import DEFAULT_RTOL, Flow, State, Step
 from mfpde.transport.fluxes import NEGLIGIBLE_RATE
 from mfpde.transport.phases import SmoothTransport, is_positive
@@ -59,24 +59,26 @@ class Spectral(SmoothTransport):
         return self._flow(state, self.sphere.moments(state.masses, self._highest))
 
     def step(self, state: State, dt: float) -> Step:
-        """Return the state after a filtered step of the Runge-Kutta method.
+        """Return the state after a step of the Runge-Kutta method.
 
         Its error is measured by the last stage, which stands at the end of the step.
         """
         flow = self.flow(state)
-        start = flow.density_moments
+        half = np.exp(dt / 2 * self._filter_rates)
+        start, first = half * flow.density_moments, half * _complex(flow.outflows)
 
-        def rates_at(mean: FloatArray) -> FloatArray:
-            moments = start + dt * mean.view(np.complex128)
+        def rates_at(moments: ComplexArray) -> ComplexArray:
             masses = self._masses(moments)
-            return self._flow(state.moved(masses, state.points), moments).outflows
+            flow_there = self._flow(state.moved(masses, state.points), moments)
+            return _complex(flow_there.outflows)
 
-        rates = find_slopes(CLASSICAL, rates_at, flow.outflows)
-        moments = start + dt * combine(CLASSICAL.weights, rates).view(np.complex128)
-        moments *= np.exp(dt * self._filter_rates)
-        new = state.moved(self._masses(moments), state.points)
+        second = rates_at(start + dt / 2 * first)
+        third = rates_at(start + dt / 2 * second)
+        last = rates_at(half * (start + dt * third))
+        mean = (half * (first + 2 * (second + third)) + last) / 6
+        new = state.moved(self._masses(half * start + dt * mean), state.points)
         after = self.flow(new)
-        lag = (rates[-1] - after.outflows).view(np.complex128)[self._watched]
+        lag = (last - _complex(after.outflows))[self._watched]
         moved = self.size_of(after.moments - flow.moments)
         allowed = self.rtol * self.tolerance_share * moved / dt
         allowed += NEGLIGIBLE_RATE if state.cloud_size > 1 else 0.0
@@ -96,7 +98,7 @@ class Spectral(SmoothTransport):
         ends = [f.density_moments.view(np.float64) for f in (first, last)]
         rates = first.outflows, last.outflows
         found = interpolate((ends[0], ends[1]), rates, dt, share)
-        return before.moved(self._masses(found.view(np.complex128)), before.points)
+        return before.moved(self._masses(_complex(found)), before.points)
 
     def _flow(self, state: State, all_moments: ComplexArray) -> Flow:
         moments = all_moments[self._watched]
@@ -128,3 +130,8 @@ class Spectral(SmoothTransport):
             return masses
         positive = np.maximum(masses, 0.0)
         return np.asarray(positive * (masses.sum() / positive.sum()))
+
+
+def _complex(numbers: FloatArray) -> ComplexArray:
+    """Moments, or their rates, from an array that has their real and imaginary parts in turn."""
+    return numbers.view(np.complex128)
