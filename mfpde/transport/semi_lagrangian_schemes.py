@@ -35,7 +35,7 @@ from mfpde.transport.semi_lagrangian import SemiLagrangian
 # Mass in structures of a cell or two up to which semi-Lagrangian transport, which would pin
 # them, is more accurate than donor blending.
 _LARGEST_UNRESOLVED_MASS = 0.3
-_RESOLVED_TOLERANCE = 0.1
+_RESOLVED_TOLERANCE = 0.5
 _CELLS_OF_FULL_TOLERANCE = 256
 _TO_MEANS = (1 / 24, -17 / 5760, 367 / 967680)
 _TO_VALUES = (-1 / 24, 3 / 640, -5 / 7168)
