@@ -66,6 +66,8 @@ def test_heat_flow_is_positive_conservative_and_a_semigroup() -> None:
         assert flowed.sum() == pytest.approx(1.0, abs=1e-15)
     twice = circle.heat_flow(circle.heat_flow(masses, 0.02), 0.03)
     np.testing.assert_allclose(twice, circle.heat_flow(masses, 0.05), atol=1e-15)
+    rates = np.log(np.abs(circle.moments(twice, 3)[1:])) / -0.05
+    np.testing.assert_allclose(rates, [1, 4, 9], rtol=2e-3)
 
 
 def test_interpolation_keeps_mass_and_sign_and_is_spectral_for_smooth_data() -> None:

@@ -17,6 +17,7 @@ from stored import CIRCLE
 import mfpde
 from mfpde.commands.command_line import main
 from mfpde.viewer import exhibit_of
+from mfpde.viewer.packed import Pack
 
 ROOM = 7_000_000
 
@@ -106,3 +107,16 @@ def test_the_command_takes_stores_and_folders(tmp_path, capsys, monkeypatch) -> 
     assert betas == [2.0, 3.0, 4.0]
     assert main(["view", "nothing.zarr"]) == 2
     assert "nothing.zarr" in capsys.readouterr().err
+
+
+def test_densities_of_a_page_are_right_to_half_a_thousandth(rng) -> None:
+    """Differences of 16-bit floats in units of the largest: the upper bytes, then the lower."""
+    values = rng.lognormal(0.0, 3.0, 1000)
+    pack = Pack()
+    unit = pack.add_halves(values)["unit"]
+    whole = zlib.decompress(base64.b64decode(pack.text({})))
+    upper, lower = (
+        np.frombuffer(whole[-2000:], np.uint8).reshape(2, -1).astype(np.uint16)
+    )
+    halves = np.cumsum(256 * upper + lower, dtype=np.uint16).view(np.float16)
+    np.testing.assert_allclose(unit * halves.astype(float), values, rtol=5e-4)
