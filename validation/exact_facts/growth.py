@@ -33,7 +33,12 @@ CASES = (
 )
 """Dimension, beta, degree, and what else the equation is."""
 CLOSE = 7.0
-STARTS = {(5.0, 10.0): "", (CLOSE, 10.0): "favoured", (CLOSE, 0.05): "unfavoured"}
+STARTS = {
+    (5.0, 10.0): "",
+    (25.0, 10.0): "",
+    (CLOSE, 10.0): "favoured",
+    (CLOSE, 0.05): "unfavoured",
+}
 """Keys of the numbers of clusters, by beta and the head start of the fastest degree."""
 DEGREES = np.arange(1, 9)
 GROWN = 1.2  # the least density of a cluster, relative to uniform
@@ -219,7 +224,7 @@ def early_clusters(_quick: bool = False) -> Findings:
         name = f"S^{d - 1}: fastest degrees just below and above 5 switches, by theory"
         missed = found - np.stack([degrees, degrees + 1], axis=1)
         yield vanishes(name, missed, 0.0, subject="formula")
-    figure, axes = panels(3, width=3.2)
+    figure, axes = panels(len(STARTS), width=2.9)
     for ax, ((beta, head_start), key) in zip(axes, STARTS.items(), strict=True):
         yield from compare_clusters(ax, beta, head_start, key)
     yield "clusters", figure

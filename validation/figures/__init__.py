@@ -1,16 +1,15 @@
 """Validation: figures; the scripts in the order of the report."""
 
 SCRIPTS: tuple[str, ...] = (
-    "figure_01",
-    "figure_03",
-    "figure_04",
-    "figure_05",
-    "figure_06",
-    "figure_07",
-    "figure_08",
+    "panels.figure_01",
+    "panels.figure_03",
+    "panels.figure_04",
+    "panels.figure_05",
+    "panels.figure_06",
+    "panels.figure_07",
+    "panels.figure_08",
     "figure_09",
     "figure_10",
-    "figure_11",
-    "figure_12",
+    "dimensions.figure_11",
     "stop_time",
 )

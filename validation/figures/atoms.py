@@ -23,7 +23,6 @@ from validation.figures.paper_protocol import LEAST_MASS, TURN, clusters, linked
 from validation.independent import (
     Problem,
     cells_of,
-    first_variation,
     gradient,
     potential,
     potential_gradient,
@@ -157,17 +156,6 @@ def split_rates(problem: Problem, measure: Any) -> Array:
     places = angles_of(cells_of(measure)[0])
     there, back = (velocity(problem, measure, places + step) for step in (STEP, -STEP))
     return (back - there) / (2 * STEP)
-
-
-def duality_gap(problem: Problem, measure: Any) -> float:
-    """int F dmu - min F over 100000 angles and the measure's own points.
-
-    A minimiser has 0: E is convex, and E(mu) - E(nu) <= int F dmu - min F for all nu.
-    """
-    points, masses = cells_of(measure)
-    own = first_variation(problem, points, masses, at=points)
-    field = first_variation(problem, points, masses, at=points_at(FINE))
-    return float(own @ masses - min(field.min(), own.min()))
 
 
 def dead_mass(problem: Problem, measure: Any) -> float:

@@ -15,7 +15,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-import mfpde
 from validation.circle_cases import points_at
 from validation.claim import (
     Claim,
@@ -29,9 +28,10 @@ from validation.claim import (
 )
 from validation.figures import drawing, sweeps
 from validation.figures import paper_protocol as protocol
-from validation.figures.settings import BETAS, TURN, Setting, angles, basins
+from validation.figures.settings import BETAS, TURN, Setting
 from validation.figures.sweeps import LATE, Sweep, fit_slope
 from validation.independent import problem_of
+from validation.theorems.concentration import LIMIT
 
 Array = NDArray[np.float64]
 Papers = Mapping[float, protocol.PaperRun]
@@ -52,8 +52,7 @@ CLAIM = Claim(
         "when no run has stopped yet: the neurons' dead zone leaks slowly, and in the uniform "
         "state the rule itself has the slope {uniform:.3g}. Basins do not grow there (slope "
         "{slope_s1_descent_relu:.2g} from beta = 1 on). First clusters of attention alone in "
-        "ascent do, with the slope {alone:.2g}; that of the fastest mode is "
-        "{alone.expected:.2g}."
+        "ascent do: they are as many as the fastest mode has crests (exact_facts/early_clusters)."
     ),
     refutation=(
         "With GeLU neurons it does not grow: from beta = 1 on there are "
@@ -84,10 +83,6 @@ ACTS: Final = 1.0
 """From this beta on attention's range is shorter than the circle."""
 UNIFORM_POINTS: Final = 10_000
 ROUNDING: Final = 1e-9
-AMPLITUDE, MODES, NEIGHBOUR = 1e-3, 24, 1.0
-GROWTH_TIMES: Final = (1.0, 1.5, 2.0)
-"""In units of the time in which the fastest mode grows to order 1."""
-GREYS = "black", "0.45", "0.75"
 GROWS: dict[str, Any] = {"subject": "formula", "shows": "condition"}
 
 
@@ -109,9 +104,7 @@ def main(quick: bool = False) -> Findings:
     sphere = [name for name in names if name.startswith("S²")]
     yield from _on_sphere([found[n] for n in sphere], [papers[n] for n in sphere])
     yield _rule_in_the_uniform_state()
-    alone = _first_clusters(quick)
-    yield from mark(_as_the_fastest_mode(alone), under="attention alone, ascent: ")
-    yield "figure_09", _figure(found, papers, alone)
+    yield "figure_09", _figure(found, papers)
 
 
 def _paper(setting: Setting, betas: Sequence[float], quick: bool) -> Papers:
@@ -193,77 +186,38 @@ def _rule_in_the_uniform_state() -> Quantity:
     return equal(row, slope.value, 4 * np.pi, known, key="uniform", **GROWS)
 
 
-# Attention alone -----------------------------------------------------------------------------
-
-
-def _first_clusters(quick: bool) -> dict[float, Array]:
-    """Numbers of basins by beta, in ascent, at ``GROWTH_TIMES``.
-
-    The uniform state is stationary, so that all modes that can grow are put on it, equally strong,
-    at random phases; a mode of rate g has grown from the amplitude to order 1 at
-    log(1/amplitude)/g.
-    """
-    found, modes = {}, np.arange(1, MODES + 1)
-    circle = mfpde.Circle(256 if quick else 512)
-    phases = np.random.default_rng(1).uniform(0, TURN, MODES)
-    waves = np.cos(modes * angles(circle.points)[:, np.newaxis] + phases)
-    start = mfpde.Density(circle, 1 + AMPLITUDE * waves.sum(axis=1)).normalized()
-    for beta in (5.0, 10.0, 25.0) if quick else ALONE_BETAS:
-        equation = Setting(beta, "ascent", None).equation
-        rates = mfpde.theory.growth_rates(beta, 2, modes, direction="ascent")
-        times = np.array(GROWTH_TIMES) * np.log(1 / AMPLITUDE) / rates.max()
-        run = mfpde.solve(equation, start, t_end=times[-1], save_at=times)
-        found[beta] = np.array([float(len(basins(s, equation))) for s in run.states])
-    return found
-
-
-def _as_the_fastest_mode(found: dict[float, Array]) -> Iterator[Quantity]:
-    """As many clusters as the fastest mode has crests, up to the interval of the slope.
-
-    Neighbours of the fastest mode grow nearly as fast, and phases are random.
-    """
-    betas = list(found)
-    modes = np.array([mfpde.theory.fastest_mode(b, 2) for b in betas], float)
-    most = np.array([values.max() for values in found.values()])
-    row = "first clusters against the fastest mode, largest difference at any beta"
-    yield vanishes(row, most - modes, NEIGHBOUR)
-    slopes = (fit_slope(betas, values).value for values in (most, modes))
-    row = "slope of first clusters in sqrt(beta), as the fastest mode's"
-    known = NEIGHBOUR / float(np.ptp(np.sqrt(betas)))
-    yield equal(row, *slopes, known, key="alone", shows="condition")
-
-
-def _figure(
-    found: Mapping[str, Sweep], papers: Mapping[str, Papers], alone: dict[float, Array]
-) -> Figure:
-    """Late counts against sqrt(beta), and the paper's beside them."""
-    axes: dict[str, Any] = {"xlabel": "√β", "ylabel": "clusters"}
+def _figure(found: Mapping[str, Sweep], papers: Mapping[str, Papers]) -> Figure:
+    """Late counts and heaviest masses against sqrt(beta), and the paper's counts beside them."""
     kinds = dict.fromkeys(name[3:] for name in KINDS)
     looks = {k: {"color": c} for k, c in zip(kinds, drawing.COLOURS, strict=False)}
-    late, rule = [], {}
-    for where in ("S¹", "S²"):
-        here = {name[3:]: one for name, one in found.items() if name[:2] == where}
-        lines = {n: (one.roots, one.counts[0], looks[n]) for n, one in here.items()}
-        theirs = [(one.roots, one.counts[1]) for one in here.values()]
-        lines["particles"] = drawing.crosses(theirs)
-        late.append(drawing.curves(f"{where}: basins at t = {LATE:g}", lines, **axes))
-    for name, of in papers.items():
-        if name[:2] == "S¹":
-            counts, look = [run.count for run in of.values()], looks[name[3:]]
-            rule[name[3:]] = np.sqrt(list(of)), counts, look
-    roots = np.linspace(0, 7.1, 50)
-    rule["4π√β: uniform"] = roots, 4 * np.pi * roots, drawing.DASHED
-    roots, first = np.sqrt(list(alone)), np.array(list(alone.values())).T
-    lines = {
-        f"alone, at {share:g} × growth time": (roots, counts, {"ls": "", "color": grey})
-        for share, counts, grey in zip(GROWTH_TIMES, first, GREYS, strict=True)
-    }
-    modes = [mfpde.theory.fastest_mode(beta, 2) for beta in alone]
-    lines["fastest mode"] = roots, modes, drawing.DASHED
-    beside = [
-        drawing.curves("S¹: the paper's protocol", rule, **axes),
-        drawing.curves("S¹: attention alone, ascent", lines, **axes),
-    ]
-    rows = list(zip(late, beside, strict=True))
+    line = {"line of Figure 12": ([0, 7.1], [LIMIT] * 2, drawing.DASHED)}
+    rows = []
+    for where, name in {"S¹": "Circle S¹", "S²": "Sphere S²"}.items():
+        here = {key[3:]: one for key, one in found.items() if key[:2] == where}
+        counts, masses, rule = {}, {}, {}
+        for key, one in here.items():
+            counts[key] = one.roots, one.counts[0], looks[key]
+            masses[key] = one.roots, one.heaviest[0], looks[key]
+            of = papers[f"{where} {key}"]
+            rule[key] = (
+                np.sqrt(list(of)),
+                [run.count for run in of.values()],
+                looks[key],
+            )
+        if where == "S¹":
+            roots = np.linspace(0, 7.1, 50)
+            rule["4π√β: uniform"] = roots, 4 * np.pi * roots, drawing.DASHED
+        for drawn, values in ((counts, "counts"), (masses, "heaviest")):
+            both = [(one.roots, getattr(one, values)[1]) for one in here.values()]
+            drawn["particles"] = drawing.crosses(both)
+        axes: dict[str, Any] = {"xlabel": "√β", "ylabel": "clusters"}
+        mass = axes | {"ylabel": "heaviest mass", "ylim": (0, 1.05)}
+        rows.append(
+            [
+                drawing.curves(f"{name}: basins at t = {LATE:g}", counts, **axes),
+                drawing.curves(f"{name}: the paper's protocol", rule, **axes),
+                drawing.curves(f"{name}: t = {LATE:g}", masses | line, **mass),
+            ]
+        )
     title = "Clusters against √β, shifted kernel"
-    return drawing.draw_page(title, rows, size=(8.6, 6.4))
+    return drawing.draw_page(title, rows, size=(11.0, 6.4))

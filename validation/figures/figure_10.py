@@ -18,7 +18,6 @@ import mfpde
 from mfpde.runs.run import Run
 from validation.claim import Claim, Findings, Quantity, at_least, equal, mark, vanishes
 from validation.figures import drawing
-from validation.figures.on_circle import measured_rate
 from validation.figures.settings import Setting, at, density_run, particle_run
 from validation.independent import cells_of
 
@@ -33,8 +32,8 @@ CLAIM = Claim(
     ),
     condition=(
         "With the perceptron (ascent and descent) the spread falls as n^(-1/2) around the "
-        "density at all times. Attention alone in ascent amplifies sampling noise, its "
-        "fastest mode at the rate {rate:.2g}: at a fixed early time its spread falls in the "
+        "density at all times. Attention alone in ascent amplifies sampling noise "
+        "(exact_facts/growth_rates): at a fixed early time its spread falls in the "
         "same way, but by t = 60 it falls more slowly, with the exponent "
         "{late_exponent:.2g} in n, {standard_errors:.1f} standard errors above that law. "
         "The limits of many particles and of long time do not commute: the density that "
@@ -76,7 +75,6 @@ class Panel(NamedTuple):
 def main(quick: bool = False) -> Findings:
     sizes, repeats = ((50, 200, 800), 12) if quick else ((100, 400, 1600), 24)
     times = (2.0, 10.0) if quick else (2.0, 60.0)
-    yield _amplified()
     panels = {}
     for name, setting in SETTINGS.items():
         panels[name] = panel = _repeat(setting, sizes, repeats, times)
@@ -106,17 +104,6 @@ def _means(run: Run, times: tuple[float, ...]) -> Array:
     """<x> (times, 2)."""
     states = [cells_of(at(run, time)) for time in times]
     return np.stack([masses @ points for points, masses in states])
-
-
-def _amplified() -> Quantity:
-    """Growth of the fastest mode of a density about the uniform measure."""
-    setting = SETTINGS[ALONE]
-    mode = mfpde.theory.fastest_mode(setting.beta, 2)
-    (rate,) = mfpde.theory.growth_rates(setting.beta, 2, [mode], direction="ascent")
-    found = measured_rate(setting, mode, after=10.0, cells=CELLS)
-    about = {"relative": True, "key": "rate", "shows": "condition"}
-    row = f"{ALONE}: rate of the fastest mode of the density about the uniform measure"
-    return equal(row, found, rate, 1e-3, **about)
 
 
 def _around_the_density(

@@ -8,7 +8,6 @@ after all measures have been put on the same cells.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -19,13 +18,13 @@ from numpy.typing import NDArray
 import mfpde
 from mfpde.measures.measure import AnyMeasure, as_measure
 from mfpde.plotting.palette import ATOM, DENSITY
-from mfpde.runs.run import Run
 from validation.characteristics import Cloud
 from validation.claim import Quantity, at_least, at_most, equal, mark, vanishes
 from validation.figures import atoms, drawing, settings
 from validation.figures.paper_protocol import PARTICLES, TIME_STEP, TURN, clusters
-from validation.figures.settings import Setting, angles, at, basins
-from validation.independent import Problem, cells_of, energy, problem_of
+from validation.figures.settings import Panel, Setting, angles, at, basins
+from validation.independent import cells_of, energy
+from validation.theorems.witness import duality_gap
 
 Array = NDArray[np.float64]
 
@@ -42,61 +41,23 @@ and h/4 away from it on average in truth."""
 EXACT_PLACE = 1e-6
 """An exact atom's place is no cell's: a share 2/n of the masses is on the wrong side of each
 edge, and they pull the atom by 1e-4 at most."""
+CUT = 100.0
+"""When histograms look final."""
 LAST = 1e8
 """When runs end that go on from the last save until clusters merge."""
 
 
-@dataclass(frozen=True, eq=False)
-class CirclePanel:
-    """A setting: the density, and particles from the uniform measure.
-
-    They are compared at ``times``; the runs may have more saves, for the pictures.
-    """
-
-    setting: Setting
-    run: Run
-    few: Run
-    times: Array
-
-    @cached_property
-    def equation(self) -> mfpde.MeanFieldEquation:
-        """The equation of the setting."""
-        return self.setting.equation
-
-    @cached_property
-    def problem(self) -> Problem:
-        """The same for independent formulas."""
-        return problem_of(self.equation)
-
-    @property
-    def width(self) -> float:
-        """Width of a cell."""
-        return settings.spacing(self.run)
-
-    @property
-    def end(self) -> float:
-        """The last time."""
-        return float(self.times[-1])
+class CirclePanel(Panel):
+    """A setting on the circle."""
 
     @cached_property
     def counts(self) -> tuple[Array, Array]:
         """Basins with an atom at the times, of the density and of particles."""
-        ours, theirs = [], []
-        for time in self.times:
-            for found, run in ((ours, self.run), (theirs, self.few)):
-                state = on_cells(at(run, time))
-                found.append(float(len(basins(state, self.equation))))
-        return np.array(ours), np.array(theirs)
-
-    @cached_property
-    def polished(self) -> mfpde.PolishedAtoms:
-        """The atoms of the last state after Newton's method."""
-        return mfpde.polish(self.equation, basins(self.run.final, self.equation))
-
-    @cached_property
-    def minimum(self) -> mfpde.Minimum:
-        """The certified minimum of E."""
-        return mfpde.minimize(self.equation, mfpde.Circle(256))
+        found = [
+            [len(basins(on_cells(at(run, time)), self.equation)) for time in self.times]
+            for run in (self.run, self.few)
+        ]
+        return np.array(found[0]), np.array(found[1])
 
 
 def solve_on_circle(
@@ -109,7 +70,7 @@ def solve_on_circle(
     saved = times if saved is None else saved
     run = settings.density_run(setting, CELLS, saved)
     few = settings.particle_run(setting, FEW, saved, time_step=time_step)
-    return CirclePanel(setting, run, few, np.concatenate([[0.0], times]))
+    return CirclePanel(setting, run, few, [0.0, *times])
 
 
 def trajectories(
@@ -162,26 +123,20 @@ def quantisation_error(count: int) -> float:
     return TURN / (4 * count)
 
 
-def near(name: str, pairs: Sequence[Any], width: float) -> Quantity:
-    """Largest W1, in cells of this width, from states to particles that are quantiles."""
-    largest = max(mfpde.wasserstein(state, few) for state, few in pairs)
-    known = quantisation_error(len(pairs[0][1].points))
-    return at_most(name, largest / width, known / width, SPIKE)
-
-
 def witnessed(panel: CirclePanel) -> Iterator[Quantity]:
     """Moments early, W1 and counts at all saves.
 
     A cluster appears or merges between two saves, in either run: so counts may differ at
     one of them.
     """
-    saves, end, few = len(panel.times), f"t = {panel.end:g}", panel.few
-    early = atoms.moments_apart(at(panel.run, EARLY), at(few, EARLY))
-    row = f"moments of degrees 1 and 2 at t = {EARLY:g}, largest difference to {FEW} particles"
-    yield vanishes(row, early, SECOND_ORDER * panel.width**2 + FEW**-2)
-    pairs = [(at(panel.run, time), at(few, time)) for time in panel.times]
-    row = f"largest W1 to {FEW} particles at {saves} saves to {end}, in cells"
-    yield near(row, pairs, panel.width)
+    saves = len(panel.times)
+    yield panel.moments_row(EARLY, SECOND_ORDER * panel.width**2 + FEW**-2)
+    states = [(at(panel.run, time), at(panel.few, time)) for time in panel.times]
+    largest = max(mfpde.wasserstein(*pair) for pair in states) / panel.width
+    row = (
+        f"largest W1 to {FEW} particles at {saves} saves to t = {panel.end:g}, in cells"
+    )
+    yield at_most(row, largest, quantisation_error(FEW) / panel.width, SPIKE)
     ours, theirs = panel.counts
     row = f"saves, of {saves}, with another number of basins than {FEW} particles have"
     yield vanishes(row, (ours != theirs).sum(), 1.0)
@@ -231,7 +186,7 @@ def above_the_minimum(panel: CirclePanel, key: str) -> Iterator[Quantity]:
     Levels of F differ by less than 1, and two edges of each basin cut a particle's share.
     """
     problem, minimum = panel.problem, panel.minimum
-    gap = atoms.duality_gap(problem, minimum.measure)
+    gap = duality_gap(panel.equation, minimum.measure)
     yield vanishes("duality gap of the minimum, independent formulas", gap, 1e-12)
     ends = panel.few.final, minimum.measure
     theirs, least = (energy(problem, *cells_of(end)) for end in ends)
@@ -249,7 +204,7 @@ def locked(panel: CirclePanel) -> Quantity:
     particles balance that of the neurons.
     """
     (top,) = atoms.strict_maxima(panel.problem)
-    found = angles(basins(panel.run.final, panel.equation).points)
+    found = angles(panel.atoms.points)
     place = found[np.argmax(np.cos(found - top))] if len(found) else np.inf
     known = atoms.resting_place(panel.problem, panel.few.final, top)
     row = (
@@ -292,20 +247,7 @@ def ascent_rows(panel: CirclePanel) -> Iterator[Quantity]:
         yield from mark(late_merge(panel), under=f"{prefix}: ")
 
 
-def measured_rate(setting: Setting, mode: int, *, after: float, cells: int) -> float:
-    """Rate of a mode of attention alone about the uniform measure, by its growth ``after`` it.
-
-    Other modes are of the order of its square, and the scheme is of second order.
-    """
-    amplitude, grid = 1e-4, mfpde.Circle(cells)
-    wave = np.cos(mode * angles(grid.points))
-    start = mfpde.Density(grid, (1 + amplitude * wave) / grid.areas.sum())
-    run = mfpde.solve(setting.equation, start, t_end=after)
-    left = 2 * float(run.final.density.masses @ wave)
-    return float(np.log(left / amplitude)) / after
-
-
-# Picture -------------------------------------------------------------------------------------
+# Pictures ------------------------------------------------------------------------------------
 
 
 def trajectories_figure(panels: Sequence[CirclePanel], title: str) -> Figure:
@@ -313,6 +255,13 @@ def trajectories_figure(panels: Sequence[CirclePanel], title: str) -> Figure:
     columns = [(_space_time(panel), _counts(panel)) for panel in panels]
     rows = list(zip(*columns, strict=True))
     return drawing.draw_page(title, rows, size=(8.6, 5.8))
+
+
+def mass_panel(panel: CirclePanel, time: float) -> drawing.Draw:
+    """Masses of the density and of the particles at a time, and the landscape above."""
+    both = {"particles": at(panel.few, time), "density": at(panel.run, time)}
+    title = f"β = {panel.setting.beta:g}, t = {time:g}"
+    return drawing.masses(title, both, equation=panel.equation, xlabel="angle")
 
 
 def _space_time(panel: CirclePanel) -> drawing.Draw:

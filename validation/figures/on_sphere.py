@@ -7,8 +7,6 @@ single linkage, at the paper's distance.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -18,12 +16,11 @@ from numpy.typing import NDArray
 import mfpde
 from mfpde.measures.measure import Atoms
 from mfpde.plotting.palette import ATOM
-from mfpde.runs.run import Run
 from validation.characteristics import Cloud, equal_masses, moved
 from validation.claim import Quantity, equal, vanishes
 from validation.figures import atoms, drawing, settings
-from validation.figures.settings import Setting, angles, at, basins
-from validation.independent import Problem, cells_of, energy, problem_of
+from validation.figures.settings import Clouds, Panel, Setting, angles, at
+from validation.independent import cells_of, energy, problem_of
 
 Array = NDArray[np.float64]
 
@@ -37,70 +34,34 @@ RINGS: Final = {5.0: 96, 8.0: 96, 25.0: 128}
 """Rings by beta: 23 sqrt(beta) and more carry exact atoms."""
 
 
-@dataclass(frozen=True, eq=False)
-class SpherePanel:
-    """The density, and particles by independent formulas, early and late."""
-
-    setting: Setting
-    run: Run
-    early: Cloud
-    late: Cloud
-
-    @cached_property
-    def problem(self) -> Problem:
-        """The equation for independent formulas."""
-        return problem_of(self.setting.equation)
-
-    @cached_property
-    def atoms(self) -> Atoms:
-        """The atoms of the last state."""
-        return basins(self.run.final, self.setting.equation)
-
-    @cached_property
-    def cores(self) -> tuple[Atoms, Atoms]:
-        """The cores of the atoms, and of the clusters of the particles."""
-        reach = self.setting.reach
-        ours = atoms.cores(self.run.final, self.atoms.points, reach)
-        return ours, atoms.particle_cores(self.late, reach)
-
-    @property
-    def count(self) -> int:
-        """The number of particles."""
-        return len(self.early.points)
-
-    @property
-    def cap(self) -> float:
-        """N^(-3/4): what a lattice of N points leaves open in the mass of a cap."""
-        return float(self.count**-0.75)
-
-
 def lattice(count: int) -> Cloud:
     """Particles of equal mass, quantiles of the uniform measure on S^2."""
     return equal_masses(mfpde.quantized(mfpde.uniform(mfpde.Sphere(32)), count).points)
 
 
-def solve_on_sphere(setting: Setting, *, quick: bool) -> SpherePanel:
+def solve_on_sphere(setting: Setting, *, quick: bool) -> Panel:
     """Run a setting to ``T_END`` on the sphere."""
     times, start = (EARLY, T_END), lattice(PARTICLES[not quick])
     run = settings.density_run(setting, 64 if quick else RINGS[setting.beta], times)
-    return SpherePanel(setting, run, *moved(problem_of(setting.equation), start, times))
+    clouds = moved(problem_of(setting.equation), start, times)
+    return Panel(setting, run, Clouds(np.array(times), clouds), times)
 
 
-def early_moments(panel: SpherePanel) -> Quantity:
-    """A lattice of N points leaves 1/N in integrals."""
-    count, apart = panel.count, atoms.moments_apart(at(panel.run, EARLY), panel.early)
-    row = f"moments of degrees 1 and 2 at t = {EARLY:g}, largest difference to {count} particles"
-    return vanishes(row, apart, 1 / count)
+def cap(panel: Panel) -> float:
+    """N^(-3/4): what a lattice of N points leaves open in the mass of a cap."""
+    return float(panel.count**-0.75)
 
 
-def late_moments(panel: SpherePanel) -> Quantity:
-    """A cell on the edge between two basins goes to either cluster as a whole."""
-    apart = atoms.moments_apart(panel.run.final, panel.late)
-    row = f"moments of degrees 1 and 2 at t = {T_END:g}, largest difference"
-    return vanishes(f"{row} to {panel.count} particles", apart, 2 * panel.cap)
+def moments_rows(panel: Panel) -> list[Quantity]:
+    """A lattice of N points leaves 1/N in integrals.
+
+    Late a cell on the edge between two basins goes to either cluster as a whole.
+    """
+    late = panel.moments_row(T_END, 2 * cap(panel))
+    return [panel.moments_row(EARLY, 1 / panel.count), late]
 
 
-def sphere_rows(panel: SpherePanel, *, birthplace: float = 0.0) -> Iterator[Quantity]:
+def sphere_rows(panel: Panel, *, birthplace: float = 0.0) -> Iterator[Quantity]:
     """Moments and E early; counts, masses and places late.
 
     Grids of width h leave h^2 in the mass that an atom takes over.  ``birthplace`` is the share of
@@ -108,9 +69,9 @@ def sphere_rows(panel: SpherePanel, *, birthplace: float = 0.0) -> Iterator[Quan
     was born.
     """
     count, setting, (ours, theirs) = panel.count, panel.setting, panel.cores
-    yield early_moments(panel)
+    yield moments_rows(panel)[0]
     energies = dict(zip(panel.run.times, panel.run.energies, strict=True))
-    known = energy(panel.problem, *cells_of(panel.early))
+    known = energy(panel.problem, *cells_of(at(panel.few, EARLY)))
     row = f"E at t = {EARLY:g}, against {count} particles"
     yield equal(row, energies[EARLY], known, 1 / count)
     row = f"atoms at t = {T_END:g}, against clusters of {count} particles"
@@ -119,47 +80,46 @@ def sphere_rows(panel: SpherePanel, *, birthplace: float = 0.0) -> Iterator[Quan
     # In descent a place is that of a minimum of F, moved by the tail within reach.  In ascent
     # clusters pull each other, as strongly as they are heavy, over paths of up to a radian.
     falls = setting.direction == "descent"
-    known = panel.cap * (setting.reach if falls else 1 / float(theirs.masses.min()))
+    known = cap(panel) * (setting.reach if falls else 1 / float(theirs.masses.min()))
     apart = atoms.nearest_angles(theirs.points, ours.points)
     row = "places of the particles' clusters, largest distance to the nearest core of the density"
-    yield vanishes(row, apart, known + birthplace * settings.spacing(panel.run))
+    yield vanishes(row, apart, known + birthplace * panel.width)
     masses = np.zeros((2, max(len(ours), len(theirs))))
     masses[0, : len(ours)], masses[1, : len(theirs)] = ours.masses, theirs.masses
     row = f"masses of the cores, largest difference to {count} particles"
-    cell = settings.spacing(panel.run) ** 2
-    yield vanishes(row, masses[0] - masses[1], panel.cap + cell)
+    cell = panel.width**2
+    yield vanishes(row, masses[0] - masses[1], cap(panel) + cell)
 
 
-def rest_rows(panel: SpherePanel) -> Iterator[Quantity]:
+def rest_rows(panel: Panel) -> Iterator[Quantity]:
     """In descent: the stationary state beside the atoms, and E above its minimum."""
     if not len(panel.atoms):
         return
-    polished = mfpde.polish(panel.setting.equation, panel.atoms)
+    polished = panel.polished
     yield from atoms.rest_rows(panel.problem, polished, "strict")
-    held, end = panel.run.final.atoms, panel.run.final_time
+    held = panel.run.final.atoms
     apart = atoms.nearest_angles(polished.atoms.points, held.points)
     # A tail that arrives from afar, and what has not relaxed yet.
     outside = max(1 - float(held.masses.sum()), 0.0)
-    waiting = np.exp(polished.shift_rates.real.max() * end)
+    waiting = np.exp(polished.shift_rates.real.max() * T_END)
     row = "exact atoms from the polished ones, largest distance"
     yield vanishes(row, apart, outside + waiting + HAND_OFFS)
     yield _above_the_minimum(panel, polished.atoms)
 
 
-def _above_the_minimum(panel: SpherePanel, polished: Atoms) -> Quantity:
+def _above_the_minimum(panel: Panel, polished: Atoms) -> Quantity:
     """E of the polished atoms above the certified minimum, beside the particles' masses.
 
     The particles know masses to N^(-3/4): what that makes of E is the tolerance.
     """
     setting, (_, theirs) = panel.setting, panel.cores
-    minimum = mfpde.minimize(setting.equation, mfpde.Sphere(96))
-    shift = panel.cap * np.eye(len(theirs))[0]
-    least, energies = energy(panel.problem, *cells_of(minimum.measure)), []
+    shift = cap(panel) * np.eye(len(theirs))[0]
+    least, energies = energy(panel.problem, *cells_of(panel.minimum.measure)), []
     for masses in (theirs.masses, theirs.masses - shift, theirs.masses + shift):
         share = masses / masses.sum()
         energies.append(energy(panel.problem, theirs.points, share))
     middle, low, high = energies
-    ours = energy(panel.problem, *cells_of(polished)) - minimum.lower_bound
+    ours = energy(panel.problem, *cells_of(polished)) - panel.minimum.lower_bound
     return equal(
         f"E of the polished atoms above the certified minimum, against {panel.count} particles",
         ours,
@@ -170,7 +130,7 @@ def _above_the_minimum(panel: SpherePanel, polished: Atoms) -> Quantity:
     )
 
 
-def sphere_figure(panels: Sequence[SpherePanel], title: str) -> Figure:
+def sphere_figure(panels: Sequence[Panel], title: str) -> Figure:
     """A column for each setting: early map, late map, histograms of both angles."""
     columns = []
     for panel in panels:
@@ -178,13 +138,15 @@ def sphere_figure(panels: Sequence[SpherePanel], title: str) -> Figure:
         kind = f"{setting.softmax}{setting.direction}, {setting.neurons},\nβ = {setting.beta:g}"
         atoms_held = f"t = {T_END:g}: atoms: {len(panel.atoms)},"
         told = f"{atoms_held}\nclusters of particles: {count}"
-        both = {"particles": panel.late, "density": final}
+        both = {"particles": panel.few.final, "density": final}
         cells = {name: cells_of(one) for name, one in both.items()}
         heights = {name: (points[:, 2], held) for name, (points, held) in cells.items()}
         columns.append(
             (
-                _map(at(panel.run, EARLY), panel.early, f"{kind}, t = {EARLY:g}"),
-                _map(final, panel.late, told),
+                _map(
+                    at(panel.run, EARLY), at(panel.few, EARLY), f"{kind}, t = {EARLY:g}"
+                ),
+                _map(final, panel.few.final, told),
                 drawing.masses("", both, xlabel="longitude"),
                 drawing.masses("", heights, np.linspace(-1, 1, 37), xlabel="cos θ"),
             )

@@ -19,20 +19,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import mfpde
-from mfpde.measures.measure import AnyMeasure, as_measure
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.runs.run import Run
+from validation.characteristics import Cloud
+from validation.claim import Quantity, vanishes
+from validation.figures import atoms
 from validation.figures.paper_protocol import (
     LEAST_MASS,
     TIME_STEP,
     TURN,
     cluster_distance,
 )
+from validation.independent import Problem, problem_of
 
 Array = NDArray[np.float64]
 
@@ -129,6 +133,87 @@ def panels_of(figure: str, quick: bool) -> list[Setting]:
     return [setting for setting in found if setting.beta == 5.0][:1] if quick else found
 
 
+class Clouds(NamedTuple):
+    """Particles by independent formulas at some times."""
+
+    times: Array
+    states: list[Cloud]
+
+    @property
+    def final(self) -> Cloud:
+        """The last state."""
+        return self.states[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A setting: the density, and particles from the uniform measure.
+
+    They are compared at ``times``; the runs may have more saves, for the pictures.
+    """
+
+    setting: Setting
+    run: Run
+    few: Run | Clouds
+    times: Sequence[float]
+
+    @property
+    def equation(self) -> mfpde.MeanFieldEquation:
+        """The equation of the setting."""
+        return self.setting.equation
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The same for independent formulas."""
+        return problem_of(self.equation)
+
+    @property
+    def width(self) -> float:
+        """Width of a cell."""
+        return spacing(self.run)
+
+    @property
+    def count(self) -> int:
+        """The number of particles."""
+        return len(self.few.states[0].points)
+
+    @property
+    def end(self) -> float:
+        """The last time."""
+        return float(self.times[-1])
+
+    @cached_property
+    def atoms(self) -> Atoms:
+        """The atoms of the last state."""
+        return basins(self.run.final, self.equation)
+
+    @cached_property
+    def polished(self) -> mfpde.PolishedAtoms:
+        """They after Newton's method."""
+        return mfpde.polish(self.equation, self.atoms)
+
+    @cached_property
+    def minimum(self) -> mfpde.Minimum:
+        """The certified minimum of E."""
+        is_circle = self.setting.dimension == 2
+        return mfpde.minimize(
+            self.equation, self.setting.grid(256 if is_circle else 96)
+        )
+
+    @cached_property
+    def cores(self) -> tuple[Atoms, Atoms]:
+        """The cores of the atoms, and of the clusters of the particles."""
+        reach = self.setting.reach
+        ours = atoms.cores(self.run.final, self.atoms.points, reach)
+        return ours, atoms.particle_cores(self.few.final, reach)
+
+    def moments_row(self, time: float, known: float) -> Quantity:
+        """The row that the moments of degrees 1 and 2 are those of the particles."""
+        apart = atoms.moments_apart(at(self.run, time), at(self.few, time))
+        row = f"moments of degrees 1 and 2 at t = {time:g}, largest difference"
+        return vanishes(f"{row} to {self.count} particles", apart, known)
+
+
 def density_run(
     setting: Setting, size: int, times: Sequence[float], *, atoms: str = "exact"
 ) -> Run:
@@ -161,7 +246,7 @@ def spacing(run: Run) -> float:
     return float(as_measure(run.final).geometry.spacing)
 
 
-def at(run: Run, time: float) -> AnyMeasure:
+def at(run: Run | Clouds, time: float) -> Any:
     """The state saved at ``time``."""
     return run.states[int(np.argmin(np.abs(run.times - time)))]
 

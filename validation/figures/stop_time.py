@@ -20,9 +20,9 @@ import mfpde
 from validation.characteristics import equal_masses, moved
 from validation.claim import Claim, Findings, Quantity, at_most, equal, mark, vanishes
 from validation.figures import atoms, drawing, settings
-from validation.figures.settings import TURN, Setting, at, basins, particle_run
-from validation.figures.sweeps import fit_slope, heaviest_window
-from validation.independent import cells_of, potential, problem_of
+from validation.figures.settings import TURN, Setting, basins, particle_run
+from validation.figures.sweeps import fit_slope
+from validation.independent import cells_of, problem_of
 
 Array = NDArray[np.float64]
 
@@ -36,11 +36,9 @@ CLAIM = Claim(
     condition=(
         "If 'at rest' allows for a twentieth of the mass: the paper's maximum over particles "
         "is a time that grows with their number, by {growth:.2g} for each factor of e, and is "
-        "infinite for a density. In descent a weak perceptron gathers slowly (at scale = 0.3 "
-        "the largest mass in a narrow arc is {slow_100:.2g} at t = 100 and {slow_1000:.2g} at "
-        "t = 1000), or not at all: at scale = 0.1 the certified minimiser is a density, "
-        "{least:.2g} of the uniform one where it is least. With softmax in descent nothing "
-        "gathers at scale = 1: the mean of x is {spread:.2g} long. All this with GeLU neurons."
+        "infinite for a density. And a weak perceptron need not gather at all: with softmax in "
+        "descent nothing does at scale = 1, the mean of x is {spread:.2g} long. All this with "
+        "GeLU neurons."
     ),
 )
 STOP: Final = 1e-4
@@ -55,9 +53,6 @@ SETTINGS: Final = {
     "softmax, descent": Setting(5.0, "descent", "gelu", normalized=True),
 }
 SCALES = (1.0, 3.0, 10.0, 30.0)
-SLOW_TIMES = (100.0, 1000.0)
-INSIDE = 0.5
-"""Density, in mass per radian, at the ends of an arc: it may be half a cell longer."""
 SPREAD, GATHERS = "softmax, descent", 10.0
 """Softmax repels more strongly: below this scale nothing gathers."""
 STRONG, STRONG_COUNT = 1000.0, 400
@@ -92,11 +87,9 @@ def main(quick: bool = False) -> Findings:
         found[name] = times
         yield from mark(_law(name, scales, times), under=f"{name}: ")
     if not quick:
-        yield from _slow(sizes)
         yield _spread(sizes)
     stops = [_paper_stop(n, 60 if quick else 120) for n in numbers]
     yield _growth(numbers, stops)
-    yield _weak()
     yield "stop_time", _figure(scales, found, numbers, stops)
 
 
@@ -203,20 +196,6 @@ def _strong(name: str) -> float:
     return STRONG * _arrival(times, states, basins(final, equation).points)
 
 
-def _slow(sizes: Sizes) -> Iterator[Quantity]:
-    """A weak perceptron in descent: how far it has gathered at two times."""
-    setting, width = _scaled("descent", 0.3), 2 * NEAR
-    both = _both(setting, sizes, SLOW_TIMES)
-    known = 2 / sizes.count + TURN / sizes.cells * INSIDE
-    for time in SLOW_TIMES:
-        masses = (heaviest_window(at(run, time), width) for run in both)
-        row = (
-            f"descent, scale {setting.scale:g}: largest mass in an arc of length {width:g} at "
-            f"t = {time:g}, against {sizes.count} particles"
-        )
-        yield equal(row, *masses, known, key=f"slow_{time:g}", **SHOWN)
-
-
 def _spread(sizes: Sizes) -> Quantity:
     """Softmax in descent, a perceptron of the paper's scale: nothing gathers."""
     both = _both(SETTINGS[SPREAD], sizes, (_latest(1.0),))
@@ -256,30 +235,6 @@ def _growth(numbers: tuple[int, ...], stops: list[float]) -> Quantity:
     )
     about = {"key": "growth", "subject": "formula", **SHOWN}
     return equal(row, fit.value, 1 / slowest, fit.half, **about)
-
-
-def _weak() -> Quantity:
-    """The minimiser of a weak perceptron is the density at which F is constant.
-
-    Where all is active, F = const means rho = 1 - sum_n w_n / kappa_n of the modes w_n of V,
-    with the kernel's kappa_n = e^(-beta) I_n(beta) / beta, here by a discrete transform.
-    """
-    setting, circle = _scaled("descent", 0.1), mfpde.Circle(256)
-    problem, where = problem_of(setting.equation), settings.angles(circle.points)
-    kernel = np.exp(problem.beta * (np.cos(where - where[0]) - 1)) / problem.beta
-    rates = np.fft.fft(kernel).real / len(where)
-    modes = np.fft.fft(potential(problem, circle.points)) / len(where)
-    known = np.abs(rates) > ROUNDING * rates[0]
-    modes[0] = 0
-    shares = np.divide(modes, rates, out=np.zeros_like(modes), where=known)
-    density = 1 - np.fft.ifft(shares).real * len(where)
-    _, masses = cells_of(mfpde.minimize(setting.equation, circle).measure)
-    row = (
-        f"descent, scale {setting.scale:g}: least density of the certified minimiser, uniform "
-        "1, against the solution of F = const"
-    )
-    least = masses.min() * len(masses)
-    return equal(row, least, density.min(), 1e-3, key="least", **SHOWN)
 
 
 def _figure(

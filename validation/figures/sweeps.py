@@ -1,10 +1,8 @@
-r"""Settings at many beta: density, particles, and the paper's own protocol (figures 9, 11, 12).
+r"""Settings at many beta: the density beside particles (figure 9).
 
 On S^1 particles have basins of their own velocity, as the density has; on S^2 they are linked.
 Single linkage at the paper's distance finds fewer clusters than there are basins for d = 2: it
-chains along the tail between two of them.  In d > 3 no grid can follow, so that particles by
-independent formulas stand alone, and what they come to rest at is compared with stationary atoms
-of the package.
+chains along the tail between two of them.
 """
 
 from __future__ import annotations
@@ -20,9 +18,8 @@ from scipy.stats import t as student
 
 import mfpde
 from validation.characteristics import moved
-from validation.claim import Quantity, equal, mark, vanishes
+from validation.claim import Quantity, equal, vanishes
 from validation.figures import atoms, settings
-from validation.figures import paper_protocol as protocol
 from validation.figures.on_sphere import lattice
 from validation.figures.paper_protocol import LEAST_MASS, PARTICLES, TURN
 from validation.figures.settings import Setting
@@ -33,16 +30,11 @@ Array = NDArray[np.float64]
 EARLY: Final = 2.0
 """A time at which mass still gathers, before the first atoms: it shows what moves it."""
 LATE: Final = 100.0
-"""When counts and masses are read off; in d > 3 tails still arrive then."""
+"""When counts and masses are read off."""
 RINGS: Final = {0.1: 64, 1.0: 64, 5.0: 64, 15.0: 96, 25.0: 128}
 """Rings on S^2 by beta: 23 sqrt(beta) and more, which exact atoms need."""
 ON_SPHERE: Final = 600
 """Particles on S^2 beside the density."""
-GIVE_UP: Final = 6000.0
-IN_DIMENSION: Final = 300
-"""Particles of the protocol in d > 2; a third of the paper's."""
-AT_REST: Final = 1e-3
-"""At the stop speeds are 1e-4 at most: e-foldings at a rate of 0.1 and more leave this."""
 
 
 class Slope(NamedTuple):
@@ -89,13 +81,6 @@ class Sweep(NamedTuple):
         """The square roots of beta."""
         return np.sqrt(self.betas)
 
-    def heaviest_row(self, name: str) -> Quantity:
-        """The heaviest mass against that of particles, at the beta where they differ most."""
-        ours, theirs, known = self.heaviest
-        worst = self.heaviest[:, np.argmax(abs(ours - theirs) / known)]
-        row = f"{name}, against particles, at the beta where they differ most"
-        return equal(row, *worst)
-
     def rows(self) -> Iterator[Quantity]:
         """Moments early, numbers of clusters and heaviest masses late, at any beta."""
         apart, known = self.early
@@ -105,7 +90,10 @@ class Sweep(NamedTuple):
         kind = {2: "basins of 1 % and more", 3: "clusters"}[self.setting.dimension]
         row = f"numbers of {kind}, largest difference to particles at any beta"
         yield vanishes(row, np.diff(self.heavy_counts, axis=0), 0.0)
-        yield self.heaviest_row("heaviest mass within the paper's distance")
+        ours, theirs, known = self.heaviest
+        worst = self.heaviest[:, np.argmax(abs(ours - theirs) / known)]
+        row = "heaviest mass within the paper's distance, against particles"
+        yield equal(f"{row}, at the beta where they differ most", *worst)
 
 
 def sweep(setting: Setting, betas: Sequence[float], *, quick: bool) -> Sweep:
@@ -156,55 +144,3 @@ def heaviest_window(measure: Any, width: float) -> float:
     twice = np.concatenate([where, where + TURN])
     ends = np.searchsorted(twice, where + width, side="right")
     return float((sums[ends] - sums[np.arange(len(where))]).max())
-
-
-# More than three dimensions --------------------------------------------------------------------
-
-
-class InDimension(NamedTuple):
-    """The paper's protocol for a setting, by single linkage in every dimension.
-
-    Masses are those of the clusters, heaviest first, at the stop and at ``LATE``.
-    """
-
-    setting: Setting
-    paper: protocol.PaperRun
-    masses: Array
-    masses_before: Array
-
-    @property
-    def number(self) -> int:
-        """Clusters of 1 % and more at the stop."""
-        return int((self.masses >= LEAST_MASS).sum())
-
-    @property
-    def speed(self) -> float:
-        """The largest speed of a particle at the end."""
-        return float(self.paper.end.speeds(problem_of(self.setting.equation)).max())
-
-
-def in_dimension(setting: Setting, *, seed: int = protocol.START_SEED) -> InDimension:
-    """Run the protocol from a sample, up to its stop and to ``LATE``."""
-    start = protocol.uniform_points(IN_DIMENSION, setting.dimension, seed)
-    problem, masses = problem_of(setting.equation), []
-    found = protocol.paper_run(problem, start, give_up=GIVE_UP, see=(LATE,))
-    for cloud in (found.end, found.seen[LATE]):
-        groups = protocol.linked_groups(cloud.points, setting.reach)
-        masses.append(-np.sort([-cloud.masses[held].sum() for held in groups]))
-    return InDimension(setting, found, *masses)
-
-
-def stationary_rows(found: InDimension) -> list[Quantity]:
-    """What the particles rest at is a stationary state of the package's equation."""
-    setting = found.setting
-    theirs = atoms.particle_cores(found.paper.end, setting.reach)
-    polished = mfpde.polish(setting.equation, theirs)
-    apart = atoms.nearest_angles(theirs.points, polished.atoms.points)
-    # What still moves at the stop, and strays that belong to no cluster of 1 %.
-    known = (found.speed + 1 - theirs.masses.sum()) * setting.reach + AT_REST
-    row = "places of the particles' clusters at the stop, from polished atoms"
-    rows = [
-        *atoms.rest_rows(problem_of(setting.equation), polished, "strict"),
-        vanishes(row, apart, known),
-    ]
-    return mark(rows, under=f"d = {setting.dimension}, {setting}: ")
