@@ -34,9 +34,9 @@ def caps(dimension: int, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("dimension", [2, 3, 64])
 def test_caps_are_found_with_their_masses(dimension, rng) -> None:
     points, masses, cap_of = caps(dimension, rng)
-    found = mfpde.clusters(points, masses)
+    found = mfpde.clusters(points, 2 * masses)
     assert found.count == len(found) == 3
-    np.testing.assert_allclose(found.masses, [0.5, 0.3, 0.2], rtol=1e-12)
+    np.testing.assert_allclose(found.masses, [1.0, 0.6, 0.4], rtol=1e-12)
     np.testing.assert_array_equal(found.labels, cap_of)
     assert found.scattered == 0
     assert found.effective_number == pytest.approx(1 / 0.38, rel=1e-12)
