@@ -88,15 +88,17 @@ def test_equal_rows_are_the_density_alone(geometry, normalized) -> None:
 
 
 @GEOMETRIES
-def test_without_a_mask_the_mean_follows_the_equation_alone(geometry) -> None:
+@pytest.mark.parametrize("has_matrices", [False, True])
+def test_without_a_mask_the_mean_follows_the_equation_alone(
+    geometry, has_matrices
+) -> None:
     start = turning(geometry)
-    rows = mfpde.solve(equation(beta=2.0), start, t_end=1.0, rtol=1e-6).final
+    matrix = np.diag([1.0, 0.5, -0.3][: geometry.dimension])
+    head = {"bilinear": matrix, "value": matrix} if has_matrices else {}
+    unmasked = equation(beta=2.0, **head)
+    rows = mfpde.solve(unmasked, start, t_end=1.0, rtol=1e-6).final
     alone = mfpde.solve(
-        equation(beta=2.0),
-        start.mean(),
-        t_end=1.0,
-        rtol=1e-6,
-        transport="donor_blended",
+        unmasked, start.mean(), t_end=1.0, rtol=1e-6, transport="donor_blended"
     )
     mean, expected = (
         geometry.moments(one.masses, 6) for one in (rows.mean(), alone.final.density)
