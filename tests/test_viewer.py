@@ -60,7 +60,7 @@ def test_paths_and_counts_are_those_of_the_track_and_of_the_report(runs) -> None
     assert (card["atoms"], card["forming"]) == pairs[-1]
 
 
-def test_each_layer_has_its_landscape() -> None:
+def test_each_layer_has_its_landscape(runs) -> None:
     network = mfpde.Layers([(ASCENT, 0.5), (DRIVEN, 0.5)])
     layered = mfpde.solve(network, mfpde.uniform(mfpde.Circle(64)), save_every=0.25)
     page = told(layered)
@@ -69,6 +69,9 @@ def test_each_layer_has_its_landscape() -> None:
     assert [neuron["w"] for neuron in land["neurons"]] == [0.8, -0.5]
     assert page["breakpoints"] == [0.0, 0.5, 1.0]
     assert page["diagnostics"]["curves"]["minimum"]["unit"] == "1/radian"
+    (land,) = told(runs["sphere"])["landscapes"]
+    # Where neither of two orthogonal neurons is active.
+    assert land["zone"]["low"] == pytest.approx(-np.sqrt(0.5), abs=2e-2)
 
 
 def test_a_page_loads_nothing_and_is_the_same_again(runs, tmp_path) -> None:
