@@ -80,16 +80,10 @@ def read_table() -> list[Mutant]:
     return [Mutant(**entry | {"tests": tuple(entry["tests"])}) for entry in entries]
 
 
-@cache
-def read_reasons() -> dict[str, str]:
-    """Return what is known of cuts at random that no test can notice."""
-    found: dict[str, str] = tomllib.loads(TABLE.read_text("utf-8"))["survivors"]
-    return found
-
-
 def draw_mutants(count: int, seed: int) -> list[Mutant]:
     """Return ``count`` cuts at random, equally many of each folder of the package."""
     generator = random.Random(seed)
+    reasons = tomllib.loads(TABLE.read_text("utf-8"))["survivors"]
     folders: dict[Path, list[Mutant]] = {}
     for path in sorted((ROOT / "mfpde").rglob("*.py")):
         file = path.relative_to(ROOT / "mfpde").as_posix()
@@ -98,6 +92,7 @@ def draw_mutants(count: int, seed: int) -> list[Mutant]:
     drawn: list[Mutant] = []
     while len(drawn) < count:
         one = generator.choice(cuts[len(drawn) % len(cuts)])
+        one = one._replace(reason=reasons.get(f"{one.file}, {one.name}", ""))
         if one not in drawn:
             drawn.append(one)
     return drawn
@@ -107,7 +102,6 @@ def cuts_of(file: str) -> Iterator[Mutant]:
     """Yield all cuts of a file of the package."""
     text = (ROOT / "mfpde" / file).read_text("utf-8")
     lines = text.encode().splitlines(keepends=True)
-    reasons = read_reasons()
 
     def characters_before(line: int, column: int) -> int:
         return len(b"".join([*lines[: line - 1], lines[line - 1][:column]]).decode())
@@ -127,7 +121,6 @@ def cuts_of(file: str) -> Iterator[Mutant]:
                 text,
                 f"{text[:start]}({new}){text[stop:]}",
                 tests_of(file),
-                reasons.get(f"{file}, {name}", ""),
                 is_drawn=True,
             )
 
@@ -204,7 +197,7 @@ def tests_of(file: str) -> tuple[str, ...]:
         named = len(public & words_of(text))
         named += 3 * ("mfpde." + stem.replace("/", ".") in text)
         named += 2 * any(word in path.name for word in (folder, last))
-        scores[path.name] = named / len(text) ** 0.2
+        scores[path.name] = named / len(text) ** 0.5
     best = sorted(filter(scores.get, scores), key=lambda name: -scores[name])
     more = () if AT_THE_EDGE.match(folder) else ("test_laws.py", "test_oracles.py")
     return tuple(dict.fromkeys([*best[:MOST_FILES], *more]))
