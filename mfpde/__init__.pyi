@@ -35,7 +35,8 @@ from .plotting import (
     plot_concentration as plot_concentration, plot_continuation as plot_continuation,
     plot_convergence as plot_convergence, plot_density as plot_density,
     plot_diagnostic as plot_diagnostic, plot_energy as plot_energy, plot_globe as plot_globe,
-    plot_phase_diagram as plot_phase_diagram, plot_run as plot_run,
+    plot_phase_diagram as plot_phase_diagram, plot_retrieval as plot_retrieval,
+    plot_rows as plot_rows, plot_run as plot_run,
     plot_snapshots as plot_snapshots, plot_space_time as plot_space_time,
     save_figure as save_figure,
 )

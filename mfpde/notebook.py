@@ -21,6 +21,8 @@ STORED = "mfpde.storage.stored_runs:load"
 """The run in the store at a path."""
 PLOT = "mfpde.plotting:plot_run"
 """The figure of a run."""
+PLOT_ROWS, PLOT_RETRIEVAL = "mfpde.plotting:plot_rows", "mfpde.plotting:plot_retrieval"
+"""The figures of rows, and of a retrieval profile."""
 SAVED = "mfpde.storage:save"
 """The store of a run, written to a path."""
 

@@ -396,3 +396,44 @@ def test_particles_move_in_their_order_and_a_track_is_in_the_film() -> None:
     draw(0)
     (circles,) = by_gid(figure, "found atoms")
     np.testing.assert_allclose(sorted(circles.get_xdata()), [1.0, 3.0], atol=0.05)
+
+
+def rows_of(geometry: mfpde.Geometry) -> mfpde.PositionedDensity:
+    """Three rows of unequal widths, uniform, and two that turn."""
+    density = mfpde.uniform(geometry)
+    tilt = geometry.points[..., 0] / 2
+    values = [density.values * (1 + k * tilt) for k in (0, 1, -1)]
+    return mfpde.PositionedDensity(geometry, values, [0.0, 0.2, 0.7, 1.0])
+
+
+@pytest.mark.parametrize("geometry", [CIRCLE, SPHERE], ids=["S1", "S2"])
+def test_rows_are_drawn_with_their_widths_and_resultants(geometry, tmp_path):
+    rows = rows_of(geometry)
+    run = run_of([rows, rows_of(geometry)], times=[0.0, 1.0])
+    assert is_within_page(rows.plot())
+    assert is_within_page(run.plot())
+    figure = lay_out(rows.plot())
+    (line,) = [l for ax in figure.axes for l in ax.lines if len(l.get_xdata()) == 3]
+    assert np.allclose(line.get_xdata(), [0.1, 0.45, 0.85])
+    assert np.allclose(line.get_ydata(), [0.0, *[0.5 / geometry.dimension] * 2])
+    if geometry is CIRCLE:
+        (mesh,) = by_gid(figure, "rows")
+        assert np.allclose(mesh.get_coordinates()[0, :, 0], rows.edges)
+        assert np.allclose(mesh.get_array(), rows.values.T)
+    path = mfpde.animate(run, tmp_path / "film.gif", duration=0.2)
+    with Image.open(path) as film:
+        assert film.n_frames == 3
+
+
+def test_profiles_are_drawn_with_their_minima():
+    known = {"sources": np.linspace(0.01, 1, 50), "times": [1.0, 4.0, 8.0]}
+    profile = mfpde.theory.retrieval_profile(1.0, **known)
+    figure = lay_out(profile.plot())
+    plain, biased = figure.axes
+    assert "t_crit = 0" in plain.get_title()
+    assert f"t_crit = {profile.critical_times[1]:.4g}" in biased.get_title()
+    places = [dot.get_xdata()[0] for dot in by_gid(biased, "minimum")]
+    assert np.allclose(places, profile.minimum[1], equal_nan=True)
+    dashed = [line.get_linestyle() for line in biased.lines[:6:2]]
+    assert dashed == ["-", "-", "--"]
+    assert {"t = 1", "after t_crit", "least"} <= legend_of(figure)

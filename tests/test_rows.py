@@ -245,7 +245,7 @@ start = [{kind = "bumps", angles = [1.0], widths = [0.5]}, {kind = "uniform"}]
 
 
 def test_rows_by_settings(tmp_path, monkeypatch, capsys) -> None:
-    """Blocks, a mask with RoPE: run, resumed where it was stopped, shown."""
+    """Blocks, a mask with RoPE: run, resumed where it was stopped, shown and drawn."""
     monkeypatch.chdir(tmp_path)
     Path("run.toml").write_text(SETTINGS)
     settings = mfpde.settings.read_settings("run.toml")
@@ -262,8 +262,8 @@ def test_rows_by_settings(tmp_path, monkeypatch, capsys) -> None:
         assert main(["resume", "part.zarr", "--quiet"]) == 0
     final, resumed = (mfpde.load(p).final.values for p in ("whole.zarr", "part.zarr"))
     assert np.array_equal(final, resumed)
-    assert main(["show", "part.zarr"]) == 0
-    assert "Causal(rope=0.5, alibi=1.0)" in capsys.readouterr().out
+    assert main(["show", "part.zarr"]) == main(["plot", "part.zarr"]) == 0
+    assert "causal, RoPE 0.5, ALiBi 1" in capsys.readouterr().out
     begun = (
         SETTINGS.partition("start =")[0] + 'start = {kind = "run", path = "part.zarr"}'
     )

@@ -17,7 +17,7 @@ from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import AngleView, is_few, view_of_run
 from mfpde.plotting.atoms import draw_track, mass_text, track_handles
 from mfpde.plotting.style import Look
-from mfpde.runs.run import Run
+from mfpde.runs.run import Run, spread_indices
 from mfpde.tracking import Track
 from mfpde.tracking.track import Bands, stack_bands
 
@@ -72,7 +72,7 @@ def plot_space_time(run: Run, *, ax: Axes | None = None) -> Figure:
 
 def _search_track(run: Run) -> Track | None:
     """Follow the atoms that are found at some of the saves; None of particles."""
-    saves = style.evenly_spread(len(run.times), MOST_SEARCHED)
+    saves = spread_indices(len(run.times), MOST_SEARCHED)
     states, times = [run.states[save] for save in saves], run.times[saves]
     is_known = all(run.equation_at(time) is not None for time in times)
     if isinstance(states[0], Atoms) or not is_known:

@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from mfpde.arrays import choice, real_number, whole_number
 from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import (
-    AnyMeasure,
     Atoms,
     Density,
     Measure,
@@ -24,14 +23,16 @@ from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame
 from mfpde.plotting.density import compose
+from mfpde.plotting.rows import compose_rows
 from mfpde.plotting.scenes import CurveScene, SphereScene, camera_on
-from mfpde.runs.run import Run
+from mfpde.positions.rows import PositionedDensity
+from mfpde.runs.run import Run, spread_indices
 from mfpde.tracking import Track
 
-View = Literal["globe", "map", "curve"]
-CURVE_VIEWS, SPHERE_VIEWS = ("curve",), ("globe", "map")
+View = Literal["globe", "map", "curve", "rows"]
+CURVE_VIEWS, SPHERE_VIEWS, ROW_VIEWS = ("curve",), ("globe", "map"), ("rows",)
 """Views of a run, the default one first."""
-SIZES = {"curve": (6.4, 4.0), "globe": (7.2, 4.4), "map": (7.2, 4.2)}
+SIZES = {"curve": (6.4, 4.0), "globe": (7.2, 4.4), "map": (7.2, 4.2), "rows": (8, 5)}
 FASTEST = 120
 MOST_FRAMES = 100_000
 DOTS_PER_INCH = 120
@@ -70,7 +71,8 @@ def animate(
         The file: ``.mp4`` (by ffmpeg, H.264) or ``.gif`` (by pillow).  One that is there is
         replaced once the film is complete.
     view
-        ``"globe"`` (the default) or ``"map"`` on a sphere, ``"curve"`` elsewhere.
+        ``"globe"`` (the default) or ``"map"`` on a sphere, ``"curve"`` elsewhere; of rows
+        ``"rows"``, as :func:`mfpde.plot_rows` draws them.
     duration
         Seconds that the film lasts.  The saves are spread over them evenly, and between two
         of them densities and masses change linearly, particles and atoms move along great
@@ -98,7 +100,10 @@ def animate(
         If the file's ending is another one, ffmpeg is missing, nothing was saved, there is no
         picture for the geometry or no such view of it, or a number is out of its range.
     """
-    views = SPHERE_VIEWS if view_of_run(run, picture="animate") is None else CURVE_VIEWS
+    views: tuple[str, ...] = ROW_VIEWS
+    if not isinstance(run.final, PositionedDensity):
+        is_sphere = view_of_run(run, picture="animate") is None
+        views = SPHERE_VIEWS if is_sphere else CURVE_VIEWS
     chosen: View = choice("view", view or views[0], views)  # type: ignore[assignment]
     rate = whole_number(
         "frames_per_second", frames_per_second, at_least=1, at_most=FASTEST
@@ -106,7 +111,7 @@ def animate(
     most = len(run.times)
     if frames is not None:
         most = whole_number("frames", frames, at_least=1, at_most=MOST_FRAMES)
-    positions = style.evenly_spread(len(run.times), most).tolist()
+    positions = spread_indices(len(run.times), most).tolist()
     if duration is not None:
         longest = MOST_FRAMES / rate
         seconds = real_number("duration", duration, above=0, at_most=longest)
@@ -166,6 +171,16 @@ def film_of(
     """
     saves = np.unique([*np.floor(positions), *np.ceil(positions)]).astype(int)
     frames = [_frame_at(run, float(save)) for save in saves]
+    figure = style.Picture(figsize=SIZES[view], layout="constrained")
+    if view == "rows":
+
+        def draw_rows(position: float) -> None:
+            frame = _frame_at(run, position)
+            figure.clear()
+            compose_rows(figure, [frame], frames, limits=limits, log=log)
+            figure.suptitle(frame.title, color=palette.LANDSCAPE)
+
+        return figure, draw_rows
     scene: CurveScene | SphereScene
     if view == "curve":
         scene = CurveScene(frames, limits=limits, log=log)
@@ -173,7 +188,6 @@ def film_of(
         # The camera stands still, in front of where the mass is in the end.
         camera = camera_on(frames[-1].state) if view == "globe" else None
         scene = SphereScene(frames, camera=camera, limits=limits, log=log)
-    figure = style.Picture(figsize=SIZES[view], layout="constrained")
     axes = compose(figure, scene, frames)
     figure.suptitle(frames[0].title)
     # The axes keep the places that they have now.
@@ -221,14 +235,15 @@ def _atoms_at(track: Track, time: float) -> FoundAtoms:
     return FoundAtoms(normalize(table[:, 2:]), table[:, 0], table[:, 1])
 
 
-def interpolate_states(
-    first: AnyMeasure, second: AnyMeasure, share: float
-) -> AnyMeasure:
-    """Return the measure at ``share`` (0 to 1) of the way from one save to the next.
+def interpolate_states(first: Any, second: Any, share: float) -> Any:
+    """Return the state at ``share`` (0 to 1) of the way from one save to the next.
 
-    Densities are mixed.  As many atoms as before move along great circles, in their order; of
-    other numbers both are there.  Mass is linear.
+    Densities and rows are mixed.  As many atoms as before move along great circles, in their
+    order; of other numbers both are there.  Mass is linear.
     """
+    if isinstance(first, PositionedDensity):
+        values = (1 - share) * first.values + share * second.values
+        return PositionedDensity(first.geometry, values, first.edges)
     one, other = atoms_of(first), atoms_of(second)
     before, after = (1 - share) * one.masses, share * other.masses
     if len(one) == len(other):

@@ -96,7 +96,7 @@ def atoms_found(measure: AnyMeasure, equation: MeanFieldEquation | None) -> Foun
 class Frame(NamedTuple):
     """A state as it is drawn: with its equation, the atoms found in it, and its time."""
 
-    state: AnyMeasure
+    state: Any
     equation: MeanFieldEquation | None = None
     found: FoundAtoms = NONE_FOUND
     time: float = 0.0

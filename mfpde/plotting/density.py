@@ -20,7 +20,7 @@ from mfpde.plotting.landscape import has_landscape
 from mfpde.plotting.palette import LANDSCAPE
 from mfpde.plotting.projections import BELOW, MOLLWEIDE, Camera, add_colour_bar
 from mfpde.plotting.scenes import CurveScene, SphereScene, camera_on
-from mfpde.runs.run import Run
+from mfpde.runs.run import Run, spread_indices
 from mfpde.tracking import Track
 
 MAPS_IN_A_ROW = 5
@@ -254,7 +254,7 @@ def nearest_saves(run: Run, times: ArrayLike | None = None) -> IntArray:
         If ``times`` is empty or a time lies outside the saved ones.
     """
     if times is None:
-        return style.evenly_spread(len(run.times), DEFAULT_SNAPSHOTS)
+        return spread_indices(len(run.times), DEFAULT_SNAPSHOTS)
     wanted = np.atleast_1d(real_array("times", times))
     first, last = float(run.times[0]), float(run.times[-1])
     slack = 1e-9 * max(abs(first), abs(last))

@@ -10,14 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray, check_kind, choice
-from mfpde.plotting import density, palette, style
+from mfpde.plotting import density, palette, rows, style
 from mfpde.plotting.against_time import plot_atom_tree, plot_space_time
 from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atoms import frames_of
 from mfpde.plotting.scenes import SphereScene, camera_on
 from mfpde.plotting.style import Look
+from mfpde.positions.rows import PositionedDensity
 from mfpde.runs.run import UNKNOWN_UNIT, Run
-from mfpde.terms import Exponential
+from mfpde.terms import Exponential, InteractionTerm
 
 Plot = Callable[..., Figure | None]
 """A plot of a run over time, ``plot(run, ax=ax)``."""
@@ -162,7 +163,8 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     the same time, and the tree of the atoms where the run has a track.  On a Sphere: five
     maps in a strip with one colour bar, below them the
     last saved state in the same colours on a globe from two sides, the energy and the
-    largest density.  Above, the equation with its direction and kernel convention;
+    largest density.  Of rows: five maps of position and angle, on a Sphere globes of some in
+    the end, and their resultants.  Above, the equation with its direction and kernel convention;
     below, why the run stopped and how far the total mass drifted.
 
     Parameters
@@ -177,10 +179,13 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     ValueError
         If nothing was saved, or there is no picture for the geometry.
     """
-    is_sphere = view_of_run(run, picture="plot_run") is None
+    compose = _compose_rows
+    if not isinstance(run.final, PositionedDensity):
+        is_sphere = view_of_run(run, picture="plot_run") is None
+        compose = _compose_maps if is_sphere else _compose_curves
     figure = style.figure_or_new(figure, size=(10.0, 7.0))
     figure.suptitle(describe_dynamics(run), wrap=True)
-    (_compose_maps if is_sphere else _compose_curves)(figure, run)
+    compose(figure, run)
     outcome = [run.reason.split(";")[0]]
     if "mass" in run.diagnostics:
         outcome.append(f"mass drift {run.mass_drift:.1e}")
@@ -199,7 +204,7 @@ def describe_dynamics(run: Run) -> str:
         last = f"{len(run.layers)} layers of depth {run.layers.depth:g}; the last: "
     words = _refine(last + equation.description)
     kernel = _refine(equation.convention)
-    terms = equation.interactions
+    terms = [t for t in equation.terms if isinstance(t, InteractionTerm)]
     if {(t.zonal_kernel, t.is_zonal) for t in terms} == {(Exponential(0.0), True)}:
         kernel = "A[μ](x) = x · ∫ y dμ(y), the limit β → 0"
     return f"{words[0].upper()}{words[1:]}\n{kernel}"
@@ -210,6 +215,12 @@ def _refine(words: str) -> str:
     for plain, fine in FINE_WORDS.items():
         words = words.replace(plain, fine)
     return words
+
+
+def _compose_rows(figure: Figure | SubFigure, run: Run) -> None:
+    """Rows at saved times, on the sphere the last, and how much each is of one mind."""
+    saves = density.nearest_saves(run)
+    rows.compose_rows(figure, frames_of(run, saves, is_searched=False))
 
 
 def _compose_curves(figure: Figure | SubFigure, run: Run) -> None:

@@ -17,11 +17,17 @@ from mfpde.detection.report import ConcentrationReport
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
 from mfpde.plotting.angle_view import view_of
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame, atoms_of_report
-from mfpde.plotting.branch import plot_continuation, plot_phase_diagram
 from mfpde.plotting.overview import plot_energy
+from mfpde.plotting.rows import plot_retrieval, plot_rows
 from mfpde.plotting.scenes import CurveScene, SphereScene
-from mfpde.plotting.stationary import plot_certificate
+from mfpde.plotting.stationary import (
+    plot_certificate,
+    plot_continuation,
+    plot_phase_diagram,
+)
 from mfpde.plotting.style import Picture, png_of, styled
+from mfpde.positions.profile import RetrievalProfile
+from mfpde.positions.rows import PositionedDensity
 from mfpde.runs.run import Run
 from mfpde.stationary import Minimum, PolishedAtoms, StationaryDensity
 from mfpde.theory import PhaseDiagram
@@ -70,6 +76,8 @@ for kind in (Density, Atoms, Measure):
     picture_of.register(kind, lambda measure: _draw_state(measure)[0])
 picture_of.register(PolishedAtoms, lambda state: _draw_state(state.atoms)[0])
 picture_of.register(StationaryDensity, lambda state: _draw_state(state.density)[0])
+picture_of.register(PositionedDensity, lambda rows: _resize(plot_rows(rows), 1.4))
+picture_of.register(RetrievalProfile, lambda p: _resize(plot_retrieval(p), 1.3))
 picture_of.register(PhaseDiagram, lambda d: _resize(plot_phase_diagram(d), 1.2))
 picture_of.register(Continuation, lambda b: _resize(plot_continuation(b), 1.5))
 
@@ -81,6 +89,8 @@ def _(report: ConcentrationReport) -> Figure | None:
 
 @picture_of.register
 def _(run: Run) -> Figure | None:
+    if isinstance(run.final, PositionedDensity):
+        return picture_of(run.final)
     has_energy = len(run.times) > 1 and bool(np.isfinite(run.energies).any())
     if isinstance(run.final, Atoms) and run.final.dimension > 3:
         return plot_energy(run) if has_energy else None

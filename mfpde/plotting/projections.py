@@ -275,7 +275,10 @@ def draw_field(ax: Axes, density: Density | None, norm: Normalize | None) -> Non
 
 
 def add_colour_bar(
-    figure: Figure | SubFigure, norm: Normalize | None, **place: Any
+    figure: Figure | SubFigure,
+    norm: Normalize | None,
+    label: str = DENSITY_LABEL,
+    **place: Any,
 ) -> None:
     """Add the bar of a scale, where there is one; below a logarithmic one is an arrow.
 
@@ -284,4 +287,4 @@ def add_colour_bar(
     if norm is not None:
         extend = "min" if isinstance(norm, LogNorm) else "neither"
         colours = ScalarMappable(norm, DENSITY_MAP)
-        figure.colorbar(colours, label=DENSITY_LABEL, extend=extend, **place)
+        figure.colorbar(colours, label=label, extend=extend, **place)

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure, FigureBase, SubFigure
 from matplotlib.patheffects import AbstractPathEffect, withStroke
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from mfpde.arrays import FloatArray, IntArray, check_kind, real_array, shown
+from mfpde.arrays import FloatArray, check_kind, real_array, shown
 
 SCREEN_DOTS_PER_INCH = 100
 
@@ -287,12 +287,6 @@ def set_time_axis(ax: Axes, times: FloatArray) -> None:
         low = float(positive[0])
     half = 0.0 if high > low else 0.5
     ax.set_xlim(low - half, high + half)
-
-
-def evenly_spread(count: int, most: int) -> IntArray:
-    """Return up to ``most`` of the indices below ``count``, the first and last too."""
-    spread = np.linspace(0, count - 1, min(most, count))
-    return np.unique(np.round(spread).astype(np.int64))
 
 
 def largest_in_rows(values: FloatArray, most: int = MOST_ROWS) -> FloatArray:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +30,7 @@ from mfpde.arrays import (
     real_number,
     whole_number,
 )
-from mfpde.notebook import Shown
+from mfpde.notebook import PLOT_RETRIEVAL, Shown, call_above
 from mfpde.terms import Attention
 
 MOST_MODES = 64
@@ -197,6 +197,10 @@ class RetrievalProfile(Readings, Shown):
             roots = falls.roots(extrapolate=False)
             found[i] = roots[0] if len(roots) else np.nan
         return found
+
+    def plot(self, **options: Any) -> Any:
+        """The figure of the profiles, as :func:`mfpde.plot_retrieval` makes it with options."""
+        return call_above(PLOT_RETRIEVAL, self, **options)
 
     @property
     def facts(self) -> dict[str, str]:

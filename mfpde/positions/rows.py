@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +23,7 @@ from mfpde.arrays import (
 )
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Atoms, Density, Measure
-from mfpde.notebook import Shown
+from mfpde.notebook import PLOT_ROWS, Shown, call_above
 
 MOST_POSITIONS = 100_000
 UNIT_MASS = 1e-8
@@ -217,6 +218,10 @@ class PositionedDensity(Shown):
         middles, count = self.middles, len(self)
         shares = [np.interp(s, middles, np.arange(count) == i) for i in range(count)]
         return Density(self.geometry, np.tensordot(shares, self.values, axes=1))
+
+    def plot(self, **options: Any) -> Any:
+        """The figure of the rows, as :func:`mfpde.plot_rows` makes it with these options."""
+        return call_above(PLOT_ROWS, self, **options)
 
     def mean(self) -> Density:
         """The mean over positions, sum_i w_i f_i."""

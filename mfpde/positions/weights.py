@@ -132,6 +132,12 @@ class Causal(Positions):
         super().__post_init__()
         object.__setattr__(self, "alibi", real_number("alibi", self.alibi))
 
+    @property
+    def description(self) -> str:
+        """Mask, ALiBi and RoPE in words."""
+        alibi = f", ALiBi {self.alibi:g}" if self.alibi else ""
+        return super().description + alibi
+
     def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Return one recursion over the rows."""
         shares, decays = self._recursion(edges)

@@ -327,7 +327,7 @@ class Run(Printed):
         return "\n".join([format_table(["time", *scalars], rows), *meanings])
 
 
-def spread_indices(count: int) -> IntArray:
-    """Return indices below ``count``, evenly, with both ends: a few if they are many."""
-    chosen = np.linspace(0, count - 1, min(TIMES_SHOWN, count)).round()
+def spread_indices(count: int, most: int = TIMES_SHOWN) -> IntArray:
+    """Return up to ``most`` of the indices below ``count``, evenly, with both ends."""
+    chosen = np.linspace(0, count - 1, min(most, count)).round()
     return np.unique(chosen).astype(int)

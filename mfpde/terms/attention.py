@@ -221,7 +221,7 @@ class Attention(InteractionTerm):
         kind = "normalised attention" if self.normalized else "attention"
         matrices = ", matrix D" if self.value is None else ", matrices D and V"
         others = "" if self.is_zonal else matrices
-        others += f", {self.positions!r}" if self.positions else ""
+        others += f", {self.positions.description}" if self.positions else ""
         return f"{kind} (beta = {self.beta:g}{others})"
 
     @property

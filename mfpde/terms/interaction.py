@@ -34,6 +34,12 @@ class Positions(ABC):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rope", real_number("rope", self.rope))
 
+    @property
+    def description(self) -> str:
+        """What tokens see, in words."""
+        rope = f", RoPE {self.rope:g}" if self.rope else ""
+        return f"{type(self).__name__.lower()}{rope}"
+
     @abstractmethod
     def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Return what takes rows r (P, m) to their mixtures sum_j W_ij r_j.
