@@ -40,6 +40,7 @@ from .plotting import (
     plot_snapshots as plot_snapshots, plot_space_time as plot_space_time,
     save_figure as save_figure,
 )
+from .positions.blocks import Block as Block, DiscreteLayers as DiscreteLayers
 from .positions.profile import RetrievalProfile as RetrievalProfile
 from .positions.retrieval import retrieval_profile as retrieval_profile
 from .positions.rows import PositionedDensity as PositionedDensity

@@ -21,6 +21,10 @@ from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled, compiled_inside
 
 GHOSTS = 3
+FOLDED = -1e-12
+"""Width of the image of a cell, in cells, below which it runs backwards; above is rounding."""
+NARROWEST = 1e-12
+"""Least width of an image, as a share of the circle."""
 
 
 @compiled_inside
@@ -175,3 +179,32 @@ def masses_between(
     cumulated = np.insert(masses.cumsum(axis=-1), 0, 0.0, axis=-1)
     between = np.diff(PchipInterpolator(faces, cumulated, axis=-1)(new_faces))
     return np.asarray(np.maximum(between, 0.0))
+
+
+def push_masses(
+    masses: FloatArray, lower: FloatArray, widths: FloatArray
+) -> FloatArray:
+    """Masses (n,) of the cells of a circle, once those of ``masses`` (n,) have been mapped.
+
+    Cell i goes to what is between ``lower`` and ``lower + widths`` (n,), in cells from face 0.
+    Without folds masses are read off a monotone cubic; with them each cell is
+    spread evenly over its image.
+    """
+    n = len(masses)
+    if widths.min() > FOLDED and abs(widths.sum() - n) < 0.5:
+        steps = np.maximum(widths, NARROWEST * n)
+        faces = lower[0] + np.insert(np.cumsum(steps), 0, 0.0) * (n / steps.sum())
+        thrice = np.concatenate([faces[:-1] - n, faces[:-1], faces + n])
+        return masses_between(np.arange(n + 1.0), np.tile(masses, 3), thrice)
+    low, high = np.minimum(lower, lower + widths), np.maximum(lower, lower + widths)
+    first = np.floor(low).astype(int)
+    counts = np.floor(high).astype(int) - first + 1
+    owners = np.repeat(np.arange(n), counts)
+    cells = np.arange(len(owners)) + np.repeat(
+        first - np.cumsum(counts) + counts, counts
+    )
+    parts = np.minimum(high[owners], cells + 1.0) - np.maximum(low[owners], cells)
+    parts += NARROWEST
+    shares = parts / np.bincount(owners, parts)[owners]
+    pieces = masses[owners] * shares
+    return np.asarray(np.bincount(np.mod(cells, n), pieces, minlength=n), float)

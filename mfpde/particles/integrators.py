@@ -20,6 +20,7 @@ from mfpde.atoms.motion import AtomMotion, StepTooSmallError
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Atoms
 from mfpde.particles.systems import ParticleSystem, particle_system
+from mfpde.positions.blocks import LayerMaps
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes
 
 SMALLEST_STEP = 1e-13
@@ -148,7 +149,7 @@ class Merging:
             yield end, velocity.system.start
 
 
-Integrator = DormandPrince | RungeKutta | Merging
+Integrator = DormandPrince | RungeKutta | Merging | LayerMaps
 
 
 def _take_step(velocity: CountedVelocity, state: FloatArray, step: float) -> FloatArray:

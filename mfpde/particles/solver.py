@@ -28,6 +28,7 @@ from mfpde.particles.systems import (
     particle_system,
     particles_of,
 )
+from mfpde.positions.blocks import VanishedError, choose_maps, is_discrete
 from mfpde.runs.layers import Layers, Stage, checked_dynamics, for_each_layer, stages_of
 from mfpde.runs.progress import LineReport, line_if
 from mfpde.runs.run import Run
@@ -37,8 +38,6 @@ from mfpde.version import __version__
 
 SMALLEST_RTOL = 1e-13
 LARGEST_NUMBER_OF_STEPS = 1_000_000_000
-
-
 LOOSE = 1e-5
 """From this ``rtol`` on many particles move by the method of order 5.
 
@@ -127,23 +126,24 @@ def solve_particles(
     method = choose_method(start, method, count)
     stages = stages_of(dynamics, 0.0, t_end)
     breaks = [stage.end for stage in stages]
-    saves = save_times(t_end, save_every=save_every, save_at=save_at, breaks=breaks)
+    some = 1 if is_discrete(dynamics) else None
+    saves = save_times(
+        t_end, save_every=save_every, save_at=save_at, default_saves=some, breaks=breaks
+    )
     atoms = particles_of(start, method, count)
     is_many = atoms.dimension == 3 and method == "spectral" and len(atoms) >= MANY
     integrator = _integrator(rtol, atol, time_step, is_many=is_many)
     if merge_below is not None:
         integrator = _merging(merge_below, method, time_step)
+    if is_discrete(dynamics):
+        integrator = choose_maps(time_step=time_step, merge_below=merge_below)
     if time_step is not None and t_end / time_step > LARGEST_NUMBER_OF_STEPS:
         raise ValueError(
             f"time_step = {time_step:g} up to t_end = {t_end:g} makes more than "
             f"{LARGEST_NUMBER_OF_STEPS:g} steps"
         )
     began_at = time.perf_counter()
-    layers = dynamics if isinstance(dynamics, Layers) else None
-    with (
-        np.errstate(over="ignore", invalid="ignore"),
-        line_if(progress) as line,
-    ):
+    with np.errstate(over="ignore", invalid="ignore"), line_if(progress) as line:
         motion = _Motion(stages[0].equation, atoms, method, saves)
         stop = motion.follow(stages, integrator, line)
     return Run(
@@ -164,7 +164,7 @@ def solve_particles(
             "version": __version__,
         },
         events=integrator.events,
-        layers=layers,
+        layers=dynamics if isinstance(dynamics, Layers) else None,
     )
 
 
@@ -202,10 +202,13 @@ class _Motion:
                 if line is not None:
                     share = reached / stages[-1].end
                     line(share, f"particles {share:.0%}")
-        except KeyboardInterrupt:
-            return StopReason.of("interrupted", time=self.time)
-        except NotFiniteError:
-            return StopReason.of("non_finite", time=self.time)
+        except (KeyboardInterrupt, NotFiniteError) as error:
+            kind = (
+                "interrupted" if isinstance(error, KeyboardInterrupt) else "non_finite"
+            )
+            return StopReason.of(kind, time=self.time)
+        except VanishedError as error:
+            return StopReason("vanished", f"after layer {self.time:g}: {error}")
         except StepTooSmallError:
             return StopReason(
                 "step_too_small",

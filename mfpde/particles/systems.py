@@ -184,9 +184,8 @@ class SpectralSystem(ParticleSystem):
         self, points: FloatArray, moments: ComplexArray, particles: FloatArray
     ) -> FloatArray:
         """The sum of all terms' drifts at ``points``; ``moments`` are those of all particles."""
-        drift = np.zeros(points.shape)
-        for external in self.equation.externals:
-            drift += external.drift(points)
+        drifts = (external.drift(points) for external in self.equation.externals)
+        drift = sum(drifts, np.zeros(points.shape))
         if self._summed_spectrum.any():
             drift += self._field(self._summed_spectrum * moments, points).gradients
         for term, spectrum in self._spectra:

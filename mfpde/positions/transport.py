@@ -14,7 +14,7 @@ from mfpde.arrays import ComplexArray, FloatArray, choice
 from mfpde.compiled import compiled
 from mfpde.geometry.gauss_legendre import group_means
 from mfpde.grid_equation import GridEquation
-from mfpde.positions.rows import PositionedDensity
+from mfpde.positions.rows import PositionedDensity, RunState
 from mfpde.positions.rows_equation import RowsEquation
 from mfpde.transport import Scheme
 from mfpde.transport.base import DEFAULT_RTOL, Flow, State
@@ -122,16 +122,16 @@ class RowsOnSphere(RowsTransport, DonorBlendedSphere):
         return np.stack([group_means(row, self._faces.sizes) for row in masses]), points
 
 
-def scheme_of_rows(
-    rows: PositionedDensity, transport: str | None, atoms: str
-) -> Scheme:
+def scheme_of_rows(rows: RunState, transport: str | None, atoms: str) -> Scheme:
     """Return donor blending of ``rows``; ``ValueError`` for another scheme, or exact atoms."""
+    assert isinstance(rows, PositionedDensity)
+    edges = rows.edges
     choice("atoms", atoms, ["grid"])
     name = choice("transport", transport or "donor_blended", ["donor_blended"])
 
     def make(grid: GridEquation, rtol: float = DEFAULT_RTOL) -> RowsTransport:
         terms = grid.geometry, grid.interactions, grid.externals
-        of_rows = RowsEquation(*terms, grid.sign, grid.diffusion, edges=rows.edges)
+        of_rows = RowsEquation(*terms, grid.sign, grid.diffusion, edges=edges)
         kind = RowsOnCircle if grid.geometry.dimension == 2 else RowsOnSphere
         return kind(of_rows, rtol)
 

@@ -18,6 +18,7 @@ import numpy as np
 from mfpde.arrays import FloatArray, read_only, real_number, shown, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
+from mfpde.positions.blocks import DiscreteLayers
 from mfpde.runs.stopping import SHORTEST_TIME
 
 MOST_LAYERS = 100_000
@@ -272,10 +273,12 @@ def stages_of(dynamics: Dynamics, start_time: float, t_end: float) -> tuple[Stag
 
 
 def checked_dynamics(dynamics: object) -> Dynamics:
-    """Return an equation or layers; anything else raises ``ValueError``."""
+    """Return an equation or layers, discrete ones as layers of length 1; else ``ValueError``."""
+    if isinstance(dynamics, DiscreteLayers):
+        return Layers((layer, 1.0) for layer in dynamics.equations)
     if not isinstance(dynamics, MeanFieldEquation | Layers):
         raise ValueError(
-            f"equation = {shown(dynamics)} must be a MeanFieldEquation or Layers"
+            f"equation = {shown(dynamics)} must be a MeanFieldEquation, Layers or DiscreteLayers"
         )
     return dynamics
 

@@ -1,7 +1,8 @@
-"""Times of a run: where it ends, and where it saves its state."""
+"""Times of a run: where it ends, where it saves its state, and how long a step may be."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -21,6 +22,9 @@ DEFAULT_SAVES = 50
 """Intervals between the saves of a run of the density solver that is told no others."""
 LARGEST_NUMBER_OF_SAVES = 1_000_000
 ROUNDING = 1e-9
+_SAFETY = 0.9
+_SMALLEST_FACTOR, _LARGEST_FACTOR = 0.2, 2.0
+_FACTOR_OF_FAR_TOO_LONG = 0.1
 
 
 def end_time(dynamics: Dynamics, t_end: float | None, *, after: float = 0.0) -> float:
@@ -144,3 +148,21 @@ def _check_times(save_at: ArrayLike, start_time: float, t_end: float) -> FloatAr
             f"followed by {times[where + 1]:g}; use numpy.unique(save_at)"
         )
     return times
+
+
+def adapt_step(step: float, error: float) -> float:
+    """Return the length of the next step from the ``error`` of a ``step`` over what is allowed.
+
+    The error is O(dt^3), what is allowed O(dt).  It is inf if the step was not made.
+    """
+    if error == math.inf:
+        return step * _FACTOR_OF_FAR_TOO_LONG
+    factor = _SAFETY / math.sqrt(max(error, 1e-300))
+    return step * min(max(factor, _SMALLEST_FACTOR), _LARGEST_FACTOR)
+
+
+def fit_step(longest: float, remaining: float) -> float:
+    """Return a step up to ``longest`` that ends with the time ``remaining``, or leaves as much."""
+    if longest >= remaining * (1 - 1e-12):
+        return remaining
+    return min(longest, remaining / 2)

@@ -10,6 +10,8 @@ from mfpde.arrays import FloatArray, check_kind, real_number
 from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Measure
+from mfpde.positions.blocks import is_discrete
+from mfpde.positions.push_forward import scheme_of_layers
 from mfpde.positions.rows import PositionedDensity, RunState
 from mfpde.positions.transport import scheme_of_rows
 from mfpde.runs.checkpoint import Checkpoint
@@ -74,11 +76,12 @@ def choose_method(
     """
     rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
     longest_step = positive_or_infinite("max_step", max_step)
-    if isinstance(measure, PositionedDensity):
-        scheme, geometry = scheme_of_rows(measure, transport, atoms), measure.geometry
+    geometry, is_exact = measure.geometry, atoms == "exact"
+    if is_discrete(dynamics) or isinstance(measure, PositionedDensity):
+        find_scheme = scheme_of_layers if is_discrete(dynamics) else scheme_of_rows
+        scheme = find_scheme(measure, transport, atoms)
         for_each_layer(dynamics, lambda layer: scheme.transport(layer.on(geometry)))
         return Method(scheme, rtol, longest_step)
-    geometry, is_exact = measure.geometry, atoms == "exact"
     for_each_layer(dynamics, lambda layer: check_start(measure, layer))
     degree = largest_degree(dynamics, geometry)
     diffusion = max(equation.diffusion for equation in equations_of(dynamics))

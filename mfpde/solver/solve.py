@@ -13,6 +13,7 @@ from mfpde.atoms import coarseness
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
+from mfpde.positions.blocks import is_discrete
 from mfpde.positions.rows import PositionedDensity, RunState
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Layers, checked_dynamics, largest_degree, stages_of
@@ -150,7 +151,7 @@ def solve(
         start_time=start_time,
         save_every=save_every,
         save_at=save_at,
-        default_saves=DEFAULT_SAVES,
+        default_saves=1 if is_discrete(dynamics) else DEFAULT_SAVES,
         breaks=[stage.end for stage in stages],
     )
     if resume_from is not None:

@@ -12,12 +12,13 @@ from mfpde.arrays import FloatArray
 from mfpde.atoms import ExactAtoms, StepTooSmallError, state_of
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Measure, as_measure
+from mfpde.positions.blocks import LayerEquation, VanishedError
 from mfpde.positions.rows import RunState
 from mfpde.runs.checkpoint import LONG_AGO, RECENT_STEPS, Checkpoint
 from mfpde.runs.layers import Stage
 from mfpde.runs.progress import Progress
-from mfpde.runs.step_control import adapt_step, fit_step
 from mfpde.runs.stopping import ENDED, StoppingCondition, StopReason
+from mfpde.runs.times import adapt_step, fit_step
 from mfpde.solver.arguments import Method
 from mfpde.solver.recorder import Recorder
 from mfpde.terms import PointMasses
@@ -87,10 +88,11 @@ class TimeLoop:
             reason = self._run_layers()
         except KeyboardInterrupt:
             return StopReason.of("interrupted", time=self.final_time)
+        except VanishedError as error:
+            return StopReason("vanished", f"after layer {self.now.time:g}: {error}")
         except StepTooSmallError as error:
-            reason = StopReason.of(
-                "step_too_small", time=self.now.time, step=error.step
-            )
+            numbers = {"time": self.now.time, "step": error.step}
+            reason = StopReason.of("step_too_small", **numbers)
         if reason.kind not in ENDED:
             self.recorder.keep(self.now, self.seconds, stopped_by=reason.kind)
         return reason
@@ -99,9 +101,8 @@ class TimeLoop:
         now = self.now
         self._save_if_due()
         # The run that goes on here may have been killed just before it looked.
-        reason = None
-        if now.rates and not now.stopped_by:
-            reason = self._reason_to_stop(self.progress)
+        looks = now.rates and not now.stopped_by
+        reason = self._reason_to_stop(self.progress) if looks else None
         while reason is None:
             if now.time < self.stages[now.stage].end:
                 reason = self._move_on()
@@ -126,9 +127,8 @@ class TimeLoop:
             state = state_of(density.masses, atoms)
         else:
             state = State(density.masses, atoms.points.copy(), atoms.masses)
-        if self.method.scheme.moves_labels and density.labels is not None:
-            return self.transport.begin(state, PointMasses(*density.labels))
-        return self.transport.begin(state)
+        labels = density.labels if self.method.scheme.moves_labels else None
+        return self.transport.begin(state, labels and PointMasses(*labels))
 
     def _go_to_next_layer(self) -> None:
         """Stand before the next layer with what a run that ended here would leave.
@@ -139,10 +139,10 @@ class TimeLoop:
         equation = self.stages[now.stage + 1].equation
         if equation is not self.equation:
             self._use(equation)
-        if labels is None:
-            now.state = self._begin(self.recorder.measure(before.measured(now.state)))
-        else:
+        if labels is not None:
             now.state = self.transport.begin(now.state, labels)
+        elif not isinstance(equation, LayerEquation):
+            now.state = self._begin(self.recorder.measure(before.measured(now.state)))
         now.stage += 1
         now.next_step, now.rates = np.inf, ()
         now.steps_since_hand_off = LONG_AGO
@@ -258,8 +258,7 @@ class TimeLoop:
         velocities = self.transport.flow(now.state).atom_velocities
         speeds = np.linalg.norm(velocities, axis=1)
         now.rates = (float(now.state.atom_masses @ speeds),) * RECENT_STEPS
-        now.last_step = target - now.time
-        now.time = target
+        now.last_step, now.time = target - now.time, target
         now.steps += 1
 
     def _save_if_due(self) -> None:
@@ -295,6 +294,7 @@ class TimeLoop:
             "rejected": now.rejected,
             "last_step": float(now.last_step),
             **({f"{phase}_until": now.smooth_until} if has_left else {}),
+            **self.method.scheme.statistics,
             "wall_seconds": self.seconds,
         }
 

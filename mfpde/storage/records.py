@@ -22,9 +22,10 @@ from mfpde.arrays import nearest, read_only
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
+from mfpde.positions.blocks import Block, LayerEquation
 from mfpde.positions.weights import POSITIONS
 from mfpde.runs.checkpoint import Checkpoint
-from mfpde.runs.layers import Dynamics, Layers
+from mfpde.runs.layers import Dynamics, Layers, checked_dynamics
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import StopReason
 from mfpde.storage.journal import Row
@@ -39,13 +40,7 @@ from mfpde.terms import (
 )
 from mfpde.terms.activations import ACTIVATIONS, Activation
 from mfpde.terms.kernels import Kernel
-from mfpde.tracking import (
-    Junction,
-    OpenPath,
-    SeenAtoms,
-    Track,
-    TrackerMemory,
-)
+from mfpde.tracking import Junction, OpenPath, SeenAtoms, Track, TrackerMemory
 from mfpde.transport import State
 from mfpde.version import __version__
 
@@ -121,6 +116,7 @@ def describe_beginning(
     settings: Settings | None = None,
 ) -> dict[str, Any]:
     """Return the attributes with which a store begins; ``ValueError`` for an unknown grid."""
+    dynamics = None if dynamics is None else checked_dynamics(dynamics)
     attributes = make_attributes(
         mfpde_version=__version__,
         convention="unknown" if dynamics is None else dynamics.convention,
@@ -214,6 +210,9 @@ def _read_kind(record: dict[str, Any], base: type) -> Any:
 
 
 def _write_equation(equation: MeanFieldEquation) -> dict[str, Any] | None:
+    if isinstance(equation, LayerEquation):
+        blocks = CONVERTER.unstructure(list(equation.blocks))
+        return {"blocks": blocks} if all(one["equation"] for one in blocks) else None
     try:
         terms = CONVERTER.unstructure(list(equation.terms))
     except NoRecordError:
@@ -234,6 +233,8 @@ def _read_equation(record: dict[str, Any] | None, _: object) -> Any:
         pairs = [(_read_equation(one, None), time) for one, time in record["layers"]]
         is_known = all(equation is not None for equation, _ in pairs)
         return Layers(pairs, seed=record["seed"]) if is_known else None
+    if "blocks" in record:
+        return LayerEquation(CONVERTER.structure(record["blocks"], list[Block]))
     given = dict(record)
     terms = [_read_kind(term, InteractionTerm) for term in given.pop("terms")]
     return MeanFieldEquation(*terms, **given)

@@ -8,8 +8,9 @@ A scheme of one's own is a subclass of :class:`Transport`, registered under a na
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from mfpde.arrays import choice
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
@@ -53,13 +54,14 @@ class Scheme:
 
     One that ``moves_labels`` carries the mass of a density along characteristics: of equations
     without diffusion, without atoms, on one grid.  One that ``pins_atoms`` leaves those on the
-    grid where they are, and is no default there.
+    grid where they are, and is no default there.  It may count ``statistics`` of its run.
     """
 
     name: str
     transport: Callable[..., Transport]
     moves_labels: bool = False
     pins_atoms: bool = False
+    statistics: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 def _in_phases(

@@ -1,0 +1,287 @@
+r"""Blocks of a discrete network: one step of all tokens by what a term adds, and back to |x| = 1.
+
+    x <- z / |z|,   z = x + s step m(x),   s = +1 or -1
+
+with m = V int y K dmu of attention (under softmax over int K dmu), and the whole output of a
+perceptron.  The velocity is the tangential part of m; here the radial part counts too, of
+which a potential has none.  The measure stands while its block acts; the next block sees what it
+has become.  As steps that are all alike tend to 0, so many layers are the flow of all their terms
+together, to the time of the number of layers times the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import (
+    FloatArray,
+    real_number,
+    shown,
+    unit_vectors,
+    whole_number,
+)
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import Geometry
+from mfpde.geometry.circle import angles_of
+from mfpde.grid_equation import GridEquation
+from mfpde.measures.events import Event
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
+from mfpde.terms import (
+    ExternalTerm,
+    InteractionTerm,
+)
+
+VANISHED = 1e-12
+"""A length |z| below which z has no direction."""
+MOST_LAYERS = 100_000
+
+
+class VanishedError(ValueError):
+    """Somewhere x + s step m(x) is 0, which has no direction."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Block:
+    """A block x <- (x + s step m(x)) / |.| of a discrete network, m what its terms add.
+
+    Begin with ``Block(Attention(5.0), step=0.2)``.
+
+    Parameters
+    ----------
+    equation
+        A term, or an equation whose terms act at once, in its direction.
+    step
+        Factor of m, above 0.
+    direction
+        Of a term alone: ``"ascent"`` (s = +1, the default) or ``"descent"`` (s = -1).
+
+    Raises
+    ------
+    ValueError
+        For diffusion, terms with positions, a direction beside an equation, or a step out of
+        its range.
+    """
+
+    equation: MeanFieldEquation
+    step: float
+
+    def __init__(
+        self,
+        equation: MeanFieldEquation | InteractionTerm | ExternalTerm,
+        step: float,
+        *,
+        direction: str | None = None,
+    ) -> None:
+        if isinstance(equation, InteractionTerm | ExternalTerm):
+            equation = MeanFieldEquation(equation, direction=direction or "ascent")
+        elif not isinstance(equation, MeanFieldEquation):
+            raise ValueError(
+                f"equation = {shown(equation)} must be a term, such as Attention(5.0), or a "
+                "MeanFieldEquation"
+            )
+        elif direction is not None:
+            raise ValueError(
+                f"direction = {direction!r}, but the equation has its own, "
+                f"{equation.direction!r}: give one to a term alone"
+            )
+        if equation.diffusion > 0:
+            raise ValueError(
+                f"the equation has diffusion = {equation.diffusion:g}, but a block moves tokens "
+                "without noise: take diffusion=0, or solve it without blocks"
+            )
+        if any(term.positions for term in equation._interactions):
+            raise ValueError(
+                f"{equation!r} has positions, but in a block all tokens see all: take attention "
+                "without them, or solve it without blocks"
+            )
+        object.__setattr__(self, "equation", equation)
+        number = real_number("step", step, above=0.0, at_most=1e50)
+        object.__setattr__(self, "step", number)
+
+    def image(self, measure: AnyMeasure, points: ArrayLike | None = None) -> FloatArray:
+        """The images of ``points`` (..., d) under the block, in which ``measure`` acts.
+
+        Parameters
+        ----------
+        measure
+            A density on a circle or a sphere, atoms, or both.
+        points
+            Unit vectors (..., d); by default the cell centres, or the atoms themselves.
+
+        Raises
+        ------
+        ValueError
+            For a zonal grid, terms of another dimension, or where |x + s step m| < 1e-12.
+        """
+        own = measure if isinstance(measure, Atoms) else as_measure(measure).geometry
+        places = own.points if points is None else unit_vectors("points", points)
+        flat = places.reshape(-1, places.shape[-1])
+        updates = self.equation.field(measure).updates(flat)
+        return move_points(flat, self.step, updates).reshape(places.shape)
+
+
+class LayerEquation(MeanFieldEquation):
+    """A layer as an equation: all terms of its ``blocks`` if they go one way, by equal steps.
+
+    Else the terms of the first block.  Energies and verdicts of a run are those of this equation.
+    """
+
+    blocks: tuple[Block, ...]
+
+    def __init__(self, blocks: Iterable[Block]) -> None:
+        object.__setattr__(self, "blocks", tuple(blocks))
+        equations = [block.equation for block in self.blocks]
+        first = equations[0]
+        # Together they tell whether they live in one dimension.
+        terms = [term for one in equations for term in one.terms]
+        super().__init__(*terms, direction=first.direction)
+        if len({(b.step, b.equation.direction) for b in self.blocks}) > 1:
+            super().__init__(*first.terms, direction=first.direction)
+
+    def on(self, geometry: Geometry) -> LayerOnGrid:
+        """Return the layer on a grid."""
+        return _on_grid(self, geometry)
+
+    def move(self, atoms: Atoms) -> Atoms:
+        """Return the atoms after the layer."""
+        for block in self.blocks:
+            atoms = Atoms(block.image(atoms), atoms.masses)
+        return atoms
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LayerOnGrid(GridEquation):
+    """A layer on a grid, with the equation and the step of each of its ``blocks``."""
+
+    blocks: tuple[tuple[GridEquation, float], ...]
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class DiscreteLayers:
+    """A discrete network: layers of blocks, one after the other; its times count layers.
+
+    Begin with ``DiscreteLayers.repeated([Block(Attention(5.0), step=0.2)], count=12)``.
+
+    Parameters
+    ----------
+    layers
+        From the first to the last: each a block, or blocks that follow each other.
+
+    Raises
+    ------
+    ValueError
+        For no layers, a layer without blocks, something else, or blocks of a layer that live in
+        different dimensions.
+    """
+
+    equations: tuple[LayerEquation, ...]
+
+    def __init__(self, layers: Iterable[Block | Iterable[Block]]) -> None:
+        if not isinstance(layers, Iterable):
+            raise ValueError(
+                f"layers = {shown(layers)} must be a list of blocks, or of lists of them"
+            )
+        found = [_read_layer(index, layer) for index, layer in enumerate(layers)]
+        if not 1 <= len(found) <= MOST_LAYERS:
+            raise ValueError(f"layers: {len(found)} of them must be 1 to {MOST_LAYERS}")
+        object.__setattr__(self, "equations", tuple(found))
+
+    @classmethod
+    def repeated(cls, blocks: Block | Iterable[Block], *, count: int) -> DiscreteLayers:
+        """``count`` layers that are all the same, of one or several ``blocks``."""
+        whole_number("count", count, at_least=1, at_most=MOST_LAYERS)
+        layers = cls([blocks])
+        object.__setattr__(layers, "equations", layers.equations * count)
+        return layers
+
+    def __len__(self) -> int:
+        return len(self.equations)
+
+    def __repr__(self) -> str:
+        blocks = sum(len(layer.blocks) for layer in self.equations)
+        return f"<DiscreteLayers: {len(self)} layers of {blocks} blocks in all>"
+
+
+def is_discrete(dynamics: Any) -> bool:
+    """Whether an equation, or layers, are of a discrete network, whose times count layers."""
+    return isinstance(dynamics.equation_before(0.0), LayerEquation)
+
+
+def _read_layer(index: int, layer: Any) -> LayerEquation:
+    blocks = [layer] if isinstance(layer, Block) else layer
+    are_blocks = isinstance(blocks, Sequence) and all(
+        isinstance(b, Block) for b in blocks
+    )
+    if not are_blocks or not blocks:
+        raise ValueError(
+            f"layers[{index}] = {shown(layer)} must be a Block(equation or term, step=...), or "
+            "a list of blocks that follow each other"
+        )
+    try:
+        return LayerEquation(blocks)
+    except ValueError as error:
+        raise ValueError(f"layers[{index}]: {error}") from error
+
+
+@lru_cache(maxsize=8)
+def _on_grid(layer: LayerEquation, geometry: Geometry) -> LayerOnGrid:
+    blocks = tuple((b.equation.on(geometry), b.step) for b in layer.blocks)
+    terms = layer.interactions, layer.externals
+    return LayerOnGrid(geometry, *terms, layer.sign, 0.0, blocks=blocks)
+
+
+def check_whole(time: float) -> None:
+    """Raise ``ValueError`` unless the ``time`` between two saves is that of a layer, 1."""
+    if time != 1.0:
+        raise ValueError(
+            f"a step of {time:g} is no layer: times of DiscreteLayers count them, so that t_end, "
+            "saves and start_time are whole numbers, and there is no max_step"
+        )
+
+
+@dataclass(frozen=True)
+class LayerMaps:
+    """What moves particles by layers, where flows have an integrator; sums are direct."""
+
+    events: ClassVar[tuple[Event, ...]] = ()
+
+    def trajectory(
+        self, velocity: Any, times: FloatArray
+    ) -> Iterator[tuple[float, FloatArray]]:
+        """Yield the end of a layer, and what the system of ``velocity`` has become there."""
+        system = velocity.system
+        check_whole(times[1] - times[0])
+        points = system.equation.move(system.atoms(system.start)).points
+        yield float(times[1]), angles_of(points) if system.start.ndim == 1 else points
+
+
+def choose_maps(**of_flows: float | None) -> LayerMaps:
+    """Return what moves particles; ``ValueError`` if arguments ``of_flows`` are given."""
+    for name, value in of_flows.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} = {value!r} is for flows: DiscreteLayers have no use of it"
+            )
+    return LayerMaps()
+
+
+def move_points(points: FloatArray, step: float, updates: FloatArray) -> FloatArray:
+    """Images z / |z| of ``points`` (n, d), z = x + step s m, m s the ``updates`` (n, d).
+
+    ``VanishedError`` where |z| is below 1e-12.
+    """
+    ends = points + step * updates
+    lengths = np.linalg.norm(ends, axis=-1, keepdims=True)
+    if lengths.min() < VANISHED:
+        where = points[int(lengths.argmin())].round(6).tolist()
+        raise VanishedError(
+            f"x + s step m(x) vanishes at x = {shown(where)} with step = {step:g}: a token there "
+            "has no direction left; take a smaller step"
+        )
+    return np.asarray(ends / lengths)

@@ -1,0 +1,166 @@
+"""Discrete layers: growth about uniform, push-forwards, folds, the limit of small steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mfpde
+from mfpde import theory
+from mfpde.storage import RunWriter, stored_checkpoint
+
+CIRCLE, SPHERE = mfpde.Circle(256), mfpde.Sphere(32)
+NEURONS = mfpde.Perceptron([[1.0, 0.3], [-0.4, 0.8]], [0.8, -0.5], "tanh")
+PLAIN, SOFTMAX = mfpde.Attention(3.0), mfpde.Attention(3.0, normalized=True)
+FOLDING = {"step": 1.0, "count": 2, "direction": "descent"}
+# The uniform density is meant.
+pytestmark = pytest.mark.filterwarnings("ignore:start and equation share")
+
+
+def layers(*terms, step=0.2, count=5, direction="ascent") -> mfpde.DiscreteLayers:
+    blocks = [mfpde.Block(term, step=step, direction=direction) for term in terms]
+    return mfpde.DiscreteLayers.repeated(blocks, count=count)
+
+
+def bump(geometry) -> mfpde.Density:
+    return mfpde.Density.from_function(
+        geometry, lambda x: 1 + 0.5 * x[..., 0] + 0.6 * x[..., 0] * x[..., 1]
+    )
+
+
+def moments_of(measure) -> np.ndarray:
+    """Fourier moments 1 to 6 of atoms, or of values at centres."""
+    of_atoms = isinstance(measure, mfpde.Atoms)
+    points = measure.points if of_atoms else measure.geometry.points
+    masses = measure.masses if of_atoms else measure.density.masses
+    return masses @ np.power.outer(points @ [1, -1j], np.arange(1, 7))
+
+
+@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("geometry", [mfpde.Circle(512), SPHERE], ids=["S1", "S2"])
+def test_modes_about_uniform_grow_as_known(geometry, normalized, direction) -> None:
+    """By 1 + s step g_l / (1 + s step c) a layer: g_l of ascent, c = lambda_1 (over lambda_0)."""
+    d, degrees, sign = geometry.dimension, [1, 2, 3], 1 if direction == "ascent" else -1
+    attention = mfpde.Attention(2.0, normalized=normalized)
+    network = layers(attention, step=0.3, count=3, direction=direction)
+    softmax = {"normalized": normalized, "direction": "ascent"}
+    rates = theory.growth_rates(2.0, d, degrees, **softmax)
+    zeroth, first = theory.eigenvalues(2.0, d, [0, 1])
+    radial = sign * 0.3 * (first / zeroth if normalized else first)
+    kind = np.polynomial.Chebyshev if d == 2 else np.polynomial.Legendre
+    for mode, rate in zip(map(kind.basis, degrees), rates, strict=True):
+        heights, found = mode(geometry.points[..., -1]), 0.0
+        squares = (heights**2 * geometry.areas / geometry.areas.sum()).sum()
+        for size in (1e-4, -1e-4):
+            start = mfpde.Density(geometry, 1 + size * heights).normalized()
+            final = mfpde.solve(network, start).final.density
+            places, masses = final.labels or (geometry.points, final.masses)
+            found += masses @ mode(places[:, -1]) / (2 * size * squares)
+        growth = 1 + sign * 0.3 * rate / (1 + radial)
+        assert found == pytest.approx(growth**3, rel=2e-9)
+
+
+@pytest.mark.parametrize(
+    ("terms", "options", "errors"),
+    [
+        ([PLAIN], {"count": 10}, [1.5e-4, 4e-6, 5e-8]),
+        ([SOFTMAX, NEURONS], {}, [1e-3, 4e-6, 1.5e-8]),
+        ([mfpde.Attention(5.0, normalized=True)], FOLDING, [6e-3, 6e-4, 8e-5]),
+    ],
+    ids=["plain", "softmax and neurons", "folds"],
+)
+def test_the_push_forward_on_the_circle(terms, options, errors) -> None:
+    """Against sums over labels; mass is kept to rounding and positive, over folds too."""
+    network = layers(*terms, **options)
+    labels = mfpde.solve_particles(network, bump(CIRCLE), method="labels", count=1024)
+    for cells, error in zip([64, 256, 1024], errors, strict=True):
+        run = mfpde.solve(network, bump(mfpde.Circle(cells)))
+        assert np.abs(moments_of(run.final) - moments_of(labels.final)).max() < error
+        assert run.mass_drift < 2e-15
+        assert run.diagnostics["minimum"].min() > 0
+        assert (run.statistics["folded_cells"] > 0) == (options is FOLDING)
+
+
+@pytest.mark.parametrize(("attention", "first"), [(PLAIN, 8.8e-4), (SOFTMAX, 1.4e-2)])
+def test_small_steps_are_the_flow(attention, first) -> None:
+    """At the time of the steps of all layers; of order 1."""
+    start, errors = bump(mfpde.Circle(512)), []
+    equation = mfpde.MeanFieldEquation(attention, direction="ascent")
+    flow = moments_of(mfpde.solve(equation, start, t_end=1.0, rtol=1e-8).final)
+    for count in (10, 20, 40, 80):
+        final = mfpde.solve(layers(attention, step=1 / count, count=count), start).final
+        errors.append(np.abs(moments_of(final) - flow).max())
+    orders = np.log2(errors[:-1]) - np.log2(errors[1:])
+    assert errors[0] < first
+    assert (np.abs(orders - 1) < 0.1).all()
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 5])
+@pytest.mark.parametrize("normalized", [False, True])
+def test_a_layer_of_a_transformer(dimension, normalized) -> None:
+    """A head in descent, then a perceptron: the formulas, of tokens, of cells, at any points."""
+    rng = np.random.default_rng(1)
+    d, v, vectors, x = rng.standard_normal((4, dimension, dimension)) / 2
+    d, x = d + np.eye(dimension), x / np.linalg.norm(x, axis=1, keepdims=True)
+    head = mfpde.Attention(2.0, normalized, bilinear=d, value=v)
+    mlp = mfpde.Perceptron(d, vectors, np.tanh, output_bias=v[0])
+    first, second = mfpde.Block(head, 0.3, direction="descent"), mfpde.Block(mlp, 0.4)
+
+    def attend(x, y, masses):
+        weights = np.exp(2 * (x @ d @ y.T - np.linalg.norm(d, 2))) * masses
+        weights /= weights.sum(axis=1, keepdims=True) if normalized else 1.0
+        z = x - 0.3 * weights @ y @ v.T
+        return z / np.linalg.norm(z, axis=1, keepdims=True)
+
+    start = mfpde.Atoms(x, rng.dirichlet(np.ones(dimension)))
+    z = attend(x, x, start.masses)
+    z += 0.4 * (np.tanh(z @ d.T) @ vectors + v[0])
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    network = mfpde.DiscreteLayers([(first, second)])
+    final = mfpde.solve_particles(network, start).final
+    assert np.abs(final.points - z).max() < 1e-14
+    if dimension < 5:
+        density = bump([CIRCLE, SPHERE][dimension - 2])
+        cells = density.geometry.points.reshape(-1, dimension)
+        images = attend(x, cells, density.masses.ravel())
+        assert np.abs(first.image(density, x) - images).max() < 1e-14
+
+
+@pytest.mark.parametrize("geometry", [CIRCLE, SPHERE], ids=["S1", "S2"])
+def test_particles_beside_densities(geometry) -> None:
+    """Saves after each layer, energies, verdicts and tracks: a run is like any other."""
+    network = layers(mfpde.Attention(4.0), step=0.5, count=25)
+    run = mfpde.solve(network, bump(geometry), track=mfpde.Concentration())
+    particles = mfpde.solve_particles(network, mfpde.quantized(bump(geometry), 1000))
+    assert run.times.tolist() == particles.times.tolist() == list(range(26))
+    apart = mfpde.wasserstein(run.final, particles.final, order=1)
+    assert apart < [2e-3, 0.05][geometry.dimension - 2]
+    assert (np.diff(run.energies) > 0).all()
+    assert len(run.track.paths) == 4 - geometry.dimension
+
+
+@pytest.mark.parametrize("solver", [mfpde.solve, mfpde.solve_particles])
+def test_a_token_without_direction_ends_a_run(solver) -> None:
+    """x - step x = 0 at step 1, where the neuron returns x."""
+    back = mfpde.Perceptron([[1.0, 0.0]], [1.0], "linear")
+    blocks = [mfpde.Block(back, step, direction="descent") for step in (0.5, 1.0)]
+    start = bump(CIRCLE) if solver is mfpde.solve else mfpde.Atoms([[1.0, 0.0]], [1.0])
+    run = solver(mfpde.DiscreteLayers(blocks), start)
+    assert (run.stop.kind, run.times.tolist()) == ("vanished", [0.0, 1.0])
+
+
+def test_stored_and_resumed(tmp_path) -> None:
+    blocks = mfpde.Block(SOFTMAX, 0.3), mfpde.Block(NEURONS, 0.5, direction="descent")
+    network = mfpde.DiscreteLayers([*blocks, blocks])
+    whole, path = mfpde.solve(network, bump(CIRCLE)), tmp_path / "run.zarr"
+    writer, few = RunWriter(path, network, CIRCLE), mfpde.StepLimit(1)
+    mfpde.solve(network, bump(CIRCLE), stop=few, observer=writer)
+    moment = stored_checkpoint(path)
+    writer = RunWriter.resume(path, moment)
+    mfpde.solve(network, bump(CIRCLE), resume_from=moment, observer=writer)
+    stored = mfpde.load(path)
+    assert np.array_equal(stored.final.density.values, whole.final.density.values)
+    steps = [[one.step for one in e.blocks] for e in stored.layers.equations]
+    assert steps == [[0.3], [0.5], [0.3, 0.5]]
+    assert stored.layers.equations[2].blocks[1].equation.direction == "descent"
