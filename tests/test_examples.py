@@ -72,6 +72,12 @@ def test_a_network_climbs_within_its_layers_as_particles_do() -> None:
     assert result["distance"] < 0.02
 
 
+def test_modes_grow_in_discrete_layers_as_known() -> None:
+    result = load("discrete_network_of_24_layers").main(num_cells=256)
+    assert result["growth_error"] < 2e-9
+    assert result["apart"] < 0.1
+
+
 def test_shared_layers_synchronise_tokens() -> None:
     result = load("synchronisation_by_noise").main(runs=12, depth=4.0)
     assert result["apart_0"] < 0.02

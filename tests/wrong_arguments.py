@@ -42,6 +42,8 @@ LOUDER = mfpde.Layers(
         (mfpde.MeanFieldEquation(mfpde.Attention(900.0), direction="ascent"), 1),
     ]
 )
+BLOCK = mfpde.Block(ATTENTION, step=0.1)
+TWICE = mfpde.DiscreteLayers.repeated(BLOCK, count=2)
 NOISIER = mfpde.Layers([(ASCENT, 0.5), (NOISY, 0.5)])
 EMPTY = mfpde.Density(CIRCLE, np.zeros(32))
 UNIFORM_ON_CIRCLE = mfpde.uniform(CIRCLE).values
@@ -165,6 +167,10 @@ Perceptron.random(units=2, dimension=3, seed=1, scale=0.5)
 Potential(first, to_the_right, dimension=2)
 MeanFieldEquation(ATTENTION, direction="ascent", diffusion=0.1)
 two_layers(duration=0.2, seed=1)
+Block(ATTENTION, step=0.1, direction="descent")
+DiscreteLayers([BLOCK, [BLOCK, BLOCK]])
+DiscreteLayers.repeated(BLOCK, count=2)
+solve(TWICE, START, save_at=[0.0, 2.0])
 Layers.random(sampler=drawn_equation, count=2, duration=0.1, seed=1)
 SteadyState(tolerance=1e-8)
 StepLimit(steps=3)
@@ -286,6 +292,28 @@ equation() -> at least one term
 equation(5) -> term 0 = 5 must be an Attention
 equation(ATTENTION, direction="up") -> direction = 'up' must be one of 'ascent', 'd
 equation(NEURON, Perceptron([[1.0, 0.0, 0.0]], [1.0])) -> different dimensions: [2, 3]
+
+Block("attention", 0.1) -> equation = 'attention' must be a term
+Block(ASCENT, 0.1, direction="ascent") -> direction = 'ascent' | its own
+Block(NOISY, 0.1) -> diffusion = 0.1 | without noise
+Block(Attention(1.0, positions=Causal()), 0.1) -> has positions
+DiscreteLayers([]) -> layers: 0 of them must be 1 to
+DiscreteLayers(5) -> layers = 5 must be a list of blocks
+DiscreteLayers([[]]) -> layers[0] = [] must be a Block
+DiscreteLayers([BLOCK, ASCENT]) -> layers[1] = | must be a Block
+DiscreteLayers.repeated(TWICE, count=2) -> layers[0] = | must be a Block
+run(START, TWICE, t_end=1.5) -> a step of 0.5 is no layer | whole numbers
+run(START, TWICE, t_end=3.0) -> t_end = 3 must be at most | 2 layers
+run(START, TWICE, max_step=0.5) -> a step of 0.5 is no layer | no max_step
+run(START, TWICE, transport="labels") -> transport = 'labels' must be one of 'discrete_layers'
+run(START, TWICE, atoms="exact") -> atoms = 'exact'
+run(EMPTY, TWICE) -> start has total mass 0
+run(uniform(SPHERE), DiscreteLayers([Block(NEURON, 0.1)])) -> 2 entries | S^2
+run(Measure(uniform(SPHERE), Atoms([[1.0, 0.0, 0.0]], [1e-9])), TWICE) -> 1 atoms | solve_particles
+run(uniform(ZONAL), TWICE) -> start on Zonal | solve_particles
+run(PositionedDensity.repeated(START), TWICE) -> start is rows of positions
+particles(TWICE, time_step=0.1) -> time_step = 0.1 is for flows
+particles(TWICE, save_every=0.5) -> a step of 0.5 is no layer
 
 load(None) -> path = None | must be the path of a store
 save(RUN, 3) -> path = 3 | must be the path of a store

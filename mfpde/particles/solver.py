@@ -122,8 +122,7 @@ def solve_particles(
     """
     dynamics = checked_dynamics(equation)
     for_each_layer(dynamics, lambda layer: check_motion(layer, start))
-    t_end = end_time(dynamics, t_end)
-    method = choose_method(start, method, count)
+    t_end, method = end_time(dynamics, t_end), choose_method(start, method, count)
     stages = stages_of(dynamics, 0.0, t_end)
     breaks = [stage.end for stage in stages]
     some = 1 if is_discrete(dynamics) else None
