@@ -78,13 +78,15 @@ def test_rates_of_softmax_exist_where_no_eigenvalue_is_representable():
     assert rates[1] == pytest.approx(2047 * cosine / 1000, rel=1e-3)
 
 
-def test_the_fastest_mode_changes_where_two_bessel_terms_agree():
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_the_fastest_mode_changes_where_two_bessel_terms_agree(dimension):
+    def term(l, beta):
+        return l * (l + dimension - 2) * iv(l + dimension / 2 - 1, beta)
+
     for degree in range(1, 6):
-        switch = brentq(
-            lambda b, l=degree: (l + 1) ** 2 * iv(l + 1, b) - l**2 * iv(l, b), 0.5, 30
-        )
-        assert theory.fastest_mode(switch * (1 - 1e-9), 2) == degree
-        assert theory.fastest_mode(switch * (1 + 1e-9), 2) == degree + 1
+        switch = brentq(lambda b, l=degree: term(l + 1, b) - term(l, b), 0.2, 40)
+        assert theory.fastest_mode(switch * (1 - 1e-9), dimension) == degree
+        assert theory.fastest_mode(switch * (1 + 1e-9), dimension) == degree + 1
 
 
 def test_early_clusters_turn_with_the_start(rng):
