@@ -11,7 +11,7 @@ from scipy.special import ive
 import mfpde
 from validation.circle_cases import points_at
 from validation.claim import Claim, Findings, Quantity, equal, vanishes
-from validation.exact_facts.runs import Array, ascent, descent, integrate, solve_to
+from validation.exact_facts.runs import ascent, descent, solve_to
 
 CLAIM = Claim(
     title="Heads with matrices D and V: the uniform measure, growth, and states that turn",
@@ -63,21 +63,11 @@ def compare_growth(size: float, angle: float, l: int) -> Iterator[Quantity]:
 
 
 def compare_triangle() -> Iterator[Quantity]:
-    """Three atoms under V = I + omega J: Newton's method, and an ODE of their angles."""
+    """Three atoms under V = I + omega J, by Newton's method."""
     value, angles = np.eye(2) + OMEGA * TURN, np.array([0.0, 2.0, 4.3])
     equation = descent(mfpde.Attention(BETA, bilinear=np.eye(2), value=value))
     found = mfpde.polish(equation, mfpde.Atoms(points_at(angles)), max_move=1.0)
-
-    def rate(theta: Array) -> Array:
-        apart = theta - theta[:, np.newaxis]
-        kernel = np.exp(BETA * (np.cos(apart) - 1)) / 3
-        pull = np.sin(apart) + OMEGA * np.cos(apart)
-        return np.asarray(-(kernel * pull).sum(axis=1))
-
-    speed = rate(integrate(rate, angles, 2000.0))[0]
     exact = -OMEGA * (1 - np.exp(-1.5 * BETA)) / 3
-    name = "triangle: v of its atoms, by an ODE"
-    yield equal(name, speed, exact, 1e-10, subject="formula")
     polished = found.angular_velocity[1, 0] if found.converged else np.nan
     yield equal("triangle: angular velocity, polished", polished, exact, 1e-12)
 
