@@ -387,10 +387,12 @@ def test_atoms_move_along_great_circles_and_go_with_their_frame() -> None:
 def test_particles_move_in_their_order_and_a_track_is_in_the_film() -> None:
     angles = 2 * np.pi * np.arange(40) / 40
     ends = [mfpde.Atoms(points_at(angles + turn)) for turn in (0.0, 2.0)]
-    figure, draw = film_of(run_of(ends), "curve", [0, 0.5, 1])
-    draw(0.5)
-    (heads,) = by_gid(figure, "atoms")
-    np.testing.assert_allclose(heads.get_xdata(), (angles + 1) % (2 * np.pi))
+    figure, draw = film_of(run_of(ends), "curve", [0, 0.25, 0.5, 1])
+    for share in (0.25, 0.5):
+        draw(share)
+        (heads,) = by_gid(figure, "atoms")
+        turned = angles + np.angle(1 - share + share * np.exp(2j))
+        np.testing.assert_allclose(heads.get_xdata(), turned % (2 * np.pi))
     bumps = mfpde.bumps(CIRCLE, angles=[1.0, 3.0], widths=[0.1, 0.1], masses=[0.5, 0.5])
     figure, draw = film_of(run_of([bumps], ASCENT).tracked(), "curve", [0])
     draw(0)
