@@ -173,7 +173,7 @@ def _convert(values: FloatArray, factors: tuple[float, float, float]) -> FloatAr
     n = len(values)
     r, rooms = wrapped(values), np.empty((n, 2))
     for i in range(n):
-        rooms[i] = _room(r, i + GHOSTS)
+        rooms[i, 0], rooms[i, 1] = _room(r, i + GHOSTS)
     passed = np.empty(n + 1)
     for i in range(n):
         j = i + GHOSTS
