@@ -6,8 +6,8 @@ conservation to rounding and exact positivity rely on the order of operations
 (``compiled_sum`` and ``compiled_fused`` let some of it go where neither is at stake; other
 Python threads may work beside them).
 
-A slice is not assigned to a slice (``a[:] = b``) in a kernel: for the message of the error that it
-might raise numba compiles its text functions, seconds of a first run.
+A slice is not assigned to a slice (``a[:] = b``) in a kernel, nor a tuple to a row: for the message
+of the error that it might raise numba compiles its text functions, seconds of a first run.
 
 numba keeps compiled kernels beside their modules, and compiles one anew when its own file has
 changed, not when a kernel of another module that it calls has: ``make clean`` drops them all.
