@@ -6,7 +6,7 @@ conservation to rounding and exact positivity rely on the order of operations
 (``compiled_sum`` and ``compiled_fused`` let some of it go where neither is at stake; other
 Python threads may work beside them).
 
-A slice is not assigned to a slice (``a[:] = b``) in a kernel, nor a tuple to a row: for the message
+No slice is assigned to a slice (``a[:] = b``) in a kernel, and no tuple to a row: for the message
 of the error that it might raise numba compiles its text functions, seconds of a first run.
 
 numba keeps compiled kernels beside their modules, and compiles one anew when its own file has

@@ -5,9 +5,8 @@ The moments g_k = \int conj Y_k dmu of all degrees that the grid represents foll
     d_t g_k = \int conj(grad Y_k).v dmu,
 
 with v taken at the cell centres, and the integral by the grid's quadrature.  Where the density is
-smooth both are spectrally accurate.  A filter damps degree l of n at the rate 72 (l/n)^8, exactly:
-a step is that of the classical Runge-Kutta method of order 4 for exp(72 (l/n)^8 t) g_k (Lawson
-1967).
+smooth both are spectrally accurate.  A filter damps degree l of n at the rate 72 (l/n)^8: a step
+is that of the classical Runge-Kutta method for exp(72 (l/n)^8 t) g_k (Lawson 1967).
 
 The mass is kept to rounding, but nothing keeps the density positive.  Where its negative part
 weighs more than 1e-5 the grid does not resolve the density any more, and another scheme has to
@@ -59,18 +58,15 @@ class Spectral(SmoothTransport):
         return self._flow(state, self.sphere.moments(state.masses, self._highest))
 
     def step(self, state: State, dt: float) -> Step:
-        """Return the state after a step of the Runge-Kutta method.
-
-        Its error is measured by the last stage, which stands at the end of the step.
-        """
+        """Return the state after a step, whose error is measured by the last stage, at its end."""
         flow = self.flow(state)
         half = np.exp(dt / 2 * self._filter_rates)
-        start, first = half * flow.density_moments, half * _complex(flow.outflows)
+        start = half * flow.density_moments
+        first = half * flow.outflows.view(np.complex128)
 
         def rates_at(moments: ComplexArray) -> ComplexArray:
-            masses = self._masses(moments)
-            flow_there = self._flow(state.moved(masses, state.points), moments)
-            return _complex(flow_there.outflows)
+            there = state.moved(self._masses(moments), state.points)
+            return self._flow(there, moments).outflows.view(np.complex128)
 
         second = rates_at(start + dt / 2 * first)
         third = rates_at(start + dt / 2 * second)
@@ -78,7 +74,7 @@ class Spectral(SmoothTransport):
         mean = (half * (first + 2 * (second + third)) + last) / 6
         new = state.moved(self._masses(half * start + dt * mean), state.points)
         after = self.flow(new)
-        lag = (last - _complex(after.outflows))[self._watched]
+        lag = (last - after.outflows.view(np.complex128))[self._watched]
         moved = self.size_of(after.moments - flow.moments)
         allowed = self.rtol * self.tolerance_share * moved / dt
         allowed += NEGLIGIBLE_RATE if state.cloud_size > 1 else 0.0
@@ -98,7 +94,7 @@ class Spectral(SmoothTransport):
         ends = [f.density_moments.view(np.float64) for f in (first, last)]
         rates = first.outflows, last.outflows
         found = interpolate((ends[0], ends[1]), rates, dt, share)
-        return before.moved(self._masses(_complex(found)), before.points)
+        return before.moved(self._masses(found.view(np.complex128)), before.points)
 
     def _flow(self, state: State, all_moments: ComplexArray) -> Flow:
         moments = all_moments[self._watched]
@@ -130,8 +126,3 @@ class Spectral(SmoothTransport):
             return masses
         positive = np.maximum(masses, 0.0)
         return np.asarray(positive * (masses.sum() / positive.sum()))
-
-
-def _complex(numbers: FloatArray) -> ComplexArray:
-    """Moments, or their rates, from an array that has their real and imaginary parts in turn."""
-    return numbers.view(np.complex128)
