@@ -34,11 +34,16 @@ def panels(
 def compare_curves(cases: Mapping[str, tuple[Any, ...]], **axes: Any) -> Figure:
     """A panel for each title: x and y of the solver, then x and y of a formula.
 
-    ``axes`` are those of ``Axes.set``: names, scales, limits.
+    A fifth array are standard errors of y, which is drawn as points then.  ``axes`` are those of
+    ``Axes.set``: names, scales, limits.
     """
     figure, panes = panels(len(cases))
-    for ax, (title, (x, y, x_exact, exact)) in zip(panes, cases.items(), strict=True):
-        ax.plot(x, y, color=SOLVER, label="solver")
+    for ax, (title, case) in zip(panes, cases.items(), strict=True):
+        x, y, x_exact, exact, *errors = case
+        if errors:
+            ax.errorbar(x, y, *errors, fmt="o", color=SOLVER, label="solver")
+        else:
+            ax.plot(x, y, color=SOLVER, label="solver")
         ax.plot(x_exact, exact, **FORMULA_LINE, label="formula")
         ax.set(title=title, **axes)
     figure.legend(*panes[0].get_legend_handles_labels(), loc="outside right center")

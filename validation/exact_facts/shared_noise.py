@@ -107,8 +107,9 @@ def main(quick: bool = False) -> Findings:
             )
             expected, error = exact[round(time / INTERVAL)], average.error[k]
             yield row(name, average.mean[k], expected, ERRORS * error)
-        curves[f"γ = {linear:g}, from {angle:.3g}"] = times, average.mean, steps, exact
-    axes = {"xlabel": "t", "ylabel": "mean of (1 − x·x′)/4"}
+        name = f"γ = {linear:g}, from {angle:.3g}"
+        curves[name] = times, average.mean, steps, exact, average.error
+    axes = {"xlabel": "t (bars: standard errors)", "ylabel": "mean of (1 − x·x′)/4"}
     yield "tokens", compare_curves(curves, **axes)
     share = ANGLE / np.pi
     antipodal = (found.two_token[:, -1] > 0.25).mean()
