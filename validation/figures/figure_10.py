@@ -46,7 +46,7 @@ SETTINGS = {
     "ascent, GeLU": Setting(5.0, "ascent", "gelu"),
     "descent, GeLU": Setting(5.0, "descent", "gelu"),
 }
-CELLS, QUANTISED = 512, 1000
+CELLS = 512
 LAW = -0.5
 SIGNIFICANT = 3.0
 """Standard errors."""
@@ -55,12 +55,11 @@ SIGNIFICANT = 3.0
 class Panel(NamedTuple):
     """Repeats at several n beside the density: <x> at both times, (n, repeats, times, 2).
 
-    Beside both stand particles without sampling noise; ``last`` are the repeats of the largest n.
+    ``last`` are the final states of the largest n.
     """
 
     density: Run
     expected: Array
-    quantised: Array
     means: Array
     last: list[mfpde.Atoms]
 
@@ -95,9 +94,8 @@ def _repeat(
         runs = [particle_run(setting, n, times, seed=seed, **step) for seed in seeds]
         means.append([_means(run, times) for run in runs])
     density = density_run(setting, CELLS, times)
-    quantised = _means(particle_run(setting, QUANTISED, times, **step), times)
     last = [run.final for run in runs]
-    return Panel(density, _means(density, times), quantised, np.array(means), last)
+    return Panel(density, _means(density, times), np.array(means), last)
 
 
 def _means(run: Run, times: tuple[float, ...]) -> Array:
@@ -109,11 +107,10 @@ def _means(run: Run, times: tuple[float, ...]) -> Array:
 def _around_the_density(
     panel: Panel, which: int, sizes: tuple[int, ...]
 ) -> Iterator[Quantity]:
-    """The law of the spread, its centre, and particles without noise.
+    """The law of the spread, and its centre.
 
     The spread about the centre is that of the repeats about their own mean: about the density
-    it would grow with the density's error, and hide it.  Of quantiles a basin's two edges cut
-    one each.
+    it would grow with the density's error, and hide it.
     """
     slope, error = _exponent(panel, which, sizes)
     row = "exponent of the spread about the density in n"
@@ -124,9 +121,6 @@ def _around_the_density(
     away = np.linalg.norm(middle - expected) / (spread / np.sqrt(count))
     row = "mean of the panel to the density, in standard errors"
     yield vanishes(row, away, SIGNIFICANT)
-    away = np.linalg.norm(expected - panel.quantised[which])
-    row = f"mean of the density, from {QUANTISED} particles without noise"
-    yield vanishes(row, away, 2 / QUANTISED)
 
 
 def _alone(panel: Panel, which: int, sizes: tuple[int, ...]) -> Iterator[Quantity]:
