@@ -86,6 +86,18 @@ def test_shared_layers_synchronise_tokens() -> None:
     assert result["exponent_0"] < -1
 
 
+def test_what_is_lost_in_the_middle() -> None:
+    """Minima and t_crit of arXiv 2605.09213, and a U of softmax and neurons from two heaps."""
+    result = load("lost_in_the_middle").main(num_cells=64)
+    uniform, uneven = result["uniform"], result["uneven"]
+    least = [0.125, 0.259, 0.418, 0.633, np.nan]
+    assert np.allclose(uniform.minimum[1], least, atol=6e-4, equal_nan=True)
+    assert uniform.critical_times[1] / np.e == pytest.approx(2.457489, abs=2e-6)
+    assert uneven.critical_times[1] == pytest.approx(2.861, abs=2e-3)
+    assert (np.diff(uneven.minimum[1, :5]) > 0.05).all()
+    assert np.isnan(uneven.minimum[1, 5])
+
+
 def test_a_configuration_of_the_particle_code_is_run_as_densities(capsys) -> None:
     short = {"betas": [1.0, 5.0], "total_time": 0.1, "save_every": 100, "mlp_seed": 4}
     sweep = load("particle_code_configuration").main({**short, "k_max": 4})
