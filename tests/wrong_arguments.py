@@ -404,7 +404,7 @@ label_density(Atoms(CIRCLE.points), 32) -> circle = 32
 
 run(save_at=[]) -> nonempty
 run(save_at=[[0.5]]) -> nonempty list
-run(save_at=[0.5, 0.5]) -> save_at[0] = 0.5 is followed by 0.5
+run(save_at=[0.5, 0.5]) -> save_at[1] = 0.5 must increase
 run(save_at=[0.5, 1.5]) -> save_at[1] = 1.5 | raise t_end
 run(save_every=1e-9) -> 1e+09 saves; | raise save_every
 run(track=True) -> track = True must be a Concentration

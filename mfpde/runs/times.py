@@ -140,13 +140,8 @@ def _check_times(save_at: ArrayLike, start_time: float, t_end: float) -> FloatAr
         f"or {SHORTEST_TIME:g} after it; raise t_end to save later"
     )
     check_entries("save_at", times, is_inside, allowed)
-    falling = np.flatnonzero(np.diff(times) <= 0)
-    if len(falling):
-        where = int(falling[0])
-        raise ValueError(
-            f"save_at must increase, but save_at[{where}] = {times[where]:g} is "
-            f"followed by {times[where + 1]:g}; use numpy.unique(save_at)"
-        )
+    increases = np.diff(times, prepend=-np.inf) > 0
+    check_entries("save_at", times, increases, "must increase, as in numpy.unique")
     return times
 
 
