@@ -178,16 +178,9 @@ def assign_pairs(
     *,
     reach: float,
 ) -> dict[int, int]:
-    """Return the pairs of least total cost, as many as possible, none beyond ``reach``.
+    """Return the pairs of least total cost, as many as possible, none beyond ``reach`` radians.
 
-    Parameters
-    ----------
-    points, masses
-        Places (n, d) and masses (n,) of the earlier ones.
-    others, other_masses
-        Those (m, d) and (m,) of the later ones.
-    reach
-        Distance (radians) within which two may be the same.
+    The earlier ones have ``points`` (n, d) and ``masses`` (n,), the later ones (m, d) and (m,).
     """
     if not len(masses) or not len(other_masses):
         return {}
