@@ -44,6 +44,7 @@ from .positions.blocks import Block as Block, DiscreteLayers as DiscreteLayers
 from .positions.profile import RetrievalProfile as RetrievalProfile
 from .positions.retrieval import retrieval_profile as retrieval_profile
 from .positions.rows import PositionedDensity as PositionedDensity
+from .positions.tokens import PositionedAtoms as PositionedAtoms
 from .positions.weights import Causal as Causal, Full as Full, Weights as Weights
 from .runs.layers import Layers as Layers
 from .solver.recorder import Observer as Observer

@@ -176,6 +176,7 @@ def check_kind(name: str, value: object, kind: type, *, source: str) -> None:
 def no_measure(name: str, value: object) -> ValueError:
     """Return the error for what is no measure; a run has one."""
     where = ": its last state is run.final" if hasattr(value, "final") else ""
+    where = ": rows are those one by one, rows[i]" if hasattr(value, "row") else where
     wanted = "must be a Density, Atoms or a Measure"
     return ValueError(f"{name} = {shown(value)} {wanted}{where}")
 

@@ -103,7 +103,7 @@ class MeanFieldEquation:
             if term.positions is not None:
                 raise ValueError(
                     f"{term!r} is for rows of positions: give solve a PositionedDensity, such as "
-                    "PositionedDensity.repeated(density, positions=32)"
+                    "PositionedDensity.repeated(density, 32), or solve_particles positions=..."
                 )
         return self._interactions
 
@@ -159,9 +159,9 @@ class MeanFieldEquation:
 
     @property
     def has_energy(self) -> bool:
-        """Whether E exists: drifts are gradients, and heads have V = a D with D symmetric."""
+        """Whether E exists: drifts are gradients, heads have V = a D, D symmetric; no masks."""
         return self.has_first_variation and all(
-            term.has_energy for term in self._interactions
+            term.has_energy and term.positions is None for term in self._interactions
         )
 
     @property
@@ -231,6 +231,9 @@ class MeanFieldEquation:
         ValueError
             As for :meth:`on`, for a measure with a density.
         """
+        if hasattr(measure, "field_under"):  # rows and tokens see others
+            field: MeasureField = measure.field_under(self)
+            return field
         if isinstance(measure, Atoms):
             return AtomField(self.interactions, self.externals, self.sign, measure)
         whole, _ = as_measure(measure), self.interactions

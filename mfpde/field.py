@@ -31,7 +31,8 @@ class GridField:
     @cached_property
     def acting(self) -> PointMasses:
         """The atoms as the points that represent them."""
-        return _points_of(self.measure.atoms)
+        clouds = self.measure.atoms.as_clouds()
+        return PointMasses(clouds.points, clouds.masses)
 
     @cached_property
     def moments(self) -> ComplexArray:
@@ -82,7 +83,8 @@ class AtomField:
 
     @cached_property
     def _acting(self) -> PointMasses:
-        return _points_of(self.atoms)
+        clouds = self.atoms.as_clouds()
+        return PointMasses(clouds.points, clouds.masses)
 
     def first_variation(self, points: FloatArray | None = None) -> FloatArray:
         """Values of F, shape (...)."""
@@ -125,12 +127,6 @@ class AtomField:
 
 MeasureField: TypeAlias = GridField | AtomField
 """First variation F, velocity v = s grad F and energy of an equation at a measure."""
-
-
-def _points_of(atoms: Atoms) -> PointMasses:
-    """The points that represent atoms, with their masses."""
-    points = atoms.as_clouds()
-    return PointMasses(points.points, points.masses)
 
 
 def _check_points(points: Any, dimension: int) -> FloatArray:

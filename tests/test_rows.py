@@ -288,7 +288,15 @@ def run_for_long(equation, start=None, **options):
     return mfpde.solve(equation, start, t_end=1e6, **options)
 
 
+def move(start, positions_of_terms=None, **options):
+    seen = positions_of_terms or mfpde.Causal()
+    return mfpde.solve_particles(equation(seen), start, t_end=0.1, **options)
+
+
 VALUES = np.full((3, 128), 1 / (2 * np.pi))
+MASKED, PAIR = equation(mfpde.Causal(alibi=1.0)), mfpde.Atoms([[1.0, 0.0], [0.6, 0.8]])
+TOKENS = mfpde.PositionedAtoms(PAIR.points, positions=[0.5, 1])
+SHORT = mfpde.solve(MASKED, turning(CIRCLE), t_end=0.1)
 
 
 @pytest.mark.parametrize(
@@ -314,6 +322,31 @@ VALUES = np.full((3, 128), 1 / (2 * np.pi))
         (lambda: run_for_long(equation(), atoms="exact"), "atoms = 'exact'"),
         (lambda: run_for_long(equation(), transport="labels"), "transport"),
         (lambda: turning(CIRCLE).row(8), "index"),
+        (lambda: run_for_long(equation(mfpde.Causal(sees_itself=False))), "sees_itself = False"),
+        (lambda: mfpde.Causal(sees_itself=1), "sees_itself = 1"),
+        (lambda: run_for_long(equation(), track=mfpde.Concentration()), "are those one by one"),
+        (lambda: SHORT.tracked(), "each of which is a run.rows"),
+        (lambda: SHORT.rows(8), "index = 8"),
+        (lambda: SHORT.rows(0).rows(0), "has no rows"),
+        (lambda: mfpde.plot_concentration(SHORT.final, MASKED), "rows are those one by one"),
+        (lambda: run_for_long(MASKED, SHORT.rows(0).final), "is for rows of positions"),
+        (lambda: mfpde.minimize(MASKED, CIRCLE), "is for rows of positions"),
+        (lambda: mfpde.certificate(MASKED, SHORT.final[0]), "is for rows of positions"),
+        (lambda: mfpde.polish(MASKED, PAIR), "is for rows of positions"),
+        (lambda: mfpde.continuation(MASKED, PAIR, "beta", [3.0, 4.0]), "is for rows of positions"),
+        (lambda: mfpde.wasserstein(SHORT.final, PAIR), "rows are those one by one"),
+        (lambda: move(PAIR), "is for rows of positions"),
+        (lambda: move(SHORT.final[0], positions=[0.5, 1]), "positions are those of atoms"),
+        (lambda: move(PAIR, positions=[0.5]), "one for each atom"),
+        (lambda: move(PAIR, positions=[0.5, 0.5]), "positions\\[1\\] = 0.5 must rise"),
+        (lambda: move(PAIR, positions=[0.5, 1], merge_below=1e-6), "is for rows of positions"),
+        (lambda: move(turning(SPHERE), method="spectral"), "with positions"),
+        (lambda: move(PAIR, mfpde.Weights(np.eye(3)), positions=[0.5, 1]), "there are 2 rows"),
+        (lambda: move(PAIR, mfpde.Causal(rope=1.0), positions=[0.5, 1]), "rope = 1 turns rows"),
+        (lambda: TOKENS.rows(), "edges = None"),
+        (lambda: TOKENS.rows([0, 0.1, 1]), "no token is in \\(0, 0.1\\]"),
+        (lambda: MASKED.velocity(TOKENS, PAIR.points), "points: tokens"),
+        (lambda: equation(mfpde.Causal(rope=1.0)).velocity(SHORT.final[0]), "rope"),
         (lambda: turning(CIRCLE).at(1.5), "position"),
     ],
 )  # fmt: skip

@@ -141,6 +141,7 @@ Density(CIRCLE, values=START.values)
 Density.from_function(CIRCLE, wave)
 Density.from_samples(CIRCLE, points=PAIR.points, masses=[0.5, 0.5], bandwidth=0.9)
 Measure(START)
+PositionedAtoms(PAIR.points, masses=[0.4, 0.6], positions=[0.4, 1.0], edges=[0, 0.5, 1])
 PositionedDensity(CIRCLE, values=[UNIFORM_ON_CIRCLE, UNIFORM_ON_CIRCLE], edges=[0, 0.4, 1])
 PositionedDensity.from_function(CIRCLE, wave_along, positions=2)
 PositionedDensity.repeated(START, positions=2)
@@ -514,7 +515,7 @@ NEEDED = ("angles", "centres", "bilinear", "t_end")
 """Arguments that None may not stand for although it is their default."""
 MAY_BE_INFINITE = ("theory.merge_time",)
 """What says that a number above the largest is given as infinity."""
-MADE_AS_GIVEN = ("Density", "Atoms", "Atoms.none", "Measure")
+MADE_AS_GIVEN = ("Density", "Atoms", "Atoms.none", "Measure", "PositionedAtoms")
 """What has the mass that it is given."""
 RESULTS = """
 AtomConvergence BranchEvent Certificate Clustering Continuation Ensemble Maximum Minimum

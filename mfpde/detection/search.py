@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import overload
+
 import numpy as np
 
 from mfpde.detection.balls import largest_ball_mass, profile_radii
@@ -17,9 +20,21 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
 
 
+@overload
 def concentration(
     measure: AnyMeasure, equation: MeanFieldEquation
-) -> ConcentrationReport:
+) -> ConcentrationReport: ...
+
+
+@overload
+def concentration(
+    measure: Iterable[Measure], equation: MeanFieldEquation
+) -> tuple[ConcentrationReport, ...]: ...
+
+
+def concentration(
+    measure: AnyMeasure | Iterable[Measure], equation: MeanFieldEquation
+) -> ConcentrationReport | tuple[ConcentrationReport, ...]:
     """Find where a measure concentrates to atoms, with what masses, by several indicators.
 
     Counts and masses are those of basins of the velocity field.  The kind of a basin's content is
@@ -30,8 +45,8 @@ def concentration(
     Parameters
     ----------
     measure
-        A density on a Circle, a Sphere or a Zonal grid, with or without atoms; or atoms
-        alone with d = 2 or 3.
+        A density on a Circle, a Sphere or a Zonal grid, with or without atoms; atoms alone
+        with d = 2 or 3; or rows at positions, each of which has a report, by what it sees.
     equation
         The equation whose velocity decides.
 
@@ -48,6 +63,8 @@ def concentration(
         If the measure has no mass, lies in another dimension than the equation, or
         consists of atoms alone with d above 3.
     """
+    if isinstance(measure, Iterable):
+        return tuple(concentration(row, equation) for row in measure)
     if isinstance(measure, Atoms) and measure.dimension > 3:
         raise ValueError(
             f"atoms alone in dimension d = {measure.dimension} have no basins here: use "

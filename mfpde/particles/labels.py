@@ -40,21 +40,14 @@ def labels_of(start: AnyMeasure, count: int | None = None) -> Atoms:
 
     On S^1 they are uniform in angle, on S^2 Gauss nodes, whose weighted sums are spectrally
     accurate as long as the flow map is smooth.  Where the density is zero a label weighs
-    1e-300: it marks its place and moves nothing.
-
-    Parameters
-    ----------
-    start
-        A density on a :class:`Circle` or a :class:`Sphere`, without atoms.
-    count
-        Number of labels, by default the number of cells, and at least that number (for a
-        larger one the density is interpolated); on a sphere 2 n^2, for n rings of 2 n.
+    1e-300: it marks its place and moves nothing.  To more labels than cells the density is
+    interpolated.
 
     Raises
     ------
     ValueError
         If the start has atoms or lies on another geometry, or ``count`` is too small, or
-        is that of no grid.
+        is that of no grid (on a sphere 2 n^2, for n rings of 2 n).
     """
     measure = as_measure(start)
     if len(measure.atoms):
@@ -71,13 +64,7 @@ def labels_of(start: AnyMeasure, count: int | None = None) -> Atoms:
 
 
 def grid_of_labels(grid: Geometry, count: int | None = None) -> Geometry:
-    """The grid whose cells are ``count`` labels of a density on ``grid``, by default ``grid``.
-
-    Raises
-    ------
-    ValueError
-        As for :func:`labels_of`.
-    """
+    """The grid whose cells are ``count`` labels of a density on ``grid``, as :func:`labels_of`."""
     if grid.axis is not None or grid.dimension > 3:
         raise ValueError(
             f"method='labels' needs a density on a Circle or a Sphere, but start lies on "

@@ -22,6 +22,7 @@ from mfpde.particles.integrators import (
 )
 from mfpde.particles.systems import (
     MANY,
+    ParticleStart,
     ParticleSystem,
     check_motion,
     choose_method,
@@ -29,6 +30,7 @@ from mfpde.particles.systems import (
     particles_of,
 )
 from mfpde.positions.blocks import VanishedError, choose_maps, is_discrete
+from mfpde.positions.tokens import place_tokens
 from mfpde.runs.layers import Layers, Stage, checked_dynamics, for_each_layer, stages_of
 from mfpde.runs.progress import LineReport, line_if
 from mfpde.runs.run import Run
@@ -51,8 +53,9 @@ DIAGNOSTICS = ("mass", "energy", "dissipation")
 
 def solve_particles(
     equation: MeanFieldEquation | Layers,
-    start: AnyMeasure,
+    start: ParticleStart,
     *,
+    positions: ArrayLike | None = None,
     t_end: float | None = None,
     save_every: float | None = None,
     save_at: ArrayLike | None = None,
@@ -77,7 +80,10 @@ def solve_particles(
     start
         Atoms are moved as they are; a density or measure, on any geometry, is quantised
         into ``count`` particles, or with ``method="labels"`` turned into ``count``
-        labels.
+        labels.  So is each row of a :class:`mfpde.PositionedDensity`.
+    positions
+        Positions (n,) of atoms that are tokens in their order, rising within (0, 1]; what each
+        sees is said by the ``positions`` of :class:`Attention`.
     t_end
         End time, above 0; of layers at most their depth, which is the default.
     save_every, save_at
@@ -90,8 +96,8 @@ def solve_particles(
         the nodes of a grid on S^2; ``"auto"``: spectral on S^1, and on S^2 from 300
         particles on, else direct.
     count
-        Number of particles or labels of a density: by default 2000 particles, or one
-        label for each cell.
+        Number of particles or labels of a density: by default 2000 particles (100 of each
+        row), or one label for each cell.
     rtol, atol
         Tolerances of the adaptive method (Dormand-Prince of order 8), by default far below
         what 2000 particles differ from the density: 8e-4 on S^1 (pi/2n).  Each kink of ReLU that a
@@ -111,8 +117,8 @@ def solve_particles(
     Returns
     -------
     Run
-        States are :class:`Atoms`; diagnostics are ``mass``, ``energy`` (NaN if there is
-        none) and ``dissipation`` = sum m |v|^2.
+        States are :class:`Atoms`, with positions :class:`mfpde.PositionedAtoms`; diagnostics are
+        ``mass``, ``energy`` (NaN if there is none) and ``dissipation`` = sum m |v|^2.
 
     Raises
     ------
@@ -121,6 +127,8 @@ def solve_particles(
         a method for S^1 and S^2 elsewhere, or terms of another dimension than the start.
     """
     dynamics = checked_dynamics(equation)
+    if positions is not None:
+        start = place_tokens(start, positions)
     for_each_layer(dynamics, lambda layer: check_motion(layer, start))
     t_end, method = end_time(dynamics, t_end), choose_method(start, method, count)
     stages = stages_of(dynamics, 0.0, t_end)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -35,39 +35,44 @@ from mfpde.arrays import (
 )
 from mfpde.compiled import thread_count
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import FieldAtPoints, circle, harmonics
-from mfpde.geometry.circle import angles_of, points_at, tangents_at
-from mfpde.geometry.harmonics import degrees_and_orders
-from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
+from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.geometry.circle import MINIMUM_CELLS, angles_of, points_at, tangents_at
+from mfpde.geometry.sphere import MINIMUM_RINGS
+from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
 from mfpde.measures.sampling import quantized
 from mfpde.particles.labels import grid_of_labels, labels_of
+from mfpde.positions.rows import PositionedDensity
+from mfpde.positions.tokens import PositionedAtoms
 from mfpde.terms import InteractionTerm, PointMasses
 
 METHODS = ("auto", "direct", "spectral", "labels")
-DEFAULT_COUNT = 2000
-# On S^2 sums through the moments are as fast as direct ones at so many particles up to
-# beta = 100, and 5 times faster at beta = 5 (1000 particles: 4 and 30 times).
+DEFAULT_COUNT, DEFAULT_COUNT_OF_ROW = 2000, 100
+# On S^2 sums through moments are as fast as direct ones at so many particles up to beta = 100,
+# and 5 times faster at beta = 5 (1000 particles: 4 and 30 times).
 MANY = 300
 NEGLIGIBLE = 1e-11
-# Below this the kernel mean has lost five digits to cancellation in its series.
-SMALLEST_SUMMED_MEAN = 1e-5
 _SHARE = 8192
 
 Result = TypeVar("Result")
+ParticleStart: TypeAlias = AnyMeasure | PositionedDensity
 
 
 @dataclass(frozen=True, eq=False)
 class ParticleSystem:
-    """Particles on S^(d-1) with fixed ``masses`` (n,), from ``start`` (n, d), by direct sums."""
+    """Particles on S^(d-1) that start as ``particles``, by direct sums; a state is (n, d)."""
 
     equation: MeanFieldEquation
-    start: FloatArray
-    masses: FloatArray
+    particles: Atoms
 
     @property
-    def dimension(self) -> int:
-        """The dimension d of the points."""
-        return int(self.start.shape[1])
+    def start(self) -> FloatArray:
+        """The first state."""
+        return self.particles.points
+
+    @property
+    def masses(self) -> FloatArray:
+        """Masses (n,), which stay as they are."""
+        return self.particles.masses
 
     def velocity(self, state: FloatArray) -> FloatArray:
         """The velocity s grad F at the normalised points, tangent vectors (n, d)."""
@@ -78,8 +83,11 @@ class ParticleSystem:
         return np.asarray(state / np.linalg.norm(state, axis=1, keepdims=True))
 
     def atoms(self, state: FloatArray) -> Atoms:
-        """Return the particles as a measure."""
-        return Atoms(self.normalize(state), self.masses)
+        """Return the particles as a measure, tokens at their positions."""
+        points, start = self.normalize(state), self.particles
+        if isinstance(start, PositionedAtoms):
+            return start.moved_to(points)
+        return Atoms(points, start.masses)
 
     def energy(self, state: FloatArray) -> float:
         """Energy, or NaN where there is none."""
@@ -98,6 +106,11 @@ class AngularSystem(ParticleSystem):
 
     system: ParticleSystem
 
+    @property
+    def start(self) -> FloatArray:
+        """The first angles."""
+        return angles_of(self.particles.points)
+
     def velocity(self, state: FloatArray) -> FloatArray:
         """The angular velocity s dF/dtheta, shape (n,)."""
         vectors = self.system.velocity(points_at(state))
@@ -109,7 +122,7 @@ class AngularSystem(ParticleSystem):
 
     def atoms(self, state: FloatArray) -> Atoms:
         """Return the particles as a measure."""
-        return Atoms(points_at(state), self.masses)
+        return self.system.atoms(points_at(state))
 
     def energy(self, state: FloatArray) -> float:
         """Energy, or NaN where there is none."""
@@ -127,47 +140,29 @@ class SpectralSystem(ParticleSystem):
     @cached_property
     def _degree(self) -> int:
         # On S^1 more degrees cost little.
-        where = (3, NEGLIGIBLE) if self.dimension == 3 else (2,)
+        where = (3, NEGLIGIBLE) if self._sphere.dimension == 3 else (2,)
         limits = [term.zonal_kernel.band_limit(*where) for term in self._terms]
         return max(limits, default=0)
 
     @cached_property
-    def _degrees_and_orders(self) -> tuple[IntArray, IntArray]:
-        if self.dimension == 3:
-            return degrees_and_orders(self._degree)
-        waves = np.arange(self._degree + 1)
-        return waves, waves
+    def _sphere(self) -> Geometry:
+        """A grid of S^1 or S^2, of which only the harmonics matter."""
+        is_circle = self.particles.dimension == 2
+        return Circle(MINIMUM_CELLS) if is_circle else Sphere(MINIMUM_RINGS)
 
     @cached_property
     def _spectra(self) -> tuple[tuple[InteractionTerm, FloatArray], ...]:
-        degrees, _ = self._degrees_and_orders
-        return tuple(
-            (term, term.zonal_kernel.spectrum(self.dimension, self._degree)[degrees])
-            for term in self._terms
-        )
-
-    @cached_property
-    def _summed_spectrum(self) -> FloatArray:
-        """One symbol for all interactions without softmax, amplitudes included."""
-        plain = [(term, s) for term, s in self._spectra if not term.needs_values]
-        nothing = np.zeros(len(self._degrees_and_orders[0]))
-        return sum((term.amplitude * spectrum for term, spectrum in plain), nothing)
+        d, degree, terms = self._sphere.dimension, self._degree, self._terms
+        spectra = (term.zonal_kernel.spectrum(d, degree) for term in terms)
+        degrees = self._sphere.degrees(degree)
+        return tuple((t, one[degrees]) for t, one in zip(terms, spectra, strict=True))
 
     def _moments(self, points: FloatArray) -> ComplexArray:
         def sum_share(share: slice) -> ComplexArray:
-            own, masses = points[share], self.masses[share]
-            if self.dimension == 2:
-                return circle.moments_of_atoms(own, masses, self._degree)
-            factors = harmonics.recurrence(self._degree)
-            return harmonics.moments_of_atoms(own, masses, factors, self._degree)
+            masses = self.masses[share]
+            return self._sphere.atom_moments(points[share], masses, self._degree)
 
         return np.asarray(np.sum(map_shares(sum_share, len(points)), axis=0))
-
-    def _field(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
-        if self.dimension == 2:
-            return FieldAtPoints(*circle.field_at_points(coefficients, points))
-        order = harmonics.recurrence(self._degree), self._degree
-        return FieldAtPoints(*harmonics.field_at_points(coefficients, points, *order))
 
     def velocity(self, state: FloatArray) -> FloatArray:
         """The velocity s grad F at the normalised points, tangent vectors (n, d)."""
@@ -175,40 +170,25 @@ class SpectralSystem(ParticleSystem):
         moments = self._moments(points) if self._terms else np.zeros(1, np.complex128)
 
         def drift_of(share: slice) -> FloatArray:
-            return self._drift(points[share], moments, points)
+            return self._drift(points[share], moments, PointMasses(points, self.masses))
 
         drifts = np.concatenate(map_shares(drift_of, len(points)))
         return np.asarray(self.equation.sign * drifts)
 
     def _drift(
-        self, points: FloatArray, moments: ComplexArray, particles: FloatArray
+        self, points: FloatArray, moments: ComplexArray, particles: PointMasses
     ) -> FloatArray:
         """The sum of all terms' drifts at ``points``; ``moments`` are those of all particles."""
         drifts = (external.drift(points) for external in self.equation.externals)
         drift = sum(drifts, np.zeros(points.shape))
-        if self._summed_spectrum.any():
-            drift += self._field(self._summed_spectrum * moments, points).gradients
         for term, spectrum in self._spectra:
-            if term.needs_values:
-                drift += self._softmax(term, spectrum * moments, points, particles)
-        return drift
+            mean = self._sphere.field_at(spectrum * moments, points)
 
-    def _softmax(
-        self,
-        term: InteractionTerm,
-        coefficients: ComplexArray,
-        points: FloatArray,
-        particles: FloatArray,
-    ) -> FloatArray:
-        """Gradient of (1/beta) log int K dmu; summed directly where int K dmu is small."""
-        mean, gradient = self._field(coefficients, points)
-        small = term.sharpness * mean < SMALLEST_SUMMED_MEAN
-        divisor = np.where(small, np.inf, mean)[:, np.newaxis]
-        drift = term.gradient_from(gradient, divisor)
-        if small.any():
-            atoms = PointMasses(particles, self.masses)
-            drift[small] = term.field_of_atoms(points[small], atoms).gradients
-        return np.asarray(drift)
+            def drift_at(i: IntArray, term: InteractionTerm = term) -> FloatArray:
+                return term.field_of_atoms(points[i], particles).gradients
+
+            drift += term.drift_from_means(mean, drift_at)
+        return drift
 
     def energy(self, state: FloatArray) -> float:
         """Energy (1/2) sum_k lambda_k |f_k|^2 + sum_i m_i V(x_i), or NaN if undefined."""
@@ -218,12 +198,21 @@ class SpectralSystem(ParticleSystem):
         total = sum(
             float(self.masses @ term.value(points)) for term in self.equation.externals
         )
-        if self._terms:
-            _, orders = self._degrees_and_orders
-            powers = np.where(orders > 0, 2.0, 1.0) * np.abs(self._moments(points)) ** 2
-            for term, spectrum in self._spectra:
-                total += term.energy_amplitude * float(spectrum @ powers) / 2
+        moments = self._moments(points) if self._terms else np.zeros(1, np.complex128)
+        for term, spectrum in self._spectra:
+            pairing = self._sphere.pairing(spectrum * moments, moments)
+            total += term.energy_amplitude * pairing / 2
         return total
+
+
+@dataclass(frozen=True, eq=False)
+class TokenSystem(ParticleSystem):
+    """Tokens on S^1 that see by their positions, summed by moments."""
+
+    def velocity(self, state: FloatArray) -> FloatArray:
+        """The velocity s grad F at the normalised points, tangent vectors (n, 2)."""
+        field: Any = self.equation.field(self.atoms(state))
+        return np.asarray(field.velocity_by_moments())
 
 
 def map_shares(work: Callable[[slice], Result], count: int) -> list[Result]:
@@ -245,22 +234,22 @@ def map_shares(work: Callable[[slice], Result], count: int) -> list[Result]:
         return list(pool.map(work_quietly, shares))
 
 
-def check_motion(equation: MeanFieldEquation, start: AnyMeasure) -> None:
+def check_motion(equation: MeanFieldEquation, start: ParticleStart) -> None:
     """Raise ``ValueError`` unless the equation moves particles from ``start``."""
     if equation.diffusion > 0:
         raise ValueError(
             f"the equation has diffusion = {equation.diffusion:g}, but particles move "
             "without noise: use mfpde.solve, or an equation with diffusion=0"
         )
-    if not isinstance(start, Atoms | Density | Measure):
+    if not isinstance(start, Atoms | Density | Measure | PositionedDensity):
         raise ValueError(
-            f"start = {shown(start)} must be Atoms, a Density or a Measure"
+            f"start = {shown(start)} must be Atoms, a Density or a Measure, or rows of them"
         )
     for term in equation.externals:
         term.check_dimension(start.dimension)
 
 
-def choose_method(start: AnyMeasure, method: str, count: int | None) -> str:
+def choose_method(start: ParticleStart, method: str, count: int | None) -> str:
     """Return the method that ``method`` names for ``count`` particles from ``start``.
 
     Raises
@@ -274,14 +263,17 @@ def choose_method(start: AnyMeasure, method: str, count: int | None) -> str:
             f"method = {method!r} works on S^1 and S^2 (d = 2, 3), but start lies on "
             f"S^{dimension - 1} (d = {dimension}); use method='direct'"
         )
+    has_places = isinstance(start, PositionedAtoms | PositionedDensity)
+    if has_places and (method, dimension) == ("spectral", 3):
+        raise ValueError("method = 'spectral' with positions is for S^1: use 'direct'")
     size = _count_particles(start, method, count)
     if method == "auto":
-        is_spectral = dimension == 2 or (dimension == 3 and size >= MANY)
-        return "spectral" if is_spectral else "direct"
+        is_spectral = dimension == 3 and size >= MANY and not has_places
+        return "spectral" if dimension == 2 or is_spectral else "direct"
     return method
 
 
-def _count_particles(start: AnyMeasure, method: str, count: int | None) -> int:
+def _count_particles(start: ParticleStart, method: str, count: int | None) -> int:
     """Return how many particles there are: atoms, labels of cells, or those asked for."""
     if isinstance(start, Atoms):
         if count is not None:
@@ -293,13 +285,22 @@ def _count_particles(start: AnyMeasure, method: str, count: int | None) -> int:
             raise ValueError("start has no atoms: there is nothing to move")
         return len(start)
     if method == "labels":
-        return math.prod(grid_of_labels(as_measure(start).geometry, count).shape)
+        return math.prod(grid_of_labels(start.geometry, count).shape)
     count = DEFAULT_COUNT if count is None else count
     return whole_number("count", count, at_least=1, at_most=LARGEST_COUNT)
 
 
-def particles_of(start: AnyMeasure, method: str, count: int | None) -> Atoms:
+def particles_of(start: ParticleStart, method: str, count: int | None) -> Atoms:
     """Return what ``method`` moves: atoms as they are, else ``count`` particles or labels."""
+    if isinstance(start, PositionedDensity):
+        each = count if method == "labels" else count or DEFAULT_COUNT_OF_ROW
+        rows = [particles_of(start.row(i), method, each) for i in range(len(start))]
+        return PositionedAtoms(
+            np.concatenate([row.points for row in rows]),
+            np.concatenate(start.widths[:, np.newaxis] * [row.masses for row in rows]),
+            positions=np.repeat(start.middles, len(rows[0])),
+            edges=start.edges,
+        )
     if isinstance(start, Atoms):
         return start
     if method == "labels":
@@ -314,10 +315,12 @@ def particle_system(
 
     Heads with matrices are always summed directly.
     """
-    has_matrices = any(not t.is_zonal for t in equation.interactions)
-    is_direct = method == "direct" or has_matrices
-    kind = ParticleSystem if is_direct else SpectralSystem
-    system = kind(equation, atoms.points, atoms.masses)
-    if atoms.dimension != 2:
-        return system
-    return AngularSystem(equation, angles_of(atoms.points), atoms.masses, system)
+    kind: type[ParticleSystem] = SpectralSystem
+    terms = [t for t in equation.terms if isinstance(t, InteractionTerm)]
+    if any(t.positions is not None for t in terms):
+        kind = TokenSystem
+    elif not all(t.is_zonal for t in terms):
+        kind = ParticleSystem
+    kind = ParticleSystem if method == "direct" else kind
+    system = kind(equation, atoms)
+    return AngularSystem(equation, atoms, system) if atoms.dimension == 2 else system

@@ -14,7 +14,7 @@ from mfpde.arrays import FloatArray, check_kind
 from mfpde.detection import ConcentrationReport, concentration
 from mfpde.detection.region import Kind
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.measure import AnyMeasure
+from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import AngleView, view_of
 from mfpde.plotting.atoms import Frame, atoms_of_report
@@ -62,11 +62,11 @@ def plot_concentration(
     Raises
     ------
     ValueError
-        If there is no picture for the measure's geometry, or concentration cannot be
-        decided on it.
+        If there is no picture for the measure's geometry, or no verdict on it.
     """
     if not isinstance(found, ConcentrationReport):
-        found = concentration(found, equation)
+        measure = found if isinstance(found, Atoms) else as_measure(found, "found")
+        found = concentration(measure, equation)
     view = view_of(found.measure, picture="plot_concentration")
     numbers = str(found).splitlines()[1:]
     numbers.append(f"frozen mass {found.frozen_mass:.4f} (|v| < 1e-3 h per unit time)")

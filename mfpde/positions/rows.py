@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,9 +21,11 @@ from mfpde.arrays import (
     shown,
     whole_number,
 )
+from mfpde.field import GridField
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Atoms, Density, Measure
 from mfpde.notebook import PLOT_ROWS, Shown, call_above
+from mfpde.positions.weights import Full
 
 MOST_POSITIONS = 100_000
 UNIT_MASS = 1e-8
@@ -81,7 +83,7 @@ class PositionedDensity(Shown):
             )
         object.__setattr__(self, "geometry", geometry)
         object.__setattr__(self, "values", read_only(held))
-        object.__setattr__(self, "edges", read_only(_read_edges(edges, len(held))))
+        object.__setattr__(self, "edges", read_only(read_edges(edges, len(held))))
 
     @classmethod
     def from_function(
@@ -107,7 +109,7 @@ class PositionedDensity(Shown):
         ValueError
             For values of a wrong shape, negative or not finite, or a mass of 0.
         """
-        edges = _read_edges(None, _count_positions(positions))
+        edges = read_edges(None, _count_positions(positions))
         rows = [
             Density.from_function(geometry, _fix_position(function, s))
             for s in _middles(edges).tolist()
@@ -142,7 +144,7 @@ class PositionedDensity(Shown):
         if not isinstance(blend, bool):
             raise ValueError(f"blend = {shown(blend)} must be True or False")
         few = cls(blocks[0].geometry, [block.values for block in blocks])
-        middles = _middles(_read_edges(None, _count_positions(positions)))
+        middles = _middles(read_edges(None, _count_positions(positions)))
         rows = [few.at(s) if blend else few.row(int(s * len(few))) for s in middles]
         return cls(few.geometry, [row.values for row in rows])
 
@@ -204,6 +206,13 @@ class PositionedDensity(Shown):
         degree = whole_number("degree", degree, at_least=0, at_most=most)
         return np.stack([self.geometry.moments(row, degree) for row in self.masses])
 
+    def __getitem__(self, index: int) -> Row:
+        """The row ``index`` as a measure that knows the others, by which it is moved."""
+        return Row(self, index)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self[i] for i in range(len(self)))
+
     def row(self, index: int) -> Density:
         """The density of row ``index``, from 0 to P - 1, or from the end if negative."""
         i = whole_number("index", index, at_least=-len(self), at_most=len(self) - 1)
@@ -228,6 +237,28 @@ class PositionedDensity(Shown):
         return Density(self.geometry, np.tensordot(self.widths, self.values, axes=1))
 
 
+class Row(Measure):
+    """The row ``index`` of ``rows`` as a measure, which what it sees of all of them moves."""
+
+    rows: PositionedDensity
+    index: int
+
+    def __init__(self, rows: PositionedDensity, index: int) -> None:
+        super().__init__(rows.row(index))
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "index", index)
+
+    def field_under(self, equation: Any) -> GridField:
+        """The field of the mixture of rows that this one sees."""
+        grid, edges = equation.on(self.geometry), self.rows.edges
+        kinds = {term.positions or Full() for term in grid.interactions} or {Full()}
+        if len(kinds) > 1 or any(seen.rope for seen in kinds):
+            raise ValueError(f"a row has no one mixture of others through {kinds}")
+        mixed = kinds.pop().mixing(edges)(self.rows.values.reshape(len(edges) - 1, -1))
+        values = mixed[self.index].reshape(self.geometry.shape)
+        return GridField(grid, Measure(Density(self.geometry, values)))
+
+
 RunState = Measure | PositionedDensity
 """What a run of the density solver saves: a measure, or a row for each position."""
 
@@ -247,8 +278,8 @@ def _middles(edges: FloatArray) -> FloatArray:
     return np.asarray((edges[1:] + edges[:-1]) / 2)
 
 
-def _read_edges(edges: ArrayLike | None, count: int) -> FloatArray:
-    """Return the edges (count + 1,), of equal cells for None."""
+def read_edges(edges: ArrayLike | None, count: int) -> FloatArray:
+    """Return the edges (count + 1,), of equal cells for None; ``ValueError`` for others."""
     if edges is None:
         return np.linspace(0.0, 1.0, count + 1)
     found = real_array("edges", edges)

@@ -122,15 +122,23 @@ class Causal(Positions):
     ----------
     alibi
         lambda: logits are beta x.y - lambda (s - s').
+    sees_itself
+        Whether a token is among those that it sees (j <= i) or not (j < i): then nothing pulls the
+        first one.  Rows are the limit of many tokens, where both are one: they take True.
     rope
         omega: on the circle logits are beta cos(theta - theta' + omega (s - s')).
     """
 
     alibi: float = 0.0
+    sees_itself: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "alibi", real_number("alibi", self.alibi))
+        if not isinstance(self.sees_itself, bool):
+            raise ValueError(
+                f"sees_itself = {self.sees_itself!r} must be True or False"
+            )
 
     @property
     def description(self) -> str:
@@ -140,8 +148,13 @@ class Causal(Positions):
 
     def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Return one recursion over the rows."""
+        if not self.sees_itself:
+            raise ValueError(
+                "sees_itself = False is for tokens one by one, solve_particles(..., positions=): "
+                "rows are the limit of many, where it changes nothing; leave it out"
+            )
         shares, decays = self._recursion(edges)
-        return lambda rows: _accumulate(np.ascontiguousarray(rows), shares, decays)
+        return lambda rows: mix_with_earlier(np.ascontiguousarray(rows), shares, decays)
 
     def _recursion(self, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
         r"""Return the weights of all earlier rows in rows 1..P-1, and their decays.
@@ -164,7 +177,9 @@ class Causal(Positions):
 
 
 @compiled
-def _accumulate(rows: FloatArray, shares: FloatArray, decays: FloatArray) -> FloatArray:
+def mix_with_earlier(
+    rows: FloatArray, shares: FloatArray, decays: FloatArray
+) -> FloatArray:
     """Mix ``rows`` (P, m) with the means of those before them."""
     mixed, earlier = rows.copy(), rows[0].copy()
     for i in range(1, len(rows)):

@@ -83,12 +83,9 @@ class Checkpoint:
     @property
     def is_finite(self) -> bool:
         """Whether all masses and points are finite: only then it is worth keeping."""
-        masses, points, atom_masses, *_ = self.state
-        return all(np.isfinite(a).all() for a in (masses, points, atom_masses))
+        return all(np.isfinite(part).all() for part in self.state[:3])
 
     def resumed(self) -> Checkpoint:
         """Return the moment to go on from: a limit of steps at which it stopped counts anew."""
-        is_limited = self.stopped_by == STEP_LIMIT
-        return replace(
-            self, steps_before=self.steps if is_limited else self.steps_before
-        )
+        before = self.steps if self.stopped_by == STEP_LIMIT else self.steps_before
+        return replace(self, steps_before=before)

@@ -227,19 +227,17 @@ def _check_pair(index: int, pair: object) -> Layer:
 
 def _check_dimensions(equations: Sequence[MeanFieldEquation]) -> None:
     """Raise ``ValueError`` unless all layers that name a dimension name the same."""
-    named = [
-        (index, dimension)
-        for index, equation in enumerate(equations)
-        for term in equation.terms
-        if (dimension := getattr(term, "dimension", None)) is not None
-    ]
-    for index, dimension in named:
-        first, known = named[0]
-        if dimension != known:
-            raise ValueError(
-                f"layers[{index}] lives in dimension {dimension}, but layers[{first}] in "
-                f"dimension {known}: all must have the same"
-            )
+    firsts: dict[int | None, int] = {}
+    for index, equation in enumerate(equations):
+        for term in equation.terms:
+            firsts.setdefault(getattr(term, "dimension", None), index)
+    firsts.pop(None, None)
+    if len(firsts) > 1:
+        (known, first), (dimension, index), *_ = firsts.items()
+        raise ValueError(
+            f"layers[{index}] lives in dimension {dimension}, but layers[{first}] in "
+            f"dimension {known}: all must have the same"
+        )
 
 
 def equations_of(dynamics: Dynamics) -> tuple[MeanFieldEquation, ...]:

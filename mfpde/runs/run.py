@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.events import Event
-from mfpde.measures.measure import AnyMeasure, Atoms
+from mfpde.measures.measure import AnyMeasure
 from mfpde.notebook import DATASET, PLOT, SAVED, Printed, call_above, format_table
 from mfpde.positions.rows import PositionedDensity
 from mfpde.runs.layers import Dynamics, Layers
@@ -27,7 +28,7 @@ LOCK = "lock"
 GROUPS = (PARTICLES, LOCK)
 DENSITY = "density"
 EDGES, POSITION = "position_edges", "position"
-ATOM_VARIABLES = ("atom_points", "atom_masses", "atom_covariances")
+ATOM_VARIABLES = "atom_points", "atom_masses", "atom_covariances", "atom_positions"
 COORDINATES = ("angle", "colatitude", "longitude", "polar_angle")
 ATOM, AXIS, AXIS2 = "atom", "axis", "axis2"
 DIMENSIONS = (ATOM, AXIS, AXIS2)
@@ -187,6 +188,20 @@ class Run(Printed):
             f"{self.times[0]:.9g} to {self.times[-1]:.9g} the nearest are at {near}"
         )
 
+    def rows(self, index: int) -> Run:
+        """Return the run of one row, whose states know what they see, or raise ``ValueError``."""
+        final = self.final
+        if not isinstance(final, PositionedDensity):
+            raise ValueError("the run has no rows; tokens have run.final.rows(edges)")
+        all_rows: list[Any] = self.states
+        states = [rows[index] for rows in all_rows]
+        numbers = {
+            "mass": np.array([one.total_mass for one in states]),
+            "minimum": np.array([one.density.values.min() for one in states]),
+            "largest_density": np.array([one.density.values.max() for one in states]),
+        }
+        return replace(self, states=states, final=final[index], diagnostics=numbers)
+
     def plot(self, **options: Any) -> Any:
         """Return the figure of the run on one page, as :func:`mfpde.plot_run` makes it.
 
@@ -223,8 +238,10 @@ class Run(Printed):
             If the run has no equation, or nothing was saved.
         """
         dynamics = self.dynamics
-        if dynamics is None or not len(self.times):
+        has_rows = isinstance(self.final, PositionedDensity)
+        if dynamics is None or has_rows or not len(self.times):
             missing = "no equation" if dynamics is None else "no saved states"
+            missing = "rows, each of which is a run.rows(i)" if has_rows else missing
             raise ValueError(f"the run has {missing}: its atoms cannot be followed")
         tracker = Tracker(Concentration() if settings is None else settings, dynamics)
         for time, state in zip(self.times, self.states, strict=True):
@@ -247,10 +264,7 @@ class Run(Printed):
             If nothing was saved.
         """
         if not len(self.times):
-            raise ValueError(
-                "run.to_xarray needs saved states, but run.states is empty: give save_every "
-                "or save_at when solving"
-            )
+            raise ValueError("run.states is empty: give save_every or save_at to solve")
         return call_above(DATASET, self)
 
     @property
@@ -301,12 +315,10 @@ class Run(Printed):
     def __str__(self) -> str:
         facts = [f"{name + ':':13}{fact}" for name, fact in self.facts.items()]
         parts = ["\n".join(facts), self._diagnostics_table]
-        final = self.final
-        # Particles beyond S^2 are not searched, nor are rows.
-        is_searchable = not isinstance(final, Atoms) or final.dimension <= 3
-        is_searchable &= not isinstance(final, PositionedDensity)
-        if self.equation is not None and is_searchable:
-            parts.append(str(concentration(self.final, self.equation)))
+        if self.equation is not None and not isinstance(self.final, PositionedDensity):
+            # Particles beyond S^2, and tokens, have none.
+            with suppress(ValueError):
+                parts.append(str(concentration(self.final, self.equation)))
         if self.track is not None:
             parts.append(str(self.track))
         return "\n\n".join(part for part in parts if part)

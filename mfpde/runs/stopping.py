@@ -145,11 +145,10 @@ class WallTimeLimit(StoppingCondition):
 
     def check(self, progress: Progress) -> StopReason | None:
         """Compare the time since the start with the limit."""
-        if monotonic() - progress.started_at < self.seconds:
+        seconds = self.seconds
+        if monotonic() - progress.started_at < seconds:
             return None
-        return StopReason.of(
-            "wall_time_limit", time=progress.time, seconds=self.seconds
-        )
+        return StopReason.of("wall_time_limit", time=progress.time, seconds=seconds)
 
 
 def stopping_conditions(

@@ -5,6 +5,7 @@
     density(time, polar_angle)                  on a zonal grid, per surface area
     atom_points(time, atom, axis),
     atom_masses(time, atom)                     NaN beyond the atoms of that time
+    atom_positions(time, atom)                  of tokens
     atom_covariances(time, atom, axis, axis2)   where atoms have a width
     mass(time), energy(time), ...               the diagnostics, by name
 

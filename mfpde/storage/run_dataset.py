@@ -14,14 +14,9 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, read_only
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
-from mfpde.measures.measure import (
-    AnyMeasure,
-    Atoms,
-    Density,
-    Measure,
-    as_measure,
-)
+from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure, as_measure
 from mfpde.positions.rows import PositionedDensity, RunState
+from mfpde.positions.tokens import PositionedAtoms
 from mfpde.runs.layers import Layers
 from mfpde.runs.run import (
     DENSITY,
@@ -73,6 +68,7 @@ VARIABLES = {
     "atom_covariances": Variable(
         ("atom", "axis", "axis2"), "tangent covariances of the atoms", "rad^2"
     ),
+    "atom_positions": Variable(("atom",), "positions of tokens in the context"),
     EDGES: Variable(("edge",), "edges of the cells of positions in the context"),
     "angle": Variable(("angle",), "angle of the cell centre", "rad"),
     "colatitude": Variable(("colatitude",), "angle from the north pole", "rad"),
@@ -239,14 +235,16 @@ def encode_save(
 ) -> Arrays:
     """Return the arrays of a save; raise ``ValueError`` for a diagnostic with a store's name."""
     found: Arrays = {TIME: np.array(time, dtype=np.float64)}
-    if isinstance(measure, PositionedDensity):
-        found[EDGES] = measure.edges
+    if (edges := getattr(measure, "edges", None)) is not None:
+        found[EDGES] = edges
     whole = as_measure(measure) if isinstance(measure, Density) else measure
     if not isinstance(whole, Atoms):
         found[DENSITY] = whole.density.values
     atoms = whole if isinstance(whole, Atoms) else whole.atoms
     if len(atoms):
         found |= {"atom_points": atoms.points, "atom_masses": atoms.masses}
+        if isinstance(atoms, PositionedAtoms):
+            found["atom_positions"] = atoms.positions
         if atoms.covariances is not None:
             found["atom_covariances"] = atoms.covariances
     for name, value in diagnostics.items():
@@ -267,6 +265,10 @@ def decode_state(arrays: Mapping[str, Any], geometry: Geometry | None) -> Any:
             given = arrays["atom_covariances"][is_there]
             covariances = None if np.isnan(given).any() else given
         atoms = Atoms(points, arrays["atom_masses"][is_there], covariances)
+        if "atom_positions" in arrays:
+            positions, edges = arrays["atom_positions"], arrays.get(EDGES)
+            masses = arrays["atom_masses"]
+            atoms = PositionedAtoms(points, masses, positions=positions, edges=edges)
         # The constructor scales points to unit length again, which may change the last bit.
         object.__setattr__(atoms, "points", read_only(points))
     if geometry is None:

@@ -20,6 +20,7 @@ from typing import Any
 
 from mfpde.detection import concentration
 from mfpde.detection.report import ConcentrationReport
+from mfpde.measures.measure import Measure
 from mfpde.runs.run import Run
 from mfpde.storage import StoreError
 
@@ -154,7 +155,7 @@ def summarize_results(run: Run) -> dict[str, Any]:
         if values.ndim == 1 and len(values):
             found[f"{name}_first"] = float(values[0])
             found[f"{name}_last"] = float(values[-1])
-    if run.equation is not None:
+    if run.equation is not None and isinstance(run.final, Measure):
         found |= _summarize_atoms(concentration(run.final, run.equation))
     return found
 

@@ -102,14 +102,15 @@ class Exponential(Kernel):
         """Peaks p = max_j (beta (x.y_j - 1) + log m_j) (n,) and sums over ``atoms`` beside them.
 
         With sum_j m_j e^{beta (x.y_j - 1) - p} (n,) and the same with m_j y_j (n, d) neither the
-        logarithm of int K dmu nor a quotient underflows, for any masses.
+        logarithm of int K dmu nor a quotient underflows, for any masses, (k,) or (n, k).
         """
+        every = len(points), len(atoms.points)
         with np.errstate(divide="ignore"):
-            log_masses = np.log(atoms.masses)
+            log_masses = np.broadcast_to(np.log(atoms.masses), every)
         peaks, sums = np.empty((2, len(points)))
         vectors = np.empty(points.shape)
-        for block in blocks_of_rows(len(points), len(log_masses), MOST_PAIRS):
-            logits = (self.beta * points[block]) @ atoms.points.T + log_masses
+        for block in blocks_of_rows(*every, MOST_PAIRS):
+            logits = (self.beta * points[block]) @ atoms.points.T + log_masses[block]
             # A finite number, also where there is no mass and all logits are -inf.
             largest = logits.max(axis=1, initial=-LARGEST)
             shares = np.exp(logits - largest[:, np.newaxis])

@@ -14,13 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, blocks_of_rows, check_kind, real_number
+from mfpde.arrays import FloatArray, IntArray, blocks_of_rows, check_kind, real_number
 from mfpde.geometry import FieldAtPoints, Geometry
 from mfpde.terms.external import tangential
 from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.kernels import Kernel, PointMasses
 
 RESOLVED_TOLERANCE = 1e-10
+SMALLEST_SUMMED_MEAN = 1e-5
+"""Below this the kernel mean has lost five digits to cancellation in its series."""
 MOST_PAIRS = 2**22
 """Of points and atoms whose kernels are held at a time."""
 
@@ -151,10 +153,28 @@ class InteractionTerm(ABC):
         del mean_kernel
         return gradient if self.amplitude == 1.0 else self.amplitude * gradient
 
+    def drift_from_means(
+        self,
+        mean: FieldAtPoints,
+        drift_at: Callable[[IntArray], FloatArray],
+    ) -> FloatArray:
+        """The drift (n, d) from int W dmu and its gradient at n points.
+
+        A softmax divides by the ``mean``; where that is small it is ``drift_at`` these indices.
+        """
+        small = np.full(len(mean.values), self.needs_values)
+        small &= self.sharpness * mean.values < SMALLEST_SUMMED_MEAN
+        divisors = np.where(small, np.inf, mean.values)[:, np.newaxis]
+        drift = self.gradient_from(mean.gradients, divisors)
+        if small.any():
+            drift[small] = drift_at(np.flatnonzero(small))
+        return drift
+
     def field_of_atoms(self, points: FloatArray, atoms: PointMasses) -> FieldAtPoints:
         """The potential and its gradient at ``points`` (n, d), by the direct sum over atoms.
 
-        Where the drift is no gradient, it stands in the gradient's place, beside values 0.
+        The atoms may have other masses for each point, (n, k).  Where the drift is no gradient, it
+        stands in the gradient's place, beside values 0.
         """
         values, vectors = self.sums_over_atoms(points, atoms)
         return FieldAtPoints(values, tangential(vectors, points))
@@ -164,11 +184,12 @@ class InteractionTerm(ABC):
     ) -> tuple[FloatArray, FloatArray]:
         """The potential (n,), and the vectors (n, d) whose tangential part is the drift."""
         kernel, values = self.zonal_kernel, np.empty(len(points))
-        vectors = np.empty(points.shape)
-        for block in blocks_of_rows(len(points), len(atoms.masses), MOST_PAIRS):
+        vectors, every = np.empty(points.shape), (len(points), len(atoms.points))
+        for block in blocks_of_rows(*every, MOST_PAIRS):
             cosines = np.clip(points[block] @ atoms.points.T, -1.0, 1.0)
-            values[block] = kernel.value(cosines) @ atoms.masses
-            vectors[block] = kernel.slope(cosines) * atoms.masses @ atoms.points
+            masses = np.broadcast_to(atoms.masses, every)[block]
+            values[block] = np.einsum("ij,ij->i", kernel.value(cosines), masses)
+            vectors[block] = kernel.slope(cosines) * masses @ atoms.points
         return self.amplitude * values, self.amplitude * vectors
 
     def pull_between_atoms(self, atoms: PointMasses) -> FloatArray:

@@ -1,0 +1,187 @@
+r"""Tokens one by one, in the order of a context: what each sees, and how that pulls it.
+
+Token i at the position s_i is moved by the mixture sum_j W_ij delta_(x_j) of the tokens that it
+sees.  Under the causal mask with ALiBi, with masses m_j,
+
+    W_ij = m_j e^(lambda s_j) / sum_(k <= i) m_k e^(lambda s_k),   j <= i (or both < i),
+
+so that moments of mixtures are one recursion over the tokens.  Where as many stand for each row of
+densities (:mod:`mfpde.positions.rows`), they see each other by the weights of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mfpde.arrays import (
+    FloatArray,
+    IntArray,
+    check_entries,
+    read_only,
+    real_array,
+    shown,
+)
+from mfpde.field import AtomField
+from mfpde.measures.measure import Atoms
+from mfpde.positions.rows import read_edges
+from mfpde.positions.weights import Causal, Full, mix_with_earlier
+from mfpde.terms import InteractionTerm
+from mfpde.terms.masked_sums import Mix, SeenTerm, Weigh
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class PositionedAtoms(Atoms):
+    """Tokens: atoms at ``positions`` (n,) in a context, in their order.
+
+    The tokens of rows have the ``edges`` (P + 1,) of the cells of positions, equally many in each
+    cell; of tokens one by one these are None.  Begin with
+    ``PositionedAtoms([[1.0, 0.0], [0.0, 1.0]], positions=[0.5, 1.0])``.
+
+    Raises
+    ------
+    ValueError
+        As for :class:`Atoms`, and for positions that do not rise within (0, 1].
+    """
+
+    positions: FloatArray
+    edges: FloatArray | None
+
+    def __init__(
+        self,
+        points: ArrayLike,
+        masses: ArrayLike | None = None,
+        *,
+        positions: ArrayLike,
+        edges: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(points, masses)
+        found = real_array("positions", positions)
+        if found.shape != self.masses.shape:
+            raise ValueError(
+                f"positions of shape {found.shape} must be ({len(self)},), one for each atom"
+            )
+        rises, cells = np.diff(found, prepend=0.0), None
+        # Tokens of a row are at its middle.
+        rises[1:] += (edges is not None) * (rises[1:] == 0)
+        allowed = "must rise within (0, 1], in the order of the atoms"
+        check_entries("positions", found, (rises > 0) & (found <= 1), allowed)
+        if edges is not None:
+            cells = read_edges(edges, len(np.atleast_1d(edges)) - 1)
+            counts = np.histogram(found, cells)[0]
+            if (counts != counts[0]).any():
+                raise ValueError(
+                    f"edges: each cell must hold as many positions, not {counts}"
+                )
+        object.__setattr__(self, "positions", read_only(found))
+        object.__setattr__(self, "edges", cells)
+
+    def rows(self, edges: ArrayLike | None = None) -> tuple[Atoms, ...]:
+        """The tokens in each cell (e_(i-1), e_i] of positions, with masses of sum 1.
+
+        ``edges`` (P + 1,) are those of rows to compare with; of the tokens of rows their own.
+        ``ValueError`` if there are none, or a cell has no tokens.
+        """
+        given = self.edges if edges is None else real_array("edges", edges)
+        if given is None:
+            raise ValueError("edges = None: tokens one by one have no cells of theirs")
+        cells = np.searchsorted(given[1:-1], self.positions)
+        counts = np.bincount(cells, minlength=len(given) - 1)
+        if not counts.all():
+            i = int(np.argmin(counts))
+            raise ValueError(f"edges: no token is in ({given[i]:g}, {given[i + 1]:g}]")
+        splits = np.split(np.arange(len(self)), np.cumsum(counts)[:-1])
+        return tuple(
+            Atoms(self.points[own], self.masses[own] / self.masses[own].sum())
+            for own in splits
+        )
+
+    def field_under(self, equation: Any) -> AtomField:
+        """The field of what each token sees, at the tokens; that of all atoms without masks."""
+        terms = [t for t in equation.terms if isinstance(t, InteractionTerm)]
+        rest = equation.externals, equation.sign, self
+        if all(term.positions is None for term in terms):
+            return AtomField(tuple(terms), *rest)
+        return TokenField(tuple(see_tokens(term, self) for term in terms), *rest)
+
+    def moved_to(self, points: FloatArray) -> PositionedAtoms:
+        """The tokens at other ``points`` (n, d)."""
+        places: dict[str, Any] = {"positions": self.positions, "edges": self.edges}
+        return PositionedAtoms(points, self.masses, **places)
+
+    def means(self, edges: ArrayLike | None = None) -> FloatArray:
+        """The means (P, d) of the tokens in each cell of positions, as of :meth:`rows`."""
+        return np.stack([row.masses @ row.points for row in self.rows(edges)])
+
+
+def place_tokens(start: object, positions: ArrayLike) -> PositionedAtoms:
+    """Return the atoms ``start`` as tokens; ``ValueError`` for others, as they have no order."""
+    if not isinstance(start, Atoms):
+        raise ValueError(f"positions are those of atoms, but start is {shown(start)}")
+    return PositionedAtoms(start.points, start.masses, positions=positions)
+
+
+@dataclass(frozen=True, eq=False)
+class TokenField(AtomField):
+    """The field at tokens of what each sees."""
+
+    interactions: tuple[Any, ...]
+
+    def _sums(self, points: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        if points is not None and points is not self.atoms.points:
+            raise ValueError("points: tokens have a field at themselves; leave it out")
+        return super()._sums(None)
+
+    def velocity_by_moments(self) -> FloatArray:
+        """The velocity (n, 2) of tokens on S^1, with terms of x.y summed by moments."""
+        others = tuple(one for one in self.interactions if not one.term.is_zonal)
+        velocity = replace(self, interactions=others).velocity()
+        for one in self.interactions:
+            if one.term.is_zonal:
+                velocity += self.sign * one.drift_on_circle(self.atoms.points)
+        return velocity
+
+
+def see_tokens(term: InteractionTerm, tokens: PositionedAtoms) -> SeenTerm:
+    """The ``term`` at ``tokens``, as they see each other by its positions."""
+    seen, edges, masses = term.positions or Full(), tokens.edges, tokens.masses
+    if seen.rope:
+        raise ValueError(f"rope = {seen.rope:g} turns rows of densities, not particles")
+    if edges is None and isinstance(seen, Causal):
+        return SeenTerm(term, np.ones((len(tokens), 1)), *_see_earlier(seen, tokens))
+    if edges is None:
+        # Each is a row of its own.
+        edges = np.append(0.0, np.cumsum(masses / tokens.total_mass))
+    shares, mix = masses.reshape(len(edges) - 1, -1), seen.mixing(edges)
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    if isinstance(seen, Full):
+        # By one row, not by as many as there are tokens.
+        widths = np.diff(edges)
+        return SeenTerm(term, shares, lambda i: np.tile(widths, (len(i), 1)), mix)
+    return SeenTerm(term, shares, seen.find_weights(edges).__getitem__, mix)
+
+
+def _see_earlier(causal: Causal, tokens: PositionedAtoms) -> tuple[Weigh, Mix]:
+    """How tokens weigh and mix those before them.
+
+    Who does not see itself sees what the one before it sees with itself, and the first nothing.
+    """
+    logits = np.log(tokens.masses) + causal.alibi * tokens.positions
+    sums = np.logaddexp.accumulate(logits)
+    decays, behind = np.exp(-np.diff(sums)), int(not causal.sees_itself)
+
+    def weigh(index: IntArray) -> FloatArray:
+        last = (index - behind)[:, np.newaxis]
+        is_seen = np.arange(len(sums)) <= last
+        return np.exp(np.where(is_seen, logits - sums[last], -np.inf))
+
+    def mix(numbers: FloatArray) -> FloatArray:
+        mixed = mix_with_earlier(np.ascontiguousarray(numbers), decays, decays)
+        mixed[behind:] = mixed[: len(mixed) - behind]
+        mixed[:behind] = 0.0
+        return mixed
+
+    return weigh, mix

@@ -1,0 +1,175 @@
+"""Particles behind masks: tokens one by one, as many for each row, and the rows of runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from random_points import random_atoms
+from test_rows import CIRCLE, GEOMETRIES, NORMALIZED, equation, turning
+
+import mfpde
+
+TIGHT = {"rtol": 1e-9, "atol": 1e-11}
+SEES = pytest.mark.parametrize("sees_itself", [True, False])
+
+
+def moments_of(geometry, atoms, degree=6) -> np.ndarray:
+    return geometry.atom_moments(atoms.points, atoms.masses, degree)
+
+
+def velocity_by_hand(attention, atoms, positions, causal) -> np.ndarray:
+    """The sums over the tokens before each, as they stand in the formula, without softmax."""
+    n, keys = len(atoms), attention.keys_matrix
+    result = np.zeros(atoms.points.shape)
+    for i in range(n):
+        seen = np.arange(i + causal.sees_itself)
+        weights = atoms.masses[seen] * np.exp(causal.alibi * positions[seen])
+        logits = attention.beta * (atoms.points[seen] @ (keys.T @ atoms.points[i]))
+        kernel = np.exp(logits - attention.shift)
+        if attention.normalized:
+            weights = weights * kernel
+            kernel = 1.0
+        sent = weights / max(weights.sum(), 1e-300) * kernel
+        pull = attention.values_matrix @ (sent @ atoms.points[seen])
+        result[i] = pull - (pull @ atoms.points[i]) * atoms.points[i]
+    return result
+
+
+@NORMALIZED
+@SEES
+@pytest.mark.parametrize("dimension", [2, 3, 5])
+def test_tokens_are_pulled_by_those_before_them(
+    dimension, sees_itself, normalized
+) -> None:
+    """In any dimension, with the matrices of a head or without."""
+    atoms, positions = random_atoms(40, dimension, seed=7), np.linspace(0.1, 1, 40) ** 2
+    causal = mfpde.Causal(alibi=-3.0, sees_itself=sees_itself)
+    tokens = mfpde.PositionedAtoms(atoms.points, atoms.masses, positions=positions)
+    matrix = np.random.default_rng(2).standard_normal((2, dimension, dimension))
+    for keys, values in (matrix, np.array(2 * [np.eye(dimension)])):
+        options = {"beta": 4.0, "normalized": normalized, "positions": causal}
+        head = mfpde.Attention(bilinear=keys, value=values, **options)
+        found = mfpde.MeanFieldEquation(head, direction="descent").velocity(tokens)
+        expected = -velocity_by_hand(head, tokens, positions, causal)
+        assert np.abs(found - expected).max() < 1e-13 * np.abs(expected).max()
+    plain = mfpde.MeanFieldEquation(mfpde.Attention(**options), direction="descent")
+    assert np.abs(plain.velocity(tokens) - expected).max() < 1e-13
+
+
+@NORMALIZED
+@SEES
+def test_sums_by_moments_are_direct_ones(sees_itself, normalized) -> None:
+    """Two masks, softmax where its sum is small, and what one sees at beta = 300."""
+    atoms = random_atoms(100, 2, seed=3)
+    for beta in (0.0, 3.0, 300.0):
+        both = mfpde.MeanFieldEquation(
+            mfpde.Attention(
+                beta,
+                normalized=normalized,
+                positions=mfpde.Causal(alibi=50.0, sees_itself=sees_itself),
+            ),
+            mfpde.Attention(1.0, positions=mfpde.Weights(np.eye(100)[::-1])),
+            mfpde.Attention(2.0),
+            direction="ascent",
+        )
+        places = {"positions": np.arange(1, 101) / 100, "t_end": 0.3, **TIGHT}
+        ends = [
+            mfpde.solve_particles(both, atoms, method=method, **places).final.points
+            for method in ("direct", "spectral")
+        ]
+        assert np.abs(ends[0] - ends[1]).max() < 1e-9
+
+
+def test_the_first_token_moves_nothing_before_it_and_stays_if_it_sees_nothing() -> None:
+    atoms, positions = random_atoms(12, 3, seed=1), np.arange(1, 13) / 12
+    turned = mfpde.Atoms(np.r_[atoms.points[:8], -atoms.points[8:]], atoms.masses)
+    ends = []
+    for start in (atoms, turned):
+        strict = equation(mfpde.Causal(alibi=1.0, sees_itself=False), normalized=True)
+        fixed = {"positions": positions, "t_end": 2.0, "time_step": 0.05}
+        ends.append(mfpde.solve_particles(strict, start, **fixed).final.points)
+    assert np.array_equal(ends[0][:8], ends[1][:8])
+    assert np.abs(ends[0][8:] - ends[1][8:]).max() > 0.1
+    assert np.abs(ends[0][0] - atoms.points[0]).max() < 1e-15
+
+
+@GEOMETRIES
+@NORMALIZED
+def test_tokens_of_rows_come_near_the_rows(geometry, normalized) -> None:
+    """M tokens for each of P rows as 1 / M; labels as near as their rows to each other."""
+    masked, start = (
+        equation(mfpde.Causal(alibi=1.0), normalized=normalized),
+        turning(geometry, 4),
+    )
+    rows = mfpde.solve(masked, start, t_end=1.0, rtol=1e-7).final
+    points = geometry.points.reshape(-1, geometry.dimension)
+    means = rows.masses.reshape(4, -1) @ points
+    few, many = (
+        mfpde.solve_particles(masked, start, count=count, t_end=1.0, **TIGHT).final
+        for count in (16, 256)
+    )
+    error = np.abs(many.means() - means).max()
+    assert error < (1e-4 if geometry is CIRCLE else 1e-3)
+    assert geometry is CIRCLE or error < np.abs(few.means() - means).max() / 8
+    if geometry is CIRCLE:
+        run = mfpde.solve_particles(masked, start, method="labels", t_end=1.0, **TIGHT)
+        found = np.array([moments_of(CIRCLE, row) for row in run.final.rows()])
+        assert np.abs(found - rows.moments(6)).max() < 3e-8
+
+
+@SEES
+def test_many_tokens_in_their_order_are_the_rows(sees_itself, rng) -> None:
+    """At a time far below log(N) / c, whether they see themselves or not."""
+    start, s = turning(CIRCLE, 15), (np.arange(6000) + 0.5) / 6000
+    rows = mfpde.solve(equation(mfpde.Causal(alibi=1.0)), start, t_end=0.5).final
+    drawn = [mfpde.quantized(start.row(i), 400).points for i in range(15)]
+    tokens = mfpde.solve_particles(
+        equation(mfpde.Causal(alibi=1.0, sees_itself=sees_itself)),
+        mfpde.Atoms(np.concatenate(list(map(rng.permutation, drawn)))),
+        positions=s,
+        t_end=0.5,
+    ).final
+    apart = tokens.means(start.edges) @ [1, -1j] - rows.moments(1)[:, 1]
+    assert np.abs(apart[1:]).max() < 1e-3
+
+
+def test_tokens_are_stored_and_go_on(tmp_path) -> None:
+    masked = equation(mfpde.Causal(alibi=1.0))
+    for start, places in (
+        (turning(CIRCLE, 3), {"count": 5}),
+        (random_atoms(9, 3), {"positions": np.arange(1, 10) / 9}),
+    ):
+        run = mfpde.solve_particles(masked, start, t_end=0.4, save_every=0.2, **places)
+        assert np.isnan(run.energies).all()
+        assert "attention" in str(run)
+        run.save(tmp_path / f"{len(run.final)}.zarr")
+        stored = mfpde.load(tmp_path / f"{len(run.final)}.zarr")
+        for state, kept in zip(run.states, stored.states, strict=True):
+            for name in ("points", "masses", "positions", "edges"):
+                assert np.array_equal(getattr(state, name), getattr(kept, name))
+        half = mfpde.solve_particles(masked, stored.at(0.2), t_end=0.2, **TIGHT)
+        assert np.abs(half.final.points - run.final.points).max() < 1e-5
+
+
+@GEOMETRIES
+def test_a_row_of_a_run_is_a_run_that_knows_what_it_sees(geometry) -> None:
+    """Its field is that of its mixture; verdicts, tracks and pictures follow from it."""
+    neuron = mfpde.Perceptron([np.eye(geometry.dimension)[0]], [0.5], "tanh")
+    masked = equation(mfpde.Causal(alibi=2.0), neuron, beta=6.0)
+    run = mfpde.solve(masked, turning(geometry, 4), t_end=12.0, save_every=2.0)
+    one, weights = run.rows(3), mfpde.Causal(alibi=2.0).find_weights(run.final.edges)
+    mixture = mfpde.Density(geometry, np.tensordot(weights[3], run.final.values, 1))
+    alone = equation(None, neuron, beta=6.0)
+    for ask in ("velocity", "first_variation"):
+        for places in ((), (geometry.points,)):
+            found = getattr(masked, ask)(one.final, *places)
+            expected = getattr(alone, ask)(mixture, *places)
+            assert np.abs(found - expected).max() < 1e-13
+    assert masked.energy(one.final) is None
+    reports = mfpde.concentration(run.final, masked)
+    assert [report.verdict for report in reports] == 4 * ["atoms"]
+    assert sum(atom.mass for atom in reports[3].atoms) == pytest.approx(1, abs=1e-6)
+    tracked = one.tracked()
+    assert tracked.track.counts[-1] == len(reports[3].atoms)
+    assert mfpde.plot_run(tracked).axes
+    assert "verdict: atoms" in str(one)
