@@ -158,7 +158,13 @@ def test_a_light_cluster_becomes_an_atom_as_a_heavy_one_does(mass):
     start = bumps(Circle(512), centres=(0.3, 2.5), masses=(mass, 1 - mass), width=0.02)
     equation = equation_of(25.0, normalized=True)
     run = solve(equation, start, t_end=5.0, save_at=[5.0], atoms="exact")
-    assert np.sort(run.final.atoms.masses)[0] == pytest.approx(mass, rel=1e-3)
+    density, atoms = run.final.density, run.final.atoms
+    assert np.sort(atoms.masses)[0] == pytest.approx(mass, rel=1e-3)
+    # Atoms have taken what was within 4 cells.
+    near = density.geometry.points @ atoms.points.T > np.cos(
+        3.9 * density.geometry.spacing
+    )
+    assert not density.masses[near.any(axis=1)].any()
 
 
 # --- The hand-off ---------------------------------------------------------------------

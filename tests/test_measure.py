@@ -13,6 +13,7 @@ from scipy.special import sph_harm_y
 
 import mfpde
 from mfpde import Atoms, Circle, Density, Sphere
+from mfpde.measures.clouds import join_clusters, moments_about
 from validation.circle_cases import density_of, poisson
 
 
@@ -277,3 +278,23 @@ def test_without_shtns_the_message_says_how_to_install_it():
         "else: raise SystemExit(1)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_two_clusters_joined_are_that_of_all_their_points(dimension, rng):
+    """Masses, means and covariances, those of flat space but for cubes of the widths."""
+    points = rng.standard_normal((40, dimension)) * 1e-3
+    points[20:, 0] += 3e-3
+    points[:, -1] = 1.0
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    masses = rng.random(40)
+    whole, *parts = (
+        moments_about(points[0], points[part], masses[part])
+        for part in (slice(None), slice(20), slice(20, None))
+    )
+    mass, mean, covariance = join_clusters(*parts)
+    assert mass == pytest.approx(whole[0], rel=1e-14)
+    np.testing.assert_allclose(mean, whole[1], atol=1e-8)
+    np.testing.assert_allclose(covariance, whole[2], atol=1e-8)
+    flat = np.cov(points.T, aweights=masses, bias=True)
+    np.testing.assert_allclose(covariance, flat, atol=1e-8)

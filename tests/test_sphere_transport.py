@@ -67,6 +67,24 @@ def test_speed_of_a_flow_over_the_pole(colatitude):
 # --- What donors send ------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("height", [0.8, -0.8])
+@pytest.mark.parametrize("ring", [9, 24])
+def test_what_a_lone_cell_sends_moves_with_its_velocity(ring, height):
+    """In the tangent plane of its centre, exactly."""
+    axis, sphere, step = unit(0.36, -0.48, height), Sphere(32), 1e-6
+    equation = ascent(Perceptron([axis], [1.0], activation=(np.ones_like, lambda z: z)))
+    scheme = scheme_for("donor_blended", sphere).transport(equation.on(sphere))
+    masses = np.zeros(sphere.shape)
+    masses[ring, 5] = 1.0
+    state = State(masses, np.empty((0, 3)), np.empty(0))
+    moved = scheme.stage(state, scheme.flow(state), step).masses - masses
+    rate = np.einsum("ij,ijk->k", moved, sphere.points) / step
+    place = sphere.points[ring, 5]
+    np.testing.assert_allclose(
+        rate - (rate @ place) * place, axis - (axis @ place) * place, atol=1e-13
+    )
+
+
 # --- Conservation, positivity, symmetry -----------------------------------------------
 
 
