@@ -8,15 +8,12 @@ from __future__ import annotations
 import functools
 import pickle
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def kept(
-    function: Callable[Arguments, Result],
-) -> Callable[Arguments, Result]:
+def kept(function: Function) -> Function:
     """The function, its results kept in the process; they must not be changed.
 
     Arguments that cannot be pickled are computed anew.
@@ -24,7 +21,7 @@ def kept(
     results: dict[bytes, Any] = {}
 
     @functools.wraps(function)
-    def asked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    def asked(*args: Any, **kwargs: Any) -> Any:
         try:
             key = pickle.dumps((args, sorted(kwargs.items())))
         except (pickle.PicklingError, AttributeError, TypeError):
@@ -33,4 +30,4 @@ def kept(
             results[key] = function(*args, **kwargs)
         return results[key]
 
-    return asked
+    return asked  # type: ignore[return-value]

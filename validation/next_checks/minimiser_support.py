@@ -7,15 +7,15 @@ number knows no beta.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 import mfpde
-from mfpde.plotting.palette import MUTED, OKABE_ITO
+from mfpde.plotting.palette import MUTED
 from validation import independent
 from validation.claim import Claim, Findings, at_least, at_most, equal, vanishes
-from validation.drawing import panels
+from validation.drawing import COLOURS, panels
 from validation.stable_states import descent
 from validation.theorems.extremals import active_set, points_on_grid
 from validation.theorems.witness import places
@@ -47,6 +47,14 @@ class Case(NamedTuple):
         """Number of atoms."""
         return len(self.minima[beta].measure)
 
+    @property
+    def is_least_on_an_arc(self) -> bool:
+        """Whether V is least, and 0, at neighbouring points, by independent formulas."""
+        problem = independent.problem_of(self.minima[MIDDLE].equation)
+        potential = independent.potential(problem, FINE)
+        is_least = potential == potential.min()
+        return bool((is_least & np.roll(is_least, 1)).any())
+
 
 def case_of(seed: int, betas: tuple[float, ...]) -> Case:
     neurons = mfpde.Perceptron.random(3, 2, seed=seed)
@@ -63,7 +71,14 @@ def main(quick: bool = False) -> Findings:
     cases = [case_of(seed, betas) for seed in ((1, 6) if quick else range(50))]
     yield from over_seeds(cases)
     yield from growth(cases, betas)
-    yield "support", draw(cases, betas)
+    figure, (ax,) = panels(1, width=5)
+    for case in cases:
+        counts = [case.count(beta) for beta in betas]
+        ax.plot(np.sqrt(betas), counts, "o-", color=COLOURS[1] if case.arc else MUTED)
+    title = "vermilion: V least on an arc; grey: at points"
+    labels = {"xlabel": "√β", "ylabel": "atoms of the minimiser"}
+    ax.set(title=title, yscale="log", **labels)
+    yield "support", figure
 
 
 def by_active_sets(minimum: mfpde.Minimum) -> tuple[int, float]:
@@ -96,8 +111,9 @@ def growth(cases: list[Case], betas: tuple[float, ...]) -> Findings:
     """Exponents of the mean count in beta, and atoms for 1/sqrt(beta) of an arc."""
     gaps = [one.gap for case in cases for one in case.minima.values()]
     yield vanishes("largest duality gap", gaps, 2e-12)
-    on_arcs, at_points = parted(cases)
-    exact = sum(is_least_on_an_arc(case) for case in cases)
+    on_arcs = [case for case in cases if case.arc]
+    at_points = [case for case in cases if not case.arc]
+    exact = sum(case.is_least_on_an_arc for case in cases)
     text = "seeds with V least on an arc, by independent formulas expected"
     yield equal(text, len(on_arcs), exact, 0, key="arcs", shows="condition")
     # Beyond, more atoms than the certificate can tell apart are on an arc.
@@ -113,40 +129,9 @@ def growth(cases: list[Case], betas: tuple[float, ...]) -> Findings:
     yield at_most(text, power, 0.0, 0.1)
 
 
-def parted(cases: list[Case]) -> tuple[list[Case], list[Case]]:
-    """Those with V least on an arc, and those with V least at points."""
-    return [case for case in cases if case.arc], [
-        case for case in cases if not case.arc
-    ]
-
-
-def is_least_on_an_arc(case: Case) -> bool:
-    """Whether V is least, and 0, at more than one of neighbouring points."""
-    problem = independent.problem_of(case.minima[MIDDLE].equation)
-    potential = independent.potential(problem, FINE)
-    is_least = potential == potential.min()
-    return bool((is_least & np.roll(is_least, 1)).any())
-
-
 def exponent(cases: list[Case], first: float, last: float) -> float:
     """Of the mean count in beta, between two beta."""
     low, high = (
         np.mean([case.count(beta) for case in cases]) for beta in (first, last)
     )
     return float(np.log(high / low) / np.log(last / first))
-
-
-def draw(cases: list[Case], betas: tuple[float, ...]) -> Any:
-    """Counts over sqrt(beta), a line a seed."""
-    figure, (ax,) = panels(1, width=5)
-    on_arcs, at_points = parted(cases)
-    for chosen, colour, label in (
-        (at_points, MUTED, "V least at points"),
-        (on_arcs, OKABE_ITO["vermilion"], "V least on an arc"),
-    ):
-        counts = np.array([[case.count(beta) for case in chosen] for beta in betas])
-        lines = ax.plot(np.sqrt(betas), counts, "o-", color=colour)
-        lines[0].set_label(label)
-    ax.set(xlabel="√β", ylabel="atoms of the minimiser", yscale="log")
-    ax.legend()
-    return figure
