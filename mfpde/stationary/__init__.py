@@ -8,6 +8,7 @@ With diffusion they are densities, rho = M e^{s F / kappa} / Z (``gibbs``).
 """
 
 from mfpde.stationary.certification import Certificate, certificate
+from mfpde.stationary.derivatives import field_derivatives
 from mfpde.stationary.gibbs.finding import stationary_density
 from mfpde.stationary.gibbs.result import StationaryDensity
 from mfpde.stationary.maximization import Maximum, maximize
@@ -22,6 +23,7 @@ __all__ = [
     "PolishedAtoms",
     "StationaryDensity",
     "certificate",
+    "field_derivatives",
     "maximize",
     "minimize",
     "polish",

@@ -6,13 +6,14 @@ atoms as the solver tells them, and the tree of a run with the paths between (``
 ``track``).
 """
 
-from mfpde.tracking.matching import SeenAtoms
+from mfpde.tracking.matching import FlowBetween, SeenAtoms
 from mfpde.tracking.paths import Junction, Path
 from mfpde.tracking.track import Track
 from mfpde.tracking.tracker import Concentration, OpenPath, Tracker, TrackerMemory
 
 __all__ = [
     "Concentration",
+    "FlowBetween",
     "Junction",
     "OpenPath",
     "Path",
