@@ -10,19 +10,15 @@ from scipy.special import ive
 
 import mfpde
 from mfpde import theory
+from validation.circle_cases import points_at
 
 BETA = 10.0
 CIRCLE, SPHERE = mfpde.Circle(96), mfpde.Sphere(32)
 
 
-def circle_points(angles):
-    angles = np.asarray(angles, dtype=float)
-    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-
-
 def attracting_neuron(beta=BETA, angle=np.pi / 4):
     """Weight scale |w|: in descent one ReLU neuron of weight -|w|."""
-    return descent(beta, mfpde.Perceptron(circle_points([angle]), [-1.0]))
+    return descent(beta, mfpde.Perceptron(points_at(np.array([angle])), [-1.0]))
 
 
 def half_angle(weight, beta=BETA):
@@ -36,7 +32,7 @@ def events(result, kind):
 def two_halves(weight, beta=BETA):
     """The state of two atoms beside the direction of the neuron."""
     half = half_angle(weight, beta)
-    return mfpde.Atoms(circle_points([np.pi / 4 - half, np.pi / 4 + half]))
+    return mfpde.Atoms(points_at(np.array([np.pi / 4 - half, np.pi / 4 + half])))
 
 
 @pytest.mark.parametrize("beta", [10.0, 30.0])
@@ -86,16 +82,18 @@ def test_a_split_says_in_how_many_directions_it_may_go(dimension, side, expected
 @pytest.mark.parametrize("masses", [[0.5, 0.5], [0.3, 0.7]])
 def test_atoms_meet_where_the_united_one_has_no_rate(masses):
     """Masses m and 1 - m: both on a, united, at |w| = 1 whatever m."""
-    scaled = descent(BETA, mfpde.Perceptron(circle_points([np.pi / 4]), [-0.5]))
+    scaled = descent(BETA, mfpde.Perceptron(points_at(np.array([np.pi / 4])), [-0.5]))
     start = mfpde.polish(
-        scaled, mfpde.Atoms(circle_points([0.4, 1.0]), masses), max_move=1.0
+        scaled, mfpde.Atoms(points_at(np.array([0.4, 1.0])), masses), max_move=1.0
     )
     assert start.converged
     values = [1.0, 1.6, 2.0, 2.4]
     found = mfpde.continuation(scaled, start.atoms, "weight_scale", values)
     (merge,) = events(found, "merge")
     assert merge.value == pytest.approx(2.0, abs=1e-8)
-    np.testing.assert_allclose(merge.points, circle_points([np.pi / 4]), atol=1e-8)
+    np.testing.assert_allclose(
+        merge.points, points_at(np.array([np.pi / 4])), atol=1e-8
+    )
     assert [len(state.atoms) for state in found.states] == [2, 2, 1, 1]
     assert found.is_complete
     np.testing.assert_array_equal(found.values, values)
@@ -118,7 +116,7 @@ def test_two_atoms_meet_their_antipodal_arrangement_at_a_pitchfork():
     (begins,) = there.events
     assert begins.value == pytest.approx(brentq(rate, 0.1, 2.0, xtol=1e-14), abs=1e-8)
     assert (begins.before, begins.after) == (1, 2)
-    beside = mfpde.Atoms(circle_points([0.6, np.pi - 0.6]))
+    beside = mfpde.Atoms(points_at(np.array([0.6, np.pi - 0.6])))
     start = mfpde.polish(descent(2.0, neuron), beside, max_move=1.0)
     back = mfpde.continuation(equation, start.atoms, "beta", values[::-1])
     *earlier, pitchfork = back.events
@@ -142,7 +140,7 @@ def test_a_branch_is_followed_through_its_fold():
     fold = brentq(lambda c: 4 * beta * c**2 * (c - bias) - bias, bias, 1.0, xtol=1e-15)
     start = 0.9
     neuron = mfpde.Perceptron([[1.0, 0.0]], [-1.0], activation="linear", biases=[-bias])
-    pair = mfpde.Atoms(circle_points([-np.arccos(start), np.arccos(start)]))
+    pair = mfpde.Atoms(points_at(np.array([-np.arccos(start), np.arccos(start)])))
     wanted = np.linspace(weight(start), weight(fold) * 0.9, 5)
     # Two values beside the fold: the branch passes them on both sides within a step.
     wanted = np.sort([*wanted, weight(fold) * 1.0002, weight(fold) * 1.002])[::-1]
@@ -210,45 +208,3 @@ def test_the_last_value_may_be_the_end_of_the_range(diffusion):
     found = mfpde.continuation(equation, start, "beta", [1.0, 0.5, 0.0])
     np.testing.assert_array_equal(found.values, [1.0, 0.5, 0.0])
     assert found.is_complete
-
-
-PAIR = mfpde.Atoms([[1.0, 0.0], [0.0, 1.0]])
-UNIFORM = mfpde.uniform(mfpde.Circle(64))
-
-
-@pytest.mark.parametrize(
-    ("equation", "start", "path", "message"),
-    [
-        (ascent(1.0), PAIR, ("diffusion", [1.0, 0.5]), "atoms dissolve"),
-        (ascent(1.0, diffusion=0.1), PAIR, ("beta", [1.0, 2.0]), "atoms dissolve"),
-        (ascent(1.0), UNIFORM, ("beta", [1.0, 2.0]), "must be Atoms"),
-        (ascent(1.0), PAIR, ("temperature", [1.0, 2.0]), "must be one of"),
-        (ascent(1.0), PAIR, ("weight_scale", [1.0, 2.0]), "no perceptron"),
-        (ascent(1.0), PAIR, ("beta", [1.0, 2.0, 1.5]), "increasing or decreasing"),
-        (ascent(1.0), PAIR, ("beta", [1.0]), "at least two"),
-        (ascent(1.0), PAIR, ("beta", [1.0, -2.0]), "beta = -2"),
-        (ascent(1.0), PAIR, ("beta", [1.0, 2.0]), "no stationary state"),
-        (ascent(1.0), UNIFORM, ("diffusion", [0.5, 0.0]), "must be above 0"),
-        (
-            ascent(1.0, mfpde.Attention(2.0)),
-            PAIR,
-            ("beta", [1.0, 2.0]),
-            "2 attention terms",
-        ),
-        (
-            ascent(1.0, normalized=True),
-            UNIFORM,
-            ("diffusion", [0.5, 0.4]),
-            "unnormalised attention only",
-        ),
-        (
-            ascent(1.0, mfpde.Perceptron(np.eye(1, 8), [0.5], "gelu")),
-            mfpde.uniform(mfpde.Zonal(8, 64)),
-            ("diffusion", [1.0, 0.5]),
-            "axis",
-        ),
-    ],
-)
-def test_bad_input_is_refused(equation, start, path, message):
-    with pytest.raises(ValueError, match=message):
-        mfpde.continuation(equation, start, *path)

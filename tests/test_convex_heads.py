@@ -111,29 +111,6 @@ def test_a_singular_matrix_has_one_of_its_minimisers(beta):
             assert equation.energy(rival) >= found.lower_bound
 
 
-@pytest.mark.parametrize(
-    ("matrix", "value", "message"),
-    [
-        ([[1.0, 0.0], [0.0, -0.5]], None, r"eigenvalue -0\.5, below 0"),
-        ([[1.0, 0.0], [0.0, 0.5]], [[-2.0, 0.0], [0.0, -1.0]], "-2 times bilinear"),
-        ([[1.0, 0.4], [0.0, 1.0]], None, "bilinear is not symmetric"),
-        ([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 2.0]], "no multiple of bilinear"),
-    ],
-)
-def test_an_energy_that_is_not_convex_is_refused(matrix, value, message):
-    term = head(2.0, matrix, value=value)
-    equation = descent(term)
-    with pytest.raises(ValueError, match=message):
-        mfpde.minimize(equation, CIRCLE)
-    with pytest.raises(ValueError, match=message):
-        mfpde.certificate(equation, mfpde.Atoms([[1.0, 0.0]]))
-    if value is None:
-        with pytest.raises(ValueError, match=message):
-            mfpde.stationary_density(
-                descent(term, diffusion=0.3), mfpde.uniform(CIRCLE)
-            )
-
-
 @pytest.mark.parametrize("start", [ascent, descent])
 @pytest.mark.parametrize("grid", [mfpde.Circle(128), mfpde.Sphere(32)], ids=str)
 def test_densities_with_diffusion_make_the_field_of_heads(start, grid):

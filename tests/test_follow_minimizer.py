@@ -80,12 +80,3 @@ def test_a_minimiser_that_is_a_density_has_no_events():
     )
     assert [minimum.kind for minimum in found.states] == ["density", "density"]
     assert not found.events
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [(("diffusion", [1.0, 2.0]), "parameter"), (("beta", [1.0]), "at least two")],
-)
-def test_bad_input_is_refused(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        mfpde.follow_minimizer(one_neuron(), CIRCLE, *arguments)

@@ -77,22 +77,6 @@ def test_the_unshifted_kernel_scales_every_kappa():
     assert (plain.moment_at_fold == shifted.moment_at_fold).all()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((65, 3.0), "dimension = 65"),
-        ((3, [2.0, 0.0]), r"betas\[1\] = 0 "),
-        ((3, [101.0]), r"betas\[0\] = 101 "),
-        ((3, [4.0], 2), r"degree = 2: modes above 1 .* circle only"),
-    ],
-)
-def test_wrong_arguments(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        mfpde.phase_diagram(*arguments[:2], degree=(*arguments, 1)[2])
-    with pytest.raises(ValueError, match="one value of beta"):
-        mfpde.plot_phase_diagram(mfpde.phase_diagram(3, 2.0))
-
-
 def test_command(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     betas = ["--betas", "1.5:6:10"]
@@ -104,14 +88,9 @@ def test_command(tmp_path, capsys, monkeypatch):
     assert main([*mode, "2"]) == 0
     found = mfpde.phase_diagram(2, [20.0], degree=2)
     assert f"{found.fold[0]:.6g}" in capsys.readouterr().out
-    for wrong in (
-        ["phase-diagram", "--dimension", "3", "--betas", "1,x"],
-        ["phase-diagram", "--dimension", "1", "--betas", "1,2"],
-        ["phase-diagram", "--dimension", "3", "--betas", "2", "--figure", "q.pdf"],
-        [*mode, "0"],
-    ):
-        assert main(wrong) == 2
-        assert len(capsys.readouterr().err.strip().splitlines()) == 1
+    one = ["phase-diagram", "--dimension", "3", "--betas", "2", "--figure", "q.pdf"]
+    assert main(one) == main([*mode, "0"]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 2
 
 
 @pytest.mark.parametrize(("degree", "beta"), [(2, 16.0), (3, 40.0)])

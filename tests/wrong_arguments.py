@@ -31,10 +31,21 @@ PAIR = mfpde.Atoms([[1.0, 0.0], [0.6, 0.8]], [0.4, 0.6])
 FEW = mfpde.StepLimit(3)
 RUN = mfpde.solve(ASCENT, START, t_end=0.2, save_every=0.1)
 NOISY = mfpde.MeanFieldEquation(ATTENTION, direction="ascent", diffusion=0.1)
+TILTED = np.diag([1.0, 0.5])
+INDEFINITE = mfpde.Attention(2.0, bilinear=np.diag([1.0, -0.5]))
+SIDEWAYS = mfpde.MeanFieldEquation(
+    ATTENTION, mfpde.Perceptron(np.eye(1, 4), [0.5]), direction="ascent"
+)
 IN_64 = mfpde.MeanFieldEquation(
     ATTENTION,
     mfpde.Perceptron(np.random.default_rng(0).normal(size=(3, 64)), np.ones(3)),
     direction="ascent",
+)
+IN_3 = mfpde.MeanFieldEquation(
+    ATTENTION,
+    mfpde.Perceptron(np.eye(3), np.ones(3)),
+    direction="ascent",
+    diffusion=0.1,
 )
 LOUDER = mfpde.Layers(
     [
@@ -108,6 +119,10 @@ def density_of_labels(at_centers: Any) -> mfpde.Density:
 
 def equation(*terms: Any, **options: Any) -> mfpde.MeanFieldEquation:
     return mfpde.MeanFieldEquation(*terms, **{"direction": "ascent", **options})
+
+
+def descent(*terms: Any, **options: Any) -> mfpde.MeanFieldEquation:
+    return equation(*terms, direction="descent", **options)
 
 
 def run(start: Any = UNIFORM, by: Any = ASCENT, **options: Any) -> mfpde.Run:
@@ -508,8 +523,60 @@ theory.strict_stability(SOFTMAX, ONE) -> Remark 5.6
 theory.non_degeneracy(DESCENT) -> softmax
 theory.non_degeneracy(equation(Attention(1.0, True))) -> ReLU
 theory.merge_time(1, start_angle=1, end_angle=1, share=0.7) -> share
+
+continuation(ASCENT, PAIR, "diffusion", [1.0, 0.5]) -> atoms dissolve
+continuation(NOISY, PAIR, "beta", [1.0, 2.0]) -> atoms dissolve
+continuation(ASCENT, UNIFORM, "beta", [1.0, 2.0]) -> must be Atoms
+continuation(ASCENT, PAIR, "temperature", [1.0, 2.0]) -> must be one of
+continuation(ASCENT, PAIR, "weight_scale", [1.0, 2.0]) -> no perceptron
+continuation(ASCENT, PAIR, "beta", [1.0, 2.0, 1.5]) -> increasing or decreasing
+continuation(ASCENT, PAIR, "beta", [1.0]) -> at least two
+continuation(ASCENT, PAIR, "beta", [1.0, -2.0]) -> beta = -2
+continuation(ASCENT, PAIR, "beta", [1.0, 2.0]) -> no stationary state
+continuation(ASCENT, UNIFORM, "diffusion", [0.5, 0.0]) -> must be above 0
+continuation(equation(ATTENTION, Attention(2.0)), PAIR, "beta", [1.0, 2.0]) -> 2 attention terms
+continuation(equation(Attention(1.0, True)), UNIFORM, "diffusion", [0.5, 0.4]) -> unnormalised
+continuation(SIDEWAYS, uniform(ZONAL), "diffusion", [1.0, 0.5]) -> axis
+follow_minimizer(DESCENT, CIRCLE, "diffusion", [1.0, 2.0]) -> parameter
+follow_minimizer(DESCENT, CIRCLE, "beta", [1.0]) -> at least two
+polish(ASCENT, Atoms.none(2)) -> there are none
+polish(ASCENT, ()) -> there are none
+polish(ASCENT, UNIFORM) -> must be Atoms | concentration
+polish(ASCENT, Atoms(Circle(4100).points)) -> 4100 coordinates | merge_with
+polish(equation(ATTENTION, Perceptron(np.eye(3), np.ones(3))), PAIR) -> 3 entries | must have 2
+polish(NOISY, PAIR) -> diffusion = 0.1 | dissolve
+stationary_density(ASCENT, UNIFORM) -> diffusion = 0 | polish
+stationary_density(NOISY, ATOM) -> atoms dissolve
+stationary_density(equation(Attention(1.0, True), diffusion=0.1), UNIFORM) -> unnormalised
+stationary_density(equation(Attention(400.0), diffusion=0.1), UNIFORM) -> too coarse
+stationary_density(IN_3, UNIFORM) -> directions have 3 entries
+stationary_density(descent(INDEFINITE, diffusion=0.3), UNIFORM) -> eigenvalue -0.5, below 0
+maximize(ASCENT) -> every single atom
+maximize(SOFTMAX) -> softmax
+maximize(equation(Attention(2.0, bilinear=TILTED), NEURON)) -> head with matrices
+maximize(equation(ATTENTION, Perceptron(EYE, EYE))) -> vector weights
+maximize(equation(ATTENTION, Perceptron(np.eye(6), np.ones(6), "gelu"))) -> 6 dimensions
+phase_diagram(65, 3.0) -> dimension = 65
+phase_diagram(3, [2.0, 0.0]) -> betas[1] = 0
+phase_diagram(3, [101.0]) -> betas[0] = 101
+phase_diagram(3, [4.0], degree=2) -> degree = 2: modes above 1 | circle only
+plot_phase_diagram(phase_diagram(3, 2.0)) -> one value of beta
 """
 """A call -> what its error says, in the order of its text."""
+WITHOUT_CERTIFICATE = """
+ASCENT -> ascent
+descent(Attention(1.0, True)) -> softmax
+descent(ATTENTION, diffusion=0.1) -> diffusion = 0.1
+descent(ATTENTION, Potential(first, to_the_right)) -> Potential
+descent(ATTENTION, Perceptron(ONE, [1.0], (np.sin, lambda z: 1 - np.cos(z)))) -> 'custom'
+descent(ATTENTION, Perceptron(EYE, EYE)) -> vector weights
+descent(INDEFINITE) -> eigenvalue -0.5, below 0
+descent(Attention(2.0, bilinear=TILTED, value=-2 * TILTED)) -> -2 times bilinear
+descent(Attention(2.0, bilinear=[[1.0, 0.4], [0.0, 1.0]])) -> needs an energy | is not symmetric
+descent(Attention(2.0, bilinear=EYE, value=TILTED)) -> no multiple of bilinear
+descent(Interaction(ZonalKernel(np.sin, np.cos)), NEURON) -> the kernel's third derivative
+"""
+"""An equation -> why neither its minimum nor a bound of it is known."""
 WRAPPED = {"two_layers": "Layers", "density_of_labels": "label_density"}
 NEEDED = ("angles", "centres", "bilinear", "t_end")
 """Arguments that None may not stand for although it is their default."""
