@@ -310,6 +310,17 @@ def test_the_moebius_flow_is_as_exact_as_rtol_says(case, rtol, allowed):
 # --- Hand-over ------------------------------------------------------------------------
 
 
+def test_what_dips_below_zero_in_the_degrees_of_the_grid_is_saved_positive():
+    centre = np.array([0.0, 0.6, 0.8])
+    start = Density.from_function(Sphere(32), lambda x: von_mises(x, centre, 20))
+    options = {"t_end": 0.1, "save_every": 0.02, "transport": "spectral_donor_blended"}
+    run = solve(ascent(Attention(2.0)), start, **options)
+    assert "spectral_until" not in run.statistics
+    for state in run.states[1:]:
+        assert state.density.values.min() == 0.0
+        assert state.total_mass == pytest.approx(1, abs=1e-13)
+
+
 def test_a_rough_start_is_left_to_finite_volumes_from_the_first_step():
     sphere = Sphere(32)
     cap = Density.from_function(sphere, lambda x: 1.0 * (x[..., 2] > 0.7)).normalized()
