@@ -16,6 +16,7 @@ from mfpde import (
     uniform,
     wasserstein,
 )
+from mfpde.measures import join_clusters, moments_about
 from validation.circle_cases import angles_of, points_at
 
 TURN = 2 * np.pi
@@ -215,3 +216,23 @@ def test_samples_and_quanta_have_the_covariance(dimension: int) -> None:
         assert covariance == pytest.approx(
             np.diag(np.square(widths)), rel=accuracy, abs=accuracy * widths[-1] ** 2
         )
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_two_clusters_joined_are_that_of_all_their_points(dimension, rng):
+    """Masses, means and covariances, those of flat space but for cubes of the widths."""
+    points = rng.standard_normal((40, dimension)) * 1e-3
+    points[20:, 0] += 3e-3
+    points[:, -1] = 1.0
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    masses = rng.random(40)
+    whole, *parts = (
+        moments_about(points[0], points[part], masses[part])
+        for part in (slice(None), slice(20), slice(20, None))
+    )
+    mass, mean, covariance = join_clusters(*parts)
+    assert mass == pytest.approx(whole[0], rel=1e-14)
+    np.testing.assert_allclose(mean, whole[1], atol=1e-8)
+    np.testing.assert_allclose(covariance, whole[2], atol=1e-8)
+    flat = np.cov(points.T, aweights=masses, bias=True)
+    np.testing.assert_allclose(covariance, flat, atol=1e-8)

@@ -15,12 +15,49 @@ from scipy.special import ive
 import mfpde
 from mfpde import Atoms, Circle, Density, Sphere, Zonal, bumps, uniform, wasserstein
 from mfpde.commands.command_line import main
-from mfpde.measures.samples import least_bandwidth
 from mfpde.settings import SettingsError, settings_from_dict
 from mfpde.storage import RunWriter
 from validation.verdict_shapes import unit
 
 GRIDS = [Circle(256), Sphere(64), Zonal(5, 256)]
+
+
+def test_perturbed_uniform_has_its_amplitude_and_seed() -> None:
+    circle = Circle(256)
+    density = mfpde.perturbed_uniform(circle, 0.2, seed=4)
+    relative = density.values * 2 * np.pi - 1
+    assert np.abs(relative).max() == pytest.approx(0.2, rel=1e-12)
+    again = mfpde.perturbed_uniform(circle, 0.2, seed=4)
+    np.testing.assert_array_equal(density.values, again.values)
+    assert (
+        np.abs(density.values - mfpde.perturbed_uniform(circle, 0.2, 5).values).max()
+        > 0.01
+    )
+
+
+def test_measures_are_closed_for_writing() -> None:
+    circle = Circle(64)
+    density = uniform(circle)
+    with pytest.raises(ValueError, match="read-only"):
+        density.values[0] = 2
+    with pytest.raises(AttributeError):
+        density.values = np.ones(64)  # type: ignore[misc]
+    with pytest.raises(ValueError, match="read-only"):
+        circle.points[0] = 0
+
+
+@pytest.mark.parametrize("value", [1e308, 1e-320, 5e-324, 3.0])
+def test_values_of_any_size_are_normalised_to_mass_one(value: float) -> None:
+    """Sums that overflow, or numbers that hold few digits, change nothing."""
+    for grid in (Circle(64), Sphere(32), Zonal(5, 64)):
+        density = Density(grid, np.full(grid.shape, value)).normalized()
+        expected = uniform(grid)
+        assert density.total_mass == pytest.approx(1.0, abs=1e-14)
+        np.testing.assert_allclose(density.values, expected.values, rtol=1e-14)
+    peak = np.zeros(64)
+    peak[3:5] = value, value / 4
+    found = Density(Circle(64), peak).normalized()
+    assert found.total_mass == pytest.approx(1.0, abs=1e-14)
 
 
 @pytest.mark.parametrize("concentration", [1.0, 30.0, 200.0])
@@ -75,7 +112,9 @@ def test_the_default_bandwidth_narrows_with_the_number_of_samples():
     assert errors[1] < 0.02
     one = Density.from_samples(circle, [[0.0, 1.0]])
     width = np.sqrt(one.masses @ (circle.angles - np.pi / 2) ** 2)
-    assert width == pytest.approx(least_bandwidth(circle), rel=0.02)
+    # The waves that the grid holds last are 1e-10 of the first.
+    least = np.sqrt(2 * np.log(1e10)) / circle.max_degree
+    assert width == pytest.approx(least, rel=0.02)
 
 
 SETTINGS = {
@@ -238,18 +277,12 @@ def test_no_background_and_all_background():
         np.testing.assert_allclose(density.values, even.values, rtol=1e-12)
 
 
-# --- sphere ---------------------------------------------------------------------------
-
-
 def test_angles_are_another_way_to_write_a_centre():
     one = bumps(SPHERE, centres=[[1.2, 0.7], [np.pi, 0.0]], widths=[0.2, 0.4])
     sine = np.sin(1.2)
     first = [sine * np.cos(0.7), sine * np.sin(0.7), np.cos(1.2)]
     other = bumps(SPHERE, centres=[first, [0, 0, -1]], widths=[0.2, 0.4])
     np.testing.assert_allclose(one.values, other.values, rtol=1e-12)
-
-
-# --- zonal ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
