@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from mfpde import Atoms
-from mfpde.arrays import FloatArray
-from mfpde.geometry.arcs import normalize
 
 Seed = int | np.random.Generator
 """A number, or a generator that goes on."""
 
 
-def random_points(count: int, dimension: int, seed: Seed = 0) -> FloatArray:
+def random_points(count: int, dimension: int, seed: Seed = 0) -> np.ndarray:
     """Uniform unit vectors (count, dimension)."""
-    generator = np.random.default_rng(seed)
-    return normalize(generator.standard_normal((count, dimension)))
+    points = np.random.default_rng(seed).standard_normal((count, dimension))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def random_atoms(count: int, dimension: int = 2, seed: Seed = 0) -> Atoms:

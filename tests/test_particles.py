@@ -8,7 +8,6 @@ from equations import ascent, descent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_points import random_atoms, random_points
-from scipy.stats import special_ortho_group
 
 from mfpde import (
     Atoms,
@@ -27,9 +26,6 @@ from mfpde import (
     solve_particles,
     uniform,
 )
-from mfpde.particles import systems
-from mfpde.particles.labels import labels_of
-from mfpde.particles.systems import particle_system
 from mfpde.terms import Exponential, PointMasses
 from validation.circle_cases import (
     angles_of,
@@ -53,9 +49,20 @@ def atoms_at(angles, masses=None):
     return Atoms(points_at(np.asarray(angles, dtype=float)), masses)
 
 
-def velocities(equation, atoms, method):
-    system = particle_system(equation, atoms, method)
-    return system.velocity(system.start)
+def assert_both_sums_agree(equation, atoms, rtol, atol=0.0):
+    """Require the step of a tenth of the largest velocity, and the energy, of both methods."""
+    size = np.abs(equation.velocity(atoms)).max()
+    step = 0.1 / max(1.0, size)
+    direct, spectral = (
+        solve_particles(equation, atoms, t_end=step, time_step=step, method=method)
+        for method in METHODS
+    )
+    moves = [run.final.points - atoms.points for run in (direct, spectral)]
+    room = (atol or rtol * max(1.0, size)) * step
+    np.testing.assert_allclose(*moves, rtol=rtol if atol else 0, atol=room)
+    np.testing.assert_allclose(
+        spectral.energies, direct.energies, rtol=max(rtol, 1e-12), atol=1e-2 * rtol
+    )
 
 
 # --- direct and spectral sums -------------------------------------------------
@@ -90,22 +97,14 @@ def test_velocity_and_energy_on_the_circle_are_those_of_direct_sums(
     if activation:
         biases = [0.1, -0.2] if activation == "gelu" else None
         terms.append(Perceptron(DIRECTIONS, WEIGHTS, activation, biases=biases))
-    atoms = random_atoms(300)
-    for equation in (ascent(*terms), descent(*terms)):
-        direct, spectral = (velocities(equation, atoms, m) for m in METHODS)
-        largest = max(1.0, np.abs(direct).max())
-        assert np.abs(spectral - direct).max() <= 1e-12 * largest
-        systems_of = [particle_system(equation, atoms, m) for m in METHODS]
-        energies = [system.energy(system.start) for system in systems_of]
-        assert energies[1] == pytest.approx(energies[0], rel=1e-12, abs=1e-14)
+    for toward in (ascent, descent):
+        assert_both_sums_agree(toward(*terms), random_atoms(300), 1e-12)
 
 
 def test_heads_beside_a_zonal_term_are_not_left_out():
     """Sums by moments hold zonal kernels only."""
     head = Attention(2.0, bilinear=[[1.0, 0.4], [-0.2, 0.6]])
-    equation, atoms = ascent(Attention(3.0), head), random_atoms(300)
-    direct, spectral = (velocities(equation, atoms, method) for method in METHODS)
-    np.testing.assert_array_equal(spectral, direct)
+    assert_both_sums_agree(ascent(Attention(3.0), head), random_atoms(300), 1e-14)
 
 
 NEURONS = Perceptron([[1.0, 0.2, -0.4], [0.3, -1.0, 0.5]], [0.8, -0.6], "gelu")
@@ -132,18 +131,8 @@ def test_velocity_and_energy_on_the_sphere_are_those_of_direct_sums(
     atoms = random_atoms(count, 3, seed)
     points = np.array([0.0, 0.6, 0.8]) + spread * atoms.points
     points /= np.linalg.norm(points, axis=1, keepdims=True)
-    equation = descent(*TERMS[name], NEURONS)
-    direct, spectral = (
-        particle_system(equation, Atoms(points, atoms.masses), method)
-        for method in METHODS
-    )
-    wanted, found = direct.velocity(points), spectral.velocity(points)
-    largest = max(1.0, np.abs(wanted).max())
-    assert np.abs(found - wanted).max() <= 1e-8 * largest
-    radial = np.einsum("ni,ni->n", found, points)
-    assert np.abs(radial).max() <= 1e-12 * largest
-    energies = [system.energy(points) for system in (direct, spectral)]
-    assert energies[1] == pytest.approx(energies[0], rel=1e-9, abs=1e-11, nan_ok=True)
+    atoms = Atoms(points, atoms.masses)
+    assert_both_sums_agree(descent(*TERMS[name], NEURONS), atoms, 1e-8)
 
 
 def test_softmax_keeps_its_digits_where_almost_nothing_is_near():
@@ -151,55 +140,23 @@ def test_softmax_keeps_its_digits_where_almost_nothing_is_near():
     angles = np.concatenate([np.linspace(-0.3, 0.3, 50), [2.0, 2.1, 3.0]])
     masses = np.concatenate([np.full(50, 0.02), [1e-9, 1e-300, 1e-14]])
     equation = ascent(Attention(100.0, normalized=True))
-    direct, spectral = (
-        velocities(equation, atoms_at(angles, masses), m) for m in METHODS
-    )
-    np.testing.assert_allclose(spectral, direct, rtol=1e-9, atol=1e-11)
+    assert_both_sums_agree(equation, atoms_at(angles, masses), 1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("name", TERMS)
 def test_sums_are_to_the_bit_the_same_on_any_number_of_threads(name, monkeypatch):
     """Shares of few particles, the last one cut short."""
-    monkeypatch.setattr(systems, "_SHARE", 16)
-    atoms = random_atoms(70, 3, seed=3)
-    equation = ascent(*TERMS[name], NEURONS)
-    system = particle_system(equation, atoms, "spectral")
-    wanted = particle_system(equation, atoms, "direct").velocity(atoms.points)
+    monkeypatch.setattr("mfpde.particles.systems._SHARE", 16)
+    atoms, equation = random_atoms(70, 3, seed=3), ascent(*TERMS[name], NEURONS)
     found = []
     for threads in (1, 2, 3):
-        monkeypatch.setattr(systems, "thread_count", lambda threads=threads: threads)
-        found.append((system.velocity(atoms.points), system.energy(atoms.points)))
-    np.testing.assert_allclose(found[0][0], wanted, rtol=0, atol=1e-8)
-    for velocity, energy in found[1:]:
-        np.testing.assert_array_equal(velocity, found[0][0])
-        np.testing.assert_array_equal(energy, found[0][1])
-
-
-# --- exact trajectories -------------------------------------------------------
-
-
-def turned(points, seed):
-    """Points (n, k) in a random plane of S^2, or in space."""
-    raised = np.pad(points, ((0, 0), (0, 3 - points.shape[1])))
-    return Atoms(raised @ special_ortho_group(3, seed=seed).rvs())
-
-
-@pytest.mark.parametrize("beta", [2.0, 8.0])
-@plain_and_softmax
-@each_method
-def test_two_atoms_close_in_the_exact_time(beta, normalized, method):
-    """On the circle, and on a great circle in any direction."""
-    before, after = 0.8, 0.1
-    duration = merge_time(beta, start_angle=before, end_angle=after, softmax=normalized)
-    equation = ascent(Attention(beta, normalized))
-    pair = atoms_at([1.0, 1.0 + before])
-    for start in (pair, turned(pair.points, 3)):
-        run = solve_particles(equation, start, t_end=duration, method=method, **TIGHT)
-        apart = np.linalg.norm(run.final.points[0] - run.final.points[1])
-        assert 2 * np.arcsin(apart / 2) == pytest.approx(after, abs=1e-9)
-
-
-# --- invariances and conservation ---------------------------------------------
+        count = "mfpde.particles.systems.thread_count"
+        monkeypatch.setattr(count, lambda threads=threads: threads)
+        times = {"t_end": 0.1, "time_step": 0.1}
+        found.append(solve_particles(equation, atoms, method="spectral", **times))
+    for run in found[1:]:
+        np.testing.assert_array_equal(run.final.points, found[0].final.points)
+        np.testing.assert_array_equal(run.energies, found[0].energies)
 
 
 @pytest.mark.parametrize("dimension", [2, 4])
@@ -360,9 +317,6 @@ def test_the_default_count_moves_through_moments_in_few_evaluations():
     assert equation.energy(quick) == pytest.approx(equation.energy(exact), abs=3e-7)
 
 
-# --- metastable clusters ------------------------------------------------------
-
-
 @pytest.mark.parametrize("softmax", [False, True])
 @pytest.mark.parametrize("beta", [5.0, 60.0, 300.0])
 def test_two_particles_merge_at_the_exact_time(beta, softmax):
@@ -377,35 +331,7 @@ def test_two_particles_merge_at_the_exact_time(beta, softmax):
     assert angles_of(run.final.points) == pytest.approx(0.7, abs=1e-6)
 
 
-@pytest.mark.parametrize("beta", [200.0, 400.0])
-def test_clusters_merge_in_the_order_of_their_gaps_over_a_hundred_decades(beta):
-    # Far apart the others do not count: each merge is that of the nearest two alone, with
-    # the sum of their masses.
-    masses = np.array([0.2, 0.24, 0.16, 0.3, 0.1])
-    run = solve_particles(
-        ascent(Attention(beta)),
-        atoms_at([0.0, 0.5, 1.1, 1.9, 2.8], masses),
-        t_end=1e200,
-        save_at=np.geomspace(1e-3, 1e200, 400),
-        merge_below=1e-6,
-    )
-    first = merge_time(beta, 0.44, start_angle=0.5, end_angle=2 * np.arcsin(5e-7))
-    assert run.events[0].time == pytest.approx(first, rel=1e-3)
-    partners = [sorted(event.masses) for event in run.events]
-    expected = [[0.2, 0.24], [0.16, 0.3], [0.1, 0.46], [0.44, 0.56]]
-    np.testing.assert_allclose(partners, expected, atol=1e-12)
-    plateaus = np.unique(np.round([(s.masses**2).sum() for s in run.states], 12))
-    heights = [(masses**2).sum()]
-    for one, other in partners:
-        heights.append(heights[-1] + 2 * one * other)
-    np.testing.assert_allclose(plateaus, heights, atol=1e-11)
-
-
 # --- weighted labels ----------------------------------------------------------
-
-
-def equation(*terms, direction="ascent"):
-    return MeanFieldEquation(*terms, direction=direction)
 
 
 def poisson_start(cells, radius):
@@ -427,10 +353,18 @@ def labels_after(problem, start, duration, **options):
     return run.final
 
 
+def labels_of(start, count=None):
+    """The labels of a density before they have moved."""
+    times = {"t_end": 0.1, "save_at": [0.0]}
+    rest = ascent(Polynomial([0.0, 1.0]))
+    run = solve_particles(rest, start, method="labels", count=count, **times)
+    return run.states[0]
+
+
 @pytest.mark.parametrize("direction", ["ascent", "descent"])
 def test_labels_are_spectrally_accurate_on_the_kuramoto_solution(direction):
     fine, duration, radius = Circle(400), 1.2, 0.4
-    problem = equation(Attention(0.0), direction=direction)
+    problem = MeanFieldEquation(Attention(0.0), direction=direction)
     later = kuramoto_parameter(radius, duration, sign=problem.sign)
     errors = []
     for count in (16, 32, 64, 128):
@@ -444,14 +378,6 @@ def test_labels_are_spectrally_accurate_on_the_kuramoto_solution(direction):
     np.testing.assert_allclose(
         at_centers, poisson(angles_of(fine.points), later), atol=1e-9
     )
-
-
-def test_labels_follow_a_linear_potential_exactly():
-    """V = c cos(theta): the uniform density becomes the Poisson kernel of tanh(c t / 2)."""
-    circle, strength = Circle(256), 1.3
-    labels = labels_after(equation(cosine_potential(strength)), uniform(circle), 1.0)
-    exact = poisson_cell_means(circle, np.tanh(strength / 2))
-    np.testing.assert_allclose(label_density(labels, circle).values, exact, atol=1e-10)
 
 
 def test_labels_at_rest_give_back_the_density_and_its_cell_means():
@@ -488,7 +414,7 @@ def test_label_density_stays_a_probability_when_mass_concentrates(duration):
     """Several clusters, then one; labels meet, the flow map is a staircase."""
     circle = Circle(128)
     start = Density.from_function(circle, lambda x: np.maximum(x[..., 0] + 0.3, 0.0))
-    problem = equation(Attention(8.0), Perceptron(DIRECTIONS, WEIGHTS))
+    problem = ascent(Attention(8.0), Perceptron(DIRECTIONS, WEIGHTS))
     labels = solve_particles(problem, start, t_end=duration, method="labels").final
     density = label_density(labels, circle)
     assert density.values.min() >= 0.0
