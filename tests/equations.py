@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mfpde import Attention, Interaction, Kernel, MeanFieldEquation
+import numpy as np
+
+from mfpde import Attention, Interaction, Kernel, MeanFieldEquation, Potential
 
 
 def ascent(*terms: Any, diffusion: float = 0.0, **options: Any) -> MeanFieldEquation:
@@ -20,6 +22,16 @@ def descent(*terms: Any, diffusion: float = 0.0, **options: Any) -> MeanFieldEqu
     """The descent of the same energy."""
     terms = ascent(*terms, **options).terms
     return MeanFieldEquation(*terms, direction="descent", diffusion=diffusion)
+
+
+def pull(axis: Any) -> Potential:
+    """The potential V = axis . x, which draws to the direction of ``axis`` (d,)."""
+    axis = np.asarray(axis, dtype=float)
+    return Potential(
+        lambda x: x @ axis,
+        lambda x: np.broadcast_to(axis, x.shape),
+        dimension=len(axis),
+    )
 
 
 def _term_of(given: Any, options: dict[str, Any]) -> Any:
