@@ -67,10 +67,13 @@ class Case(NamedTuple):
     start: mfpde.Measure
     scheme: str
     atoms: str = "grid"
+    t_end: float = 0.3
+    rtol: float = 1e-4
 
     def solved(self, **arguments: Any) -> mfpde.Run:
-        """Return the run, which is short."""
-        given = {"t_end": 0.3, "save_at": [0.1, 0.3], "stop": mfpde.StepLimit(12)}
+        """Return the run, which is of few steps."""
+        times = {"t_end": self.t_end, "save_at": [self.t_end / 3, self.t_end]}
+        given = {**times, "rtol": self.rtol, "stop": mfpde.StepLimit(12)}
         chosen = {"transport": self.scheme, "atoms": self.atoms}
         return mfpde.solve(
             self.equation, self.start, **{**given, **chosen, **arguments}
@@ -163,7 +166,10 @@ def random_case(draw: Random, kind: str) -> Case:
     if scheme.endswith("labels") and of_case.diffusion:
         scheme = "donor_blended"
     if scheme.endswith("labels") or kind == "zonal" or of_case.diffusion:
-        return Case(of_case, mfpde.Measure(density), scheme)
+        case = Case(of_case, mfpde.Measure(density), scheme)
+        return case._replace(
+            t_end=draw.choice([0.3, 30.0]), rtol=draw.choice([1e-4, 1.0])
+        )
     atoms = None
     if draw.random() < 0.5:
         atoms = mfpde.Atoms(
@@ -171,7 +177,8 @@ def random_case(draw: Random, kind: str) -> Case:
         )
         density = mfpde.Density(geometry, density.values / 2)
     how = draw.choice(["grid", "exact"])
-    return Case(of_case, mfpde.Measure(density, atoms), scheme, how)
+    case = Case(of_case, mfpde.Measure(density, atoms), scheme, how)
+    return case._replace(t_end=draw.choice([0.3, 30.0]), rtol=draw.choice([1e-4, 1.0]))
 
 
 # Settings files -------------------------------------------------------------------------------

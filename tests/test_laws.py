@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from equations import ascent, descent
 from fuzzing import SCHEMES
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.special import eval_gegenbauer, gamma, ive
 
 import mfpde
@@ -22,78 +20,21 @@ def smooth_start(circle: mfpde.Circle, turn: float = 0.0) -> mfpde.Density:
     return density_of(circle, 1 + 0.4 * np.cos(x - 1) + 0.3 * np.sin(2 * x))
 
 
-@given(
-    seed=st.integers(0, 2**31),
-    num_cells=st.sampled_from([64, 97, 128]),
-    transport=st.sampled_from(TRANSPORTS),
-    diffusion=st.sampled_from([0.0, 0.0, 1e-3, 1.0]),
-    step=st.floats(1e-3, 50.0),
-)
-@settings(deadline=None, max_examples=60)
-# A rough start may stand where the grid decides; the law holds there too.
-@pytest.mark.filterwarnings("ignore:.*attracts from one side:UserWarning")
-def test_any_start_stays_nonnegative_for_any_step(
-    *, seed: int, num_cells: int, transport: str, diffusion: float, step: float
-) -> None:
-    """Rough data with empty cells, large weights: never a negative value, mass kept."""
-    generator = np.random.default_rng(seed)
-    values = generator.exponential(size=num_cells) * (generator.random(num_cells) > 0.5)
-    values[0] += 1e-3
-    circle = mfpde.Circle(num_cells)
-    perceptron = mfpde.Perceptron.random(3, 2, seed=seed, scale=3.0)
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(4.0),
-        perceptron,
-        direction="ascent" if seed % 2 else "descent",
-        diffusion=diffusion,
-    )
-    run = mfpde.solve(
-        equation,
-        density_of(circle, values),
-        t_end=step,
-        rtol=1.0,
-        stop=[mfpde.StepLimit(40)],
-        transport=transport,
-    )
-    assert run.stop.kind in ("t_end", "step_limit")
-    assert run.final.density.values.min() >= 0
-    assert abs(run.final.total_mass - 1) <= 1e-12
-
-
-def energy_moves(
-    transport: str, direction: str, *, normalized: bool = False, cells: int = 256
-) -> np.ndarray:
-    """Steps of -s E (which should fall) over a run into atoms."""
-    terms = [mfpde.Attention(12.0, normalized=normalized)]
-    if not normalized:
-        terms.append(RELU)  # type: ignore[arg-type]
-    equation = mfpde.MeanFieldEquation(*terms, direction=direction)
+@pytest.mark.parametrize("toward", [ascent, descent])
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_summed_energy_rises_are_a_thousandth_of_the_drop(transport, toward) -> None:
+    """Of -s E, after each step of a run into atoms."""
+    equation, energies = toward(12.0, RELU), []
     assert equation.energy_is_lyapunov
-    sign = 1 if direction == "ascent" else -1
-    energies: list[float] = []
 
     class Seen(mfpde.Observer):
         def step(self, progress) -> None:
             energies.append(progress.diagnostic("energy"))
 
-    mfpde.solve(
-        equation,
-        smooth_start(mfpde.Circle(cells)),
-        t_end=60.0,
-        transport=transport,
-        observer=Seen(),
-    )
-    return -sign * np.diff(energies)
-
-
-@pytest.mark.parametrize("direction", ["ascent", "descent"])
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_summed_energy_rises_are_a_thousandth_of_the_drop(
-    transport: str, direction: str
-) -> None:
-    moves = energy_moves(transport, direction)
-    rises = moves[moves > 0].sum()
-    assert rises <= 1e-3 * (-moves.sum())
+    options = {"t_end": 60.0, "transport": transport, "observer": Seen()}
+    mfpde.solve(equation, smooth_start(mfpde.Circle(256)), **options)
+    moves = -equation.sign * np.diff(energies)
+    assert moves[moves > 0].sum() <= 1e-3 * (-moves.sum())
 
 
 def test_energy_decays_at_the_rate_of_dissipation() -> None:
@@ -109,7 +50,7 @@ def test_energy_decays_at_the_rate_of_dissipation() -> None:
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("normalized", [False, True])
 def test_rotation_by_cells_and_reflection_commute_with_the_flow(
-    transport: str, normalized: bool
+    transport, normalized
 ) -> None:
     circle = mfpde.Circle(256)
     shift = 37
@@ -160,34 +101,29 @@ def test_shifted_and_unshifted_runs_are_one_after_rescaling() -> None:
     )
 
 
-def label_error(
-    num_cells: int, equation: mfpde.MeanFieldEquation, labels: object
-) -> float:
-    circle = mfpde.Circle(num_cells)
-    run = mfpde.solve(equation, smooth_start(circle), t_end=1.5, save_at=[1.5])
-    return mfpde.wasserstein(run.final, mfpde.label_density(labels, circle))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize("toward", [ascent, descent])
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("activation", [None, "relu", "gelu"])
 def test_w1_to_label_particles_falls_at_second_order(
-    direction: str, normalized: bool, activation: str | None
+    toward, normalized, activation
 ) -> None:
-    terms: list[object] = [mfpde.Attention(5.0, normalized=normalized)]
-    if activation is not None:
-        terms.append(mfpde.Perceptron(RELU.directions, RELU.weights, activation))
-    equation = mfpde.MeanFieldEquation(*terms, direction=direction)  # type: ignore[arg-type]
+    neurons = [] if activation is None else [RELU.directions, RELU.weights, activation]
+    terms = [mfpde.Perceptron(*neurons)] if neurons else []
+    equation = toward(5.0, *terms, normalized=normalized)
+    options = {"t_end": 1.5, "save_at": [1.5]}
+    fine = smooth_start(mfpde.Circle(4096))
     labels = mfpde.solve_particles(
-        equation,
-        smooth_start(mfpde.Circle(4096)),
-        t_end=1.5,
-        method="labels",
-        rtol=1e-7,
+        equation, fine, method="labels", rtol=1e-7, **options
     ).final
-    coarse, fine = (label_error(n, equation, labels) for n in (128, 1024))
+
+    def error(cells: int) -> float:
+        circle = mfpde.Circle(cells)
+        run = mfpde.solve(equation, smooth_start(circle), **options)
+        return mfpde.wasserstein(run.final, mfpde.label_density(labels, circle))
+
     # A ReLU makes the density jump, and where the jump sits in its cell varies with the
     # grid: the order is that over three doublings.
+    coarse, fine = error(128), error(1024)
     assert np.log2(coarse / fine) / 3 >= 1.9
     assert fine < 3e-5
 
@@ -223,13 +159,13 @@ GRIDS = {
         if name != "labels"
     ],
 )
-@pytest.mark.parametrize("direction", ["ascent", "descent"])
+@pytest.mark.parametrize("toward", [ascent, descent])
 @pytest.mark.parametrize(
     ("degree", "normalized", "diffusion"),
     [(1, False, 0.0), (2, True, 0.0), (4, False, 0.0), (2, False, 0.02)],
 )
 def test_the_uniform_state_grows_at_the_rate_of_each_degree(
-    *, geometry, transport, direction, degree, normalized, diffusion
+    *, geometry, transport, toward, degree, normalized, diffusion
 ) -> None:
     """l (l + d - 2) (s lambda_l / beta - kappa), over lambda_0 with softmax."""
     if diffusion and transport == "spectral_labels":
@@ -238,7 +174,7 @@ def test_the_uniform_state_grows_at_the_rate_of_each_degree(
     bessel = ive(np.array([0, degree]) + d / 2 - 1, beta)
     eigenvalues = gamma(d / 2) * (2 / beta) ** (d / 2 - 1) * bessel
     rate = eigenvalues[1] / beta / (eigenvalues[0] if normalized else 1.0)
-    rate = (rate if direction == "ascent" else -rate) - diffusion
+    rate = (rate if toward is ascent else -rate) - diffusion
     rate *= degree * (degree + d - 2)
     heights = geometry.points[..., -1]
     wave = np.cos(degree * np.arccos(heights))
@@ -246,10 +182,7 @@ def test_the_uniform_state_grows_at_the_rate_of_each_degree(
         wave = eval_gegenbauer(degree, d / 2 - 1, heights)
         wave /= eval_gegenbauer(degree, d / 2 - 1, 1.0)
     start = mfpde.Density(geometry, 1 + amplitude * wave).normalized()
-    attention = mfpde.Attention(beta, normalized=normalized)
-    equation = mfpde.MeanFieldEquation(
-        attention, direction=direction, diffusion=diffusion
-    )
+    equation = toward(beta, normalized=normalized, diffusion=diffusion)
     run = mfpde.solve(equation, start, t_end=1.0, transport=transport)
     even = mfpde.uniform(geometry).masses
     before, after = (
