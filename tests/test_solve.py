@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from equations import ascent
@@ -12,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mfpde
-from mfpde.runs.times import save_times
+from mfpde.settings import settings_from_dict
 from validation.circle_cases import cosine_potential, density_of
 
 CIRCLE = mfpde.Circle(128)
@@ -40,11 +37,6 @@ def test_tolerance_controls_the_error_in_time() -> None:
     ]
     assert errors[0] > errors[1] > errors[2]
     assert errors[1] < 1e-4
-
-
-def test_two_runs_give_the_same_digits() -> None:
-    one, other = (mfpde.solve(ASCENT, START, t_end=3.0) for _ in range(2))
-    np.testing.assert_array_equal(one.final.density.values, other.final.density.values)
 
 
 def test_a_run_continued_is_the_run() -> None:
@@ -164,98 +156,35 @@ def test_an_interrupted_run_keeps_what_it_saved() -> None:
     assert abs(run.final.total_mass - 1) < 1e-14
 
 
-def test_a_run_prints_its_reason_drift_minimum_energy_and_atoms() -> None:
-    text = str(mfpde.solve(ASCENT, START, t_end=30.0))
-    for word in (
-        "stopped",
-        "mass drift",
-        "smallest density",
-        "energy",
-        "atom",
-        "exp(beta",
-    ):
-        assert word in text
+def save_times(t_end: float, **saves: object) -> np.ndarray:
+    """The times of a run that settings describe."""
+    tables = {
+        "geometry": {"kind": "circle", "cells": 64},
+        "attention": {"beta": 1.0},
+        "equation": {"direction": "ascent"},
+        "start": {"kind": "uniform"},
+    }
+    return settings_from_dict(
+        {**tables, "solve": {"t_end": t_end, **saves}}
+    ).save_times()
 
 
-def test_importing_is_light() -> None:
-    code = (
-        "import sys, mfpde; "
-        "assert not {'matplotlib', 'shtns', 'xarray', 'zarr', 'rich'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.parametrize("num_cells", [256, 4096])
-@pytest.mark.parametrize("diffusion", [0.0, 1e-3])
-def test_an_attention_of_e_to_the_beta_is_the_shifted_one_in_shorter_time(
-    num_cells: int, diffusion: float
-) -> None:
-    """unshifted(beta, w, kappa) at time t is shifted(beta, w f, kappa f) at t / f, f = e^-beta.
-
-    From a uniform measure attention is at rest: the first step is tried at the length that
-    the neuron allows, where later stages move cells round the circle a million times.
-    """
-    beta, circle = 25.0, mfpde.Circle(num_cells)
-    factor = np.exp(-beta)
-
-    def run(kernel: str, scale: float, t_end: float, *, steps: int) -> mfpde.Run:
-        equation = ascent(
-            mfpde.Attention(beta, kernel=kernel),
-            mfpde.Perceptron([[1.0, 0.0]], [scale], "gelu"),
-            diffusion=diffusion * scale,
-        )
-        return mfpde.solve(
-            equation,
-            mfpde.uniform(circle),
-            t_end=t_end,
-            transport="semi_lagrangian",
-            stop=mfpde.StepLimit(steps),
-        )
-
-    fast = run("unshifted", 1.0, 1e-3, steps=40)
-    assert fast.stop.kind == "step_limit"
-    slow = run("shifted", factor, fast.final_time / factor, steps=1000)
-    assert slow.stop.kind == "t_end"
-    one, other = (found.final.density.values for found in (fast, slow))
-    assert one.max() - one.min() > 1e-9
-    # It grows by many e-folds from what the neuron does; errors in time grow with it.
-    np.testing.assert_allclose(one, other, rtol=0, atol=1e-2 * float(np.ptp(one)))
-
-
-def test_by_default_the_start_and_the_end():
-    assert save_times(3.0).tolist() == [0.0, 3.0]
-
-
-def test_default_saves_are_equal_intervals():
-    np.testing.assert_allclose(save_times(3.0, default_saves=6), np.arange(7) / 2)
-
-
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(
     t_end=st.floats(1e-3, 1e6),
     intervals=st.floats(0.1, 3000.0),
+    count=st.integers(1, 5000),
 )
-def test_regular_saves_start_at_zero_end_at_the_end_and_increase(t_end, intervals):
+def test_regular_saves_go_from_zero_to_the_end(t_end, intervals, count) -> None:
+    """A whole number of intervals gives no extra save, given times are kept to the bit."""
     every = t_end / intervals
     times = save_times(t_end, save_every=every)
-    assert times[0] == 0.0
-    assert times[-1] == t_end
+    assert (times[0], times[-1]) == (0.0, t_end)
     gaps = np.diff(times)
     assert (gaps > 0).all()
     assert (gaps <= every * (1 + 1e-6)).all()
     np.testing.assert_allclose(gaps[:-1], every, rtol=1e-9)
-
-
-@settings(deadline=None)
-@given(count=st.integers(1, 5000), every=st.floats(1e-4, 1e3))
-def test_a_whole_number_of_intervals_gives_no_extra_save(count, every):
     assert len(save_times(count * every, save_every=every)) == count + 1
-
-
-def test_given_times_are_kept_exactly():
-    given_times = [0.1, 0.25, 2.0]
-    assert save_times(2.0, save_at=given_times).tolist() == given_times
-
-
-def test_a_time_past_the_end_by_rounding_only_is_the_end():
+    assert save_times(2.0, save_at=[0.1, 0.25, 2.0]).tolist() == [0.1, 0.25, 2.0]
+    # Past the end by rounding only.
     assert save_times(0.3, save_at=[0.1, 0.1 + 0.2])[-1] == 0.3
