@@ -77,7 +77,6 @@ KINDS: Final = {
 QUICK: Final = ("S¹ ascent ReLU", "S¹ ascent GeLU", "S² ascent GeLU")
 PAPER_BETAS: Final = (0.1, 1.0, 5.0, 10.0, 15.0, 25.0, 35.0, 50.0)
 QUICK_BETAS: Final = (0.1, 1.0, 5.0, 15.0)
-ALONE_BETAS: Final = (3.0, 5.0, 7.0, 10.0, 15.0, 25.0, 35.0, 50.0)
 GIVE_UP: Final = 300.0
 ACTS: Final = 1.0
 """From this beta on attention's range is shorter than the circle."""

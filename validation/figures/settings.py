@@ -16,7 +16,7 @@ rule, clusters of width min(1/(2 sqrt beta), pi/(2 d)), applied to 1000 quantile
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any, NamedTuple
@@ -93,10 +93,6 @@ class Setting:
     def softmax(self) -> str:
         """Beginning of a row's name that says whether the kernel is normalised."""
         return "softmax, " if self.normalized else ""
-
-    def without_perceptron(self) -> Setting:
-        """The same attention alone."""
-        return replace(self, activation=None)
 
     def grid(self, size: int) -> mfpde.Circle | mfpde.Sphere:
         """A circle of ``size`` cells, or a sphere of ``size`` rings."""
