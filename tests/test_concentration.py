@@ -7,17 +7,18 @@ from dataclasses import replace
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from equations import ascent
+from equations import ascent, descent, pull
 from hypothesis import given, settings
 
 import mfpde
 from mfpde.detection import ball_radius, largest_ball_mass
+from validation import verdict_shapes as shapes
 from validation.circle_cases import points_at
 from validation.verdict_shapes import unit
 
-
-def attention(beta, *terms, direction="ascent"):
-    return mfpde.MeanFieldEquation(mfpde.Attention(beta), *terms, direction=direction)
+CENTRES = unit([[0.0, 0.0, 1.0], [1.0, 0.2, -0.3], [-0.5, -0.8, 0.3]])
+MASSES = np.array([0.5, 0.3, 0.2])
+TILT = np.array([0.5, 0.4, -0.3])
 
 
 def atoms_on(geometry, points, masses):
@@ -25,65 +26,13 @@ def atoms_on(geometry, points, masses):
     return mfpde.Measure(empty, mfpde.Atoms(points, masses))
 
 
-def distance(points, centre):
-    """Great-circle distance, accurate for small ones too."""
-    return 2 * np.arcsin(np.minimum(np.linalg.norm(points - centre, axis=-1) / 2, 1))
-
-
-def bumps(geometry, centres, masses, *, width):
-    return mfpde.Density.from_function(
-        geometry,
-        lambda x: sum(
-            m * np.exp(-((distance(x, c) / width) ** 2) / 2)
-            for c, m in zip(centres, masses, strict=True)
-        ),
-    )
-
-
-def ring(sphere, axis, angle, *, cells):
-    width = cells * sphere.spacing
-    return mfpde.Density.from_function(
-        sphere, lambda x: np.exp(-(((distance(x, axis) - angle) / width) ** 2) / 2)
-    )
-
-
 def rotation(seed):
     return np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))[0]
 
 
-CENTRES = unit([[0.0, 0.0, 1.0], [1.0, 0.2, -0.3], [-0.5, -0.8, 0.3]])
-
-
-MASSES = np.array([0.5, 0.3, 0.2])
-
-
-AXES = unit([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [1.0, 2.0, 0.5]])
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_descent_of_attention_alone_makes_no_atom(seed: int) -> None:
-    circle = mfpde.Circle(256)
-    equation = attention(5.0, direction="descent")
-    start = mfpde.perturbed_uniform(circle, 0.8, seed=seed)
-    run = mfpde.solve(equation, start, t_end=30.0)
-    for state in run.states[::10]:
-        assert mfpde.concentration(state, equation).atoms == ()
-
-
-def test_uniform_state_is_at_rest() -> None:
-    equation = attention(5.0)
-    report = mfpde.concentration(mfpde.uniform(mfpde.Circle(128)), equation)
-    assert report.regions == ()
-    assert report.verdict == "frozen"
-    assert report.frozen_mass == pytest.approx(1.0)
-    assert "at rest" in report.summary
-
-
 def test_particles_and_density_agree() -> None:
     circle = mfpde.Circle(512)
-    equation = attention(
-        5.0, mfpde.Perceptron.random(2, 2, seed=777), direction="descent"
-    )
+    equation = descent(5.0, mfpde.Perceptron.random(2, 2, seed=777))
     run = mfpde.solve(equation, mfpde.uniform(circle), t_end=40.0)
     particles = mfpde.solve_particles(
         equation, mfpde.quantized(mfpde.uniform(circle), 2000), t_end=40.0, rtol=1e-6
@@ -113,7 +62,7 @@ def test_masses_are_masses_whatever_the_total(
     grid: mfpde.Circle | mfpde.Sphere, total: float
 ) -> None:
     """A measure scaled by a number has its masses scaled by it, and the verdict of before."""
-    equation = attention(4.0)
+    equation = ascent(4.0)
     points = np.eye(grid.dimension)[:2] * [[1.0], [-1.0]]
     background = 0.1 / grid.areas.sum()
 
@@ -143,7 +92,7 @@ def test_polished_regions_are_the_atoms_of_the_measure() -> None:
     """Atoms of total mass 2 turn and split at the same rates, however they are handed over."""
     circle = mfpde.Circle(256)
     atoms = mfpde.Atoms([[1.0, 0.0], [-1.0, 0.0]], [1.2, 0.8])
-    equation = attention(9.0)
+    equation = ascent(9.0)
     measure = mfpde.Measure(mfpde.Density(circle, np.zeros(256)), atoms)
     own = mfpde.polish(equation, atoms)
     found = mfpde.polish(equation, mfpde.concentration(measure, equation).clusters)
@@ -156,11 +105,9 @@ def test_polished_regions_are_the_atoms_of_the_measure() -> None:
 def test_a_track_adds_no_shares_to_masses() -> None:
     """An exact atom and one on the grid, in a measure of mass 2, are followed by their masses."""
     circle = mfpde.Circle(256)
-    equation = attention(25.0)
-    peak = bumps(circle, points_at(np.array([4.0])), [1.0], width=circle.spacing / 2)
-    measure = mfpde.Measure(
-        mfpde.Density(circle, 0.8 * peak.values), mfpde.Atoms([[1.0, 0.0]], [1.2])
-    )
+    equation = ascent(25.0)
+    peak = mfpde.Density(circle, 0.8 * shapes.bump(circle, 4.0, circle.spacing / 2))
+    measure = mfpde.Measure(peak, mfpde.Atoms([[1.0, 0.0]], [1.2]))
     run = mfpde.solve_particles(equation, mfpde.Atoms([[1.0, 0.0]]), t_end=0.1)
     saved = replace(run, times=np.array([0.0]), states=(measure,), events=())
     (seen,) = saved.tracked().track.seen
@@ -177,7 +124,7 @@ def test_exact_atoms_are_found_in_any_orientation(seed, bare) -> None:
         if bare
         else atoms_on(mfpde.Sphere(64), points, MASSES)
     )
-    report = mfpde.concentration(measure, attention(20.0))
+    report = mfpde.concentration(measure, ascent(20.0))
     assert [a.kind for a in report.atoms] == ["atom"] * 3
     assert len(report.regions) == 3
     np.testing.assert_allclose([a.mass for a in report.atoms], MASSES, atol=1e-14)
@@ -193,7 +140,7 @@ def test_a_lone_atom_contracts_at_its_mass(tilt: float) -> None:
     """All directions shrink at rate 1 per unit mass, at a pole too."""
     sphere = mfpde.Sphere(128)
     point = np.array([[np.sin(tilt) * 0.6, np.sin(tilt) * 0.8, np.cos(tilt)]])
-    report = mfpde.concentration(atoms_on(sphere, point, [1.0]), attention(5.0))
+    report = mfpde.concentration(atoms_on(sphere, point, [1.0]), ascent(5.0))
     (atom,) = report.atoms
     # Differences over half a cell to both sides see the kernel's next order.
     expected = -np.exp(-5.0 * (sphere.spacing / 2) ** 2 / 2)
@@ -201,7 +148,7 @@ def test_a_lone_atom_contracts_at_its_mass(tilt: float) -> None:
     assert atom.contraction_rate == -atom.eigenvalues[-1]
     np.testing.assert_allclose(atom.position, point[0], atol=1e-12)
     assert atom.angle == pytest.approx(tilt, abs=1e-12)
-    bare = mfpde.concentration(mfpde.Atoms(point), attention(5.0)).atoms[0]
+    bare = mfpde.concentration(mfpde.Atoms(point), ascent(5.0)).atoms[0]
     np.testing.assert_allclose(bare.eigenvalues, -1.0, rtol=1e-5)
 
 
@@ -214,7 +161,7 @@ def test_largest_ball_mass_is_that_of_all_balls_about_centres_and_atoms(
     atoms = mfpde.Atoms(unit(rng.standard_normal((5, 3))), 0.02 * rng.random(5))
     centres = np.concatenate([sphere.points.reshape(-1, 3), atoms.points])
     held = np.concatenate([density.masses.ravel(), atoms.masses])
-    inside = distance(centres[:, np.newaxis], centres) <= radius + 1e-9
+    inside = centres @ centres.T >= np.cos(min(radius, np.pi)) - 1e-12
     measure = mfpde.Measure(density, atoms)
     assert largest_ball_mass(measure, radius) == pytest.approx((inside @ held).max())
     count = density.masses.size
@@ -227,7 +174,7 @@ def test_largest_ball_mass_is_that_of_all_balls_about_centres_and_atoms(
     ("beta", "radius"), [(0.0, np.pi / 6), (0.1, np.pi / 6), (25.0, 0.1)]
 )
 def test_the_radius_of_a_ball_is_that_of_a_core(beta: float, radius: float) -> None:
-    equation = attention(beta)
+    equation = ascent(beta)
     assert ball_radius(equation) == pytest.approx(radius)
     for geometry in (mfpde.Circle(256), mfpde.Sphere(256), mfpde.Zonal(3, 64)):
         report = mfpde.concentration(mfpde.uniform(geometry), equation)
@@ -237,17 +184,14 @@ def test_the_radius_of_a_ball_is_that_of_a_core(beta: float, radius: float) -> N
 @pytest.mark.parametrize("angle", [0.6, 1.2])
 def test_a_curve_has_the_axis_the_polar_angle_and_the_length_of_its_circle(angle):
     # It stays: attention at beta = 0 moves nothing.
-    report = mfpde.concentration(
-        ring(mfpde.Sphere(96), AXES[2], angle, cells=1.0), attention(0.0)
-    )
+    sphere, axis = mfpde.Sphere(96), unit([1.0, 2.0, 0.5])
+    ring = mfpde.Density(sphere, shapes.bump(sphere, axis, sphere.spacing, angle))
+    report = mfpde.concentration(ring, ascent(0.0))
     (region,) = [r for r in report.regions if r.curve is not None]
-    side = np.sign(region.curve.axis @ AXES[2])
-    np.testing.assert_allclose(side * region.curve.axis, AXES[2], atol=5e-3)
+    side = np.sign(region.curve.axis @ axis)
+    np.testing.assert_allclose(side * region.curve.axis, axis, atol=5e-3)
     assert region.curve.polar_angle == pytest.approx(angle, abs=5e-3)
     assert region.curve.length == pytest.approx(2 * np.pi * np.sin(angle), rel=0.05)
-
-
-TILT = np.array([0.5, 0.4, -0.3])
 
 
 def quadratic(turn, rates):
@@ -312,7 +256,7 @@ def test_clusters_within_one_basin_are_told_apart(dimension: int) -> None:
     plane = np.linalg.qr(np.random.default_rng(1).standard_normal((dimension, 2)))[0]
     centres = points_at(np.array([0.0, 0.4])) @ plane.T
     particles = clusters_at(centres, [70, 30])
-    equation = attention(1.0)
+    equation = ascent(1.0)
     report = mfpde.concentration(particles, equation)
     assert report.verdict == "atoms"
     masses = sorted(region.mass for region in report.of_kinds("atom"))
@@ -330,14 +274,9 @@ def test_a_cluster_beside_a_kink_has_its_own_basin() -> None:
     """
     e, c = 1e-4, 1.0
     target = np.array([-np.sin(e), np.cos(e)])
-    smooth = mfpde.Potential(
-        value=lambda x: c * (x @ target),
-        gradient=lambda x: np.broadcast_to(c * target, x.shape),
-        dimension=2,
-    )
     neuron = mfpde.Perceptron([[1.0, 0.0]], [2 * c])
     np.testing.assert_allclose(neuron.kink_angles(), [np.pi / 2, 3 * np.pi / 2])
-    equation = ascent(smooth, neuron)
+    equation = ascent(pull(c * target), neuron)
     particles = mfpde.Atoms(
         points_at(np.array([np.pi / 2 + e, np.pi / 2 - 3 * e])), [0.6, 0.4]
     )
@@ -395,7 +334,7 @@ def test_particles_of_a_density_are_no_clusters(count, dimension, seed) -> None:
 def test_what_is_far_from_all_atoms_is_on_its_way() -> None:
     """README's first example: two atoms to be, and tails that take long."""
     neurons = mfpde.Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5])
-    equation = attention(5.0, neurons, direction="descent")
+    equation = descent(5.0, neurons)
     circle = mfpde.Circle(512)
     run = mfpde.solve(
         equation, mfpde.uniform(circle), t_end=20.0, track=mfpde.Concentration()
@@ -417,7 +356,7 @@ def test_what_is_far_from_all_atoms_is_on_its_way() -> None:
 
 
 def test_an_exact_atom_has_all_of_its_own_mass() -> None:
-    equation = attention(5.0)
+    equation = ascent(5.0)
     atoms = mfpde.Atoms([[1.0, 0.0], [-1.0, 0.0]], [0.7, 0.3])
     report = mfpde.concentration(atoms, equation)
     assert report.arrived_mass == pytest.approx(1.0, abs=1e-14)
