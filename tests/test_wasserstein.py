@@ -14,13 +14,15 @@ from mfpde import (
     Measure,
     Sphere,
     Zonal,
+    quantized,
     uniform,
     wasserstein,
     wasserstein_report,
 )
-from mfpde.measures.distributions import TURN, AngularDistribution
-from validation.circle_cases import points_at
+from mfpde.detection import largest_ball_mass
+from validation.circle_cases import angles_of, points_at
 
+TURN = 2 * np.pi
 LAWS = settings(deadline=None, max_examples=50)
 ORDERS = pytest.mark.parametrize("order", [1, 2])
 CELLS = 24
@@ -72,7 +74,8 @@ def test_uniform_to_an_atom(angle, cells):
 
 @ORDERS
 @pytest.mark.parametrize(
-    ("first", "second"), [(0, 1), (0.1, 6.2), (1, 1 + np.pi), (4, 2), (3, 3)]
+    ("first", "second"),
+    [(0, 1), (0.1, 6.2), (1, 1 + np.pi), (4, 2), (3, 3), (0, -1e-17)],
 )
 def test_two_atoms_are_as_far_apart_as_their_angles(first, second, order):
     a, b = (Atoms(points_at(np.array([float(x)]))) for x in (first, second))
@@ -182,9 +185,6 @@ def test_mass_that_stays_and_a_common_factor_change_nothing(order):
     assert rest.value <= (1e-14 if order == 1 else 1e-7)
 
 
-# --- zonal measures -------------------------------------------------------------
-
-
 @ORDERS
 def test_zonal_uniform_to_the_pole(order):
     errors = []
@@ -214,109 +214,56 @@ def test_rings_and_shifted_bands_of_any_dimension(order, dimension):
     assert wasserstein(*bands, order=order) == pytest.approx(shift, rel=1e-12)
 
 
-# --- cumulative distributions on the circle ----------------------------------------
-
-
 @st.composite
-def distributions(draw):
+def measures(draw):
     """A density with empty cells, atoms, or both."""
     generator = np.random.default_rng(draw(st.integers(0, 10**6)))
-    count = draw(st.integers(1, 6))
-    atoms = Atoms(
-        points_at(TURN * generator.random(count)), generator.uniform(0.01, 1, count)
-    )
-    cells = draw(st.integers(16, 40))
-    empty = generator.random(cells) < draw(st.sampled_from([0.0, 0.5, 0.9]))
-    values = np.where(empty, 0.0, generator.random(cells))
-    values[generator.integers(cells)] = 1.0
-    density = Density(Circle(cells), values)
-    kinds = [density, atoms, Measure(density, atoms)]
-    return AngularDistribution.of(draw(st.sampled_from(kinds)))
+    circle = Circle(draw(st.integers(16, 40)))
+    empty = generator.random(circle.shape) < draw(st.sampled_from([0.0, 0.5, 0.9, 1.0]))
+    values = np.where(empty, 0.0, generator.random(circle.shape))
+    places = TURN * generator.random(draw(st.integers(1, 6)))
+    atoms = Atoms(points_at(places), generator.uniform(0.01, 1, len(places)))
+    return Measure(Density(circle, values), atoms)
 
 
-def test_cdf_at_faces_sums_the_cells_and_is_linear_between():
-    circle = Circle(20)
-    density = Density(circle, np.arange(1.0, 21.0))
-    distribution = AngularDistribution.of(density)
-    cumulated = np.cumsum(density.masses)
-    inner = cumulated[:-1]
-    np.testing.assert_allclose(distribution.cdf(circle.face_angles[:-1]), inner)
-    np.testing.assert_allclose(
-        distribution.cdf(circle.angles), cumulated - density.masses / 2
-    )
-    assert distribution.total_mass == pytest.approx(density.total_mass, rel=1e-14)
-
-
-def test_cdf_jumps_by_the_atom_masses_and_is_continuous_from_the_right():
-    angles, masses = np.array([0.0, 1.0, 5.0]), np.array([0.2, 0.3, 0.5])
-    both = Measure(uniform(Circle(16)), Atoms(points_at(angles), masses))
-    distribution = AngularDistribution.of(both)
-    places = distribution.angles[np.searchsorted(distribution.angles, angles - 1e-9)]
-    jumps = distribution.cdf(places) - distribution.cdf(places - 1e-14)
-    np.testing.assert_allclose(jumps, masses, rtol=1e-13)
-    np.testing.assert_allclose(
-        distribution.cdf(places + 1e-12), distribution.cdf(places), atol=1e-11
-    )
-
-
-def test_atoms_just_below_angle_zero_stay_on_the_circle():
-    atoms = Atoms(np.array([[1.0, -1e-17], [1.0, 0.0]]))
-    distribution = AngularDistribution.of(atoms)
-    assert distribution.angles.tolist() == [0.0, 0.0, TURN]
-    assert distribution.cdf(0.0) == 1.0
+def cumulated(measure, angles):
+    """Mass between 0 and angles, which may go around: of cells their shares, of atoms all."""
+    circle = measure.geometry
+    turns, rest = np.divmod(angles, TURN)
+    lower = np.arange(circle.num_cells) * circle.spacing
+    shares = np.clip((rest[:, np.newaxis] - lower) / circle.spacing, 0, 1)
+    is_below = np.mod(angles_of(measure.atoms.points), TURN) <= rest[:, np.newaxis]
+    held = shares @ measure.density.masses + is_below @ measure.atoms.masses
+    return turns * measure.total_mass + held
 
 
 @LAWS
-@given(distributions(), st.integers(-3000, 3000))
-def test_quantile_is_the_generalised_inverse(distribution, thousandths):
-    total = distribution.total_mass
-    level = (thousandths + 0.5) / 1000 * total  # off the jumps at whole turns
-    angle = distribution.quantile(level)
-    slack = 1e-12 * total
-    assert distribution.cdf(angle + 1e-13) >= level - slack
-    assert distribution.cdf(angle - 1e-13) <= level + slack
-    assert distribution.quantile(level + total) == pytest.approx(angle + TURN, abs=1e-9)
+@given(measures(), st.integers(1, 60), st.floats(0, 3))
+def test_quantiles_and_balls_are_those_of_the_cumulated_mass(measure, count, radius):
+    total, slack = measure.total_mass, 1e-12 * measure.total_mass
+    levels = total * (np.arange(count) + 0.5) / count
+    angles = np.sort(np.mod(angles_of(quantized(measure, count).points), TURN))
+    assert (cumulated(measure, angles + 1e-9) >= levels - slack).all()
+    assert (cumulated(measure, angles - 1e-9) <= levels + slack).all()
+
+    # Densities are interpolated within their cells.
+    bare = Measure(Density(Circle(16), np.zeros(16)), measure.atoms)
+
+    def most(reach):
+        centres = np.linspace(0, TURN, 2000)
+        held = cumulated(bare, centres + reach) - cumulated(bare, centres - reach)
+        return held.max()
+
+    largest = largest_ball_mass(bare, radius)
+    assert most(radius) <= largest * (1 + 1e-12)
+    assert largest <= most(radius + 0.01) * (1 + 1e-12)
 
 
-@LAWS
-@given(distributions(), st.floats(0, TURN), st.floats(0, 3.1))
-def test_ball_and_complement_make_the_whole(distribution, centre, radius):
-    ball = distribution.ball_mass(centre, radius)
-    opposite = distribution.ball_mass(centre + np.pi, np.pi - radius)
-    ends = np.array([centre - radius, centre + radius])
-    on_ends = distribution.ball_mass(ends, 0.0)
-    total = distribution.total_mass
-    assert ball + opposite >= total * (1 - 1e-12)
-    assert ball + opposite <= (total + on_ends.sum()) * (1 + 1e-12)
-
-
-def test_ball_of_the_uniform_density_has_mass_radius_over_pi():
-    distribution = AngularDistribution.of(uniform(Circle(64)))
-    centres = np.linspace(-9, 9, 100)
+def test_balls_are_closed_and_of_the_uniform_density_shares():
     for radius in (0.01, 1.0, 3.1):
-        np.testing.assert_allclose(
-            distribution.ball_mass(centres, radius), radius / np.pi, rtol=1e-11
-        )
-        assert distribution.largest_ball_mass(radius) == pytest.approx(radius / np.pi)
-
-
-@LAWS
-@given(distributions(), st.floats(0, 3))
-def test_largest_ball_bounds_every_ball_and_grows_with_the_radius(distribution, radius):
-    centres = np.linspace(0, TURN, 2000)
-    largest = distribution.largest_ball_mass(radius)
-    slack = 1e-12 * distribution.total_mass
-    assert distribution.ball_mass(centres, radius).max() <= largest + slack
-    assert largest <= distribution.largest_ball_mass(radius + 0.1) + slack
-    assert largest <= distribution.ball_mass(centres, radius + 0.01).max() + slack
-
-
-def test_errors_name_the_value_and_the_way_out():
-    empty = AngularDistribution.of(Atoms.none(2))
-    assert empty.cdf(1.0) == 0.0
-    with pytest.raises(ValueError, match="total mass = 0 must be above 0"):
-        empty.quantile(0.5)
-    with pytest.raises(ValueError, match="total mass = 0 must be above 0"):
-        empty.normalized()
-    with pytest.raises(ValueError, match=r"radius = -1.0 must be .* at least 0"):
-        empty.ball_mass(0.0, -1.0)
+        mass = largest_ball_mass(Measure(uniform(Circle(64))), radius)
+        assert mass == pytest.approx(radius / np.pi, rel=1e-11)
+    empty = Density(Circle(16), np.zeros(16))
+    for first in np.linspace(0, 6, 20):
+        pair = Atoms(points_at(np.array([first, first + 1.0])), [0.3, 0.7])
+        assert largest_ball_mass(Measure(empty, pair), 0.5) == pytest.approx(1.0)
