@@ -161,9 +161,6 @@ def test_stray_points_change_no_count(dimension, seed) -> None:
     np.testing.assert_array_equal(found.labels[:50], cap_of[::2])
 
 
-# --- densities -----------------------------------------------------------------------
-
-
 def test_bumps_of_a_density_are_clusters() -> None:
     circle = mfpde.Circle(256)
     density = mfpde.bumps(
@@ -246,9 +243,6 @@ def test_rings_about_an_axis_are_told_apart() -> None:
     np.testing.assert_allclose(np.abs(found.centres @ zonal.axis), 1.0, atol=1e-12)
 
 
-# --- many points, and wrong arguments -------------------------------------------------
-
-
 def test_very_many_points_are_taken_together(rng) -> None:
     points = np.concatenate(
         [cap(c, 15_000, 0.3, rng) for c in (np.eye(3)[0], np.eye(3)[2])]
@@ -262,13 +256,3 @@ def test_very_many_points_are_taken_together(rng) -> None:
     assert found.resolution == pytest.approx(2 * np.arcsin(0.01 * np.sqrt(3)))
     with pytest.raises(ValueError, match="give a sample"):
         mfpde.clusters(unit(rng.standard_normal((10_001, 8))))
-
-
-def test_the_table_is_printed(rng) -> None:
-    lines = str(mfpde.clusters(*caps(3, rng)[:2])).splitlines()
-    assert lines[0].startswith("clusters: 3 at the angle ")
-    assert lines[1].split() == ["mass", "radius", "apart", "centre"]
-    assert [line.split()[0] for line in lines[2:]] == [
-        *("0.500000", "0.300000", "0.200000")
-    ]
-    assert "and 34 more" in str(mfpde.clusters(np.eye(64)))

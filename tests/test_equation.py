@@ -9,6 +9,7 @@ from equations import ascent, descent
 from scipy.special import ive
 
 import mfpde
+from validation.circle_cases import points_at
 
 PERCEPTRON = mfpde.Perceptron([[1.0, 0.2], [-0.6, 0.8]], [0.8, -0.5], "gelu")
 
@@ -22,9 +23,7 @@ def equation_of(
 
 @pytest.mark.parametrize("beta", [0.0, 2.0, 30.0])
 @pytest.mark.parametrize("kernel", ["shifted", "unshifted"])
-def test_first_variation_is_the_derivative_of_the_energy(
-    beta: float, kernel: str
-) -> None:
+def test_first_variation_is_the_derivative_of_the_energy(beta, kernel) -> None:
     equation = equation_of(beta=beta, kernel=kernel)
     circle = mfpde.Circle(128)
     base = mfpde.perturbed_uniform(circle, 0.3, seed=1)
@@ -32,9 +31,7 @@ def test_first_variation_is_the_derivative_of_the_energy(
     direction = other.values - base.values
 
     def energy(share: float) -> float:
-        value = equation.energy(mfpde.Density(circle, base.values + share * direction))
-        assert value is not None
-        return value
+        return equation.energy(mfpde.Density(circle, base.values + share * direction))
 
     slope = (energy(0.5) - energy(-0.5)) / 1.0  # E is quadratic: exact for any step
     potential = equation.first_variation(base)
@@ -43,9 +40,7 @@ def test_first_variation_is_the_derivative_of_the_energy(
 
 
 @pytest.mark.parametrize("normalized", [False, True])
-def test_velocity_is_the_signed_gradient_of_the_first_variation(
-    normalized: bool,
-) -> None:
+def test_velocity_is_the_signed_gradient_of_the_first_variation(normalized) -> None:
     equation = equation_of(normalized=normalized)
     circle = mfpde.Circle(256)
     measure = mfpde.Measure(
@@ -56,14 +51,12 @@ def test_velocity_is_the_signed_gradient_of_the_first_variation(
     step = 1e-5
 
     def potential(shift: float) -> np.ndarray:
-        turned = angles + shift
-        points = np.stack([np.cos(turned), np.sin(turned)], axis=-1)
-        return equation.first_variation(measure, points)
+        return equation.first_variation(measure, points_at(angles + shift))
 
     slope = (potential(step) - potential(-step)) / (2 * step)
-    points = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    tangents = np.stack([-np.sin(angles), np.cos(angles)], axis=-1)
-    along = np.einsum("ni,ni->n", equation.velocity(measure, points), tangents)
+    tangents = points_at(angles + np.pi / 2)
+    velocity = equation.velocity(measure, points_at(angles))
+    along = np.einsum("ni,ni->n", velocity, tangents)
     np.testing.assert_allclose(along, -slope, atol=2e-9)
 
 
@@ -139,13 +132,13 @@ def test_what_was_computed_goes_to_another_process_and_back(geometry, copied) ->
     points = geometry.points.reshape(-1, geometry.dimension)[:3]
     expected = equation.field(run.final).velocity(points)
     assert copied(geometry) == geometry
-    np.testing.assert_array_equal(copied(geometry).areas, geometry.areas)
-    again = copied(run)
-    np.testing.assert_array_equal(again.energies, run.energies)
+    field, again = copied(equation.field(run.final)), copied(run)
     assert again.equation.energy(again.final) == equation.energy(run.final)
-    field = copied(equation.field(run.final))
-    np.testing.assert_array_equal(field.velocity(points), expected)
     further = mfpde.solve(copied(equation), copied(start), t_end=0.2)
-    np.testing.assert_array_equal(
-        further.final.density.values, run.final.density.values
-    )
+    for one, other in (
+        (copied(geometry).areas, geometry.areas),
+        (again.energies, run.energies),
+        (field.velocity(points), expected),
+        (further.final.density.values, run.final.density.values),
+    ):
+        np.testing.assert_array_equal(one, other)

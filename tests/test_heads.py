@@ -13,11 +13,9 @@ from witness import cells_of, head_by_sums
 
 import mfpde
 from mfpde import Atoms, Attention, Circle, MeanFieldEquation, Sphere
-from mfpde.geometry.arcs import geodesic_moves, tangent_frames
-from mfpde.stationary.derivatives import field_derivatives
+from validation.circle_cases import points_at
 
 CIRCLE, SPHERE = Circle(512), Sphere(64)
-TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
 def head_equation(bilinear, value=None, *, beta=3.0, direction="descent", **kwargs):
@@ -80,19 +78,18 @@ def test_two_exact_atoms_move_as_their_equation_says():
     beta = 2.0
 
     def rate(_, theta):
-        x = np.stack([np.cos(theta), np.sin(theta)], axis=1)
-        tangents = np.stack([-np.sin(theta), np.cos(theta)], axis=1)
+        x, tangents = points_at(theta), points_at(theta + np.pi / 2)
         weights = masses * np.exp(beta * (x @ bilinear @ x.T))
         sent = weights @ x @ value.T / weights.sum(axis=1, keepdims=True)
         return (sent * tangents).sum(axis=1)
 
     found = solve_ivp(rate, (0, 1.0), angles, rtol=1e-12, atol=1e-13)
-    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    start = mfpde.Measure(mfpde.Density(CIRCLE, np.zeros(512)), Atoms(points, masses))
+    atoms = Atoms(points_at(angles), masses)
+    start = mfpde.Measure(mfpde.Density(CIRCLE, np.zeros(512)), atoms)
     equation = head_equation(
         bilinear, value, beta=beta, normalized=True, direction="ascent"
     )
-    expected = np.stack([np.cos(found.y[:, -1]), np.sin(found.y[:, -1])], axis=1)
+    expected = points_at(found.y[:, -1])
     run = mfpde.solve(equation, start, t_end=1.0, atoms="exact")
     assert np.abs(run.final.atoms.points - expected).max() < 1e-8
     particles = mfpde.solve_particles(equation, start.atoms, t_end=1.0, rtol=1e-11)
@@ -134,55 +131,8 @@ def test_without_energy_what_needs_one_is_refused(bilinear, value, has_first_var
     if not has_first_variation:
         with pytest.raises(ValueError, match="if value is a multiple of bilinear"):
             equation.first_variation(uniform)
-    with pytest.raises(ValueError, match="minimize needs an energy"):
-        mfpde.minimize(equation, Circle(128))
-    with pytest.raises(ValueError, match="certificate needs an energy"):
-        mfpde.certificate(equation, uniform)
     with pytest.raises(ValueError, match=r"Attention alone|needs an energy"):
         mfpde.maximize(ascent(*equation.terms))
-
-
-@pytest.mark.parametrize("normalized", [False, True])
-@pytest.mark.parametrize("dimension", [2, 3, 4])
-def test_derivatives_between_atoms_are_those_of_the_velocity(normalized, dimension):
-    generator = np.random.default_rng(13)
-    bilinear, value = generator.standard_normal((2, dimension, dimension))
-    equation = head_equation(bilinear, value, normalized=normalized)
-    points = random_points(4, dimension, generator)
-    masses = np.array([0.1, 0.2, 0.3, 0.4])
-    frames = tangent_frames(points)
-
-    def rise(moves):
-        moved = Atoms(geodesic_moves(points, frames, moves), masses)
-        return np.einsum("nai,ni->na", frames, -equation.velocity(moved))
-
-    found = field_derivatives(equation, points, masses)
-    assert np.abs(rise(np.zeros((4, dimension - 1))) - found.gradient).max() < 1e-13
-    steps = 1e-5 * np.eye(4 * (dimension - 1)).reshape(-1, 4, dimension - 1)
-    slopes = [(rise(step) - rise(-step)) / 2e-5 for step in steps]
-    jacobian = np.stack(slopes, axis=-1).reshape(found.jacobian.shape)
-    assert np.abs(jacobian - found.jacobian).max() < 1e-8
-
-
-def test_a_triangle_that_turns_is_a_relative_equilibrium():
-    equation = head_equation(np.eye(2), np.eye(2) + 0.3 * TURN, beta=4.0)
-    angles = np.array([0.0, 2.0, 4.3])
-    atoms = Atoms(np.stack([np.cos(angles), np.sin(angles)], axis=1), np.full(3, 1 / 3))
-    found = mfpde.polish(equation, atoms, max_move=1.0)
-    assert found.converged
-    assert "relative equilibrium" in found.message
-    speed = found.angular_velocity[1, 0]
-    # The particles turn as fast, and stay an equilateral triangle.
-    run = mfpde.solve_particles(equation, found.atoms, t_end=10.0)
-    rotation = np.array(
-        [
-            [np.cos(10 * speed), -np.sin(10 * speed)],
-            [np.sin(10 * speed), np.cos(10 * speed)],
-        ]
-    )
-    assert np.abs(run.final.points - found.atoms.points @ rotation.T).max() < 1e-7
-    gaps = np.diff(np.sort(np.mod(np.arctan2(*found.atoms.points.T[::-1]), 2 * np.pi)))
-    assert gaps == pytest.approx(2 * np.pi / 3, abs=1e-12)
 
 
 def test_a_state_turns_only_by_rotations_that_leave_the_equation_as_it_is():

@@ -11,15 +11,13 @@ from test_examples import load
 
 import mfpde
 from mfpde import (
-    Circle,
     Interaction,
     Polynomial,
     Zonal,
     ZonalKernel,
 )
-from mfpde.geometry.harmonics import zonal_harmonics
+from mfpde.geometry import zonal_harmonics
 from mfpde.theory import critical_diffusion, fastest_mode, growth_rates
-from validation.exact_facts.quadratic_potential import linear_attention_error
 
 EXAMPLE = load("kernels_of_two_functions")
 rods, frames, confidence = EXAMPLE.rods, EXAMPLE.frames, EXAMPLE.confidence
@@ -134,15 +132,6 @@ def test_a_large_constant_takes_no_digits_from_the_rest(dimension):
     assert counted[0] == pytest.approx(1e18)
     assert counted[1] == pytest.approx(rest[1] * dimension, rel=1e-12)
     assert whole.band_limit(dimension) == 3
-
-
-@pytest.mark.parametrize("scheme", ["donor_blended", "semi_lagrangian"])
-def test_linear_attention_against_its_exact_solution_on_the_circle(scheme):
-    """An angular central Gaussian, moved by a matrix until t = 0.8: error in L1."""
-    start = np.array([[1.2, 0.3], [0.0, 0.9]])
-    potential = np.array([[0.2, 0.1], [0.1, -0.3]])
-    error = linear_attention_error(Circle(512), start, potential, scheme)
-    assert error < 1e-6
 
 
 def test_theory_of_the_exponential_kernel_is_that_of_attention():

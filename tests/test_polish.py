@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from equations import ascent
+from equations import ascent, descent, pull
 from random_points import random_atoms
 
 import mfpde
-from mfpde.geometry.arcs import geodesic_moves, tangent_frames
-from mfpde.stationary.derivatives import field_derivatives
-from validation.circle_cases import Array, cosine_potential
+from mfpde.geometry import geodesic_moves, tangent_frames
+from mfpde.stationary import field_derivatives
+from validation.circle_cases import Array, cosine_potential, points_at
 
 ACTIVATIONS = ["relu", "leaky_relu", "gelu", "tanh", "linear", "custom"]
 USERS_OWN = (lambda z: np.sin(z) + z**3, lambda z: 1 - np.cos(z) + z**4 / 4)
 
 
-def on_circle(angles: Array, masses: Array | None = None) -> mfpde.Atoms:
-    return mfpde.Atoms(np.stack([np.cos(angles), np.sin(angles)], axis=1), masses)
+def on_circle(angles, masses=None) -> mfpde.Atoms:
+    return mfpde.Atoms(points_at(np.asarray(angles)), masses)
 
 
 def nudged(atoms: mfpde.Atoms, size: float, seed: int = 0) -> mfpde.Atoms:
@@ -32,10 +32,6 @@ def nudged(atoms: mfpde.Atoms, size: float, seed: int = 0) -> mfpde.Atoms:
 
 def neuron(weight: float, dimension: int = 2) -> mfpde.Perceptron:
     return mfpde.Perceptron(np.eye(1, dimension), [weight])
-
-
-def polished(*terms: Any, atoms: mfpde.Atoms, direction: str) -> mfpde.PolishedAtoms:
-    return mfpde.polish(mfpde.MeanFieldEquation(*terms, direction=direction), atoms)
 
 
 # Equispaced atoms: every rate in closed form.
@@ -54,15 +50,14 @@ def equispaced_rates(count: int, beta: float) -> Array:
     ("count", "beta"),
     [(3, 0.0), (3, 1.0), (5, 5.0), (5, 25.0), (8, 100.0), (7, 350.0), (60, 1000.0)],
 )
-@pytest.mark.parametrize("direction", ["ascent", "descent"])
-def test_equispaced_atoms_have_the_rates_of_the_formula(
-    count: int, beta: float, direction: str
-) -> None:
+@pytest.mark.parametrize("toward", [ascent, descent])
+def test_equispaced_atoms_have_the_rates_of_the_formula(count, beta, toward) -> None:
     angles = 0.3 + 2 * np.pi * np.arange(count) / count
     start = nudged(on_circle(angles), 0.02 / (count + np.sqrt(beta)))
-    found = polished(mfpde.Attention(beta), atoms=start, direction=direction)
+    equation = toward(beta)
+    found = mfpde.polish(equation, start)
     assert found.converged
-    sign = 1 if direction == "ascent" else -1
+    sign = equation.sign
     expected = np.sort(equispaced_rates(count, beta)[1:])
     np.testing.assert_allclose(np.sort(sign * found.shift_rates), expected, rtol=2e-11)
     assert found.symmetry_dimension == 1
@@ -77,7 +72,7 @@ def test_equispaced_atoms_have_the_rates_of_the_formula(
 def test_tiny_forces_are_balanced_to_rounding_of_their_own_size() -> None:
     """At beta = 25 neighbours push with 1e-8: the residual is 1e-14 of that, not of 1."""
     start = nudged(on_circle(2 * np.pi * np.arange(5) / 5), 1e-3)
-    found = polished(mfpde.Attention(25.0), atoms=start, direction="ascent")
+    found = mfpde.polish(ascent(25.0), start)
     force = np.exp(25 * (np.cos(2 * np.pi / 5) - 1)) * np.sin(2 * np.pi / 5) / 5
     assert found.residual <= 1e-14 * force
     assert not found.is_second_order
@@ -97,20 +92,14 @@ def half_angle(weight: float, beta: float) -> float:
     return float(np.arccos(1 + np.log(abs(weight)) / beta) / 2)
 
 
-def beside_a_neuron(
-    atoms: mfpde.Atoms, weight: float, beta: float, **options: str
-) -> mfpde.PolishedAtoms:
+def beside_a_neuron(atoms, weight: float, beta: float) -> mfpde.PolishedAtoms:
     """Atoms in descent, polished, with one ReLU neuron of this weight along the first axis."""
-    attention = mfpde.Attention(beta, **options)  # type: ignore[arg-type]
-    one = neuron(weight, atoms.dimension)
-    return polished(attention, one, atoms=atoms, direction="descent")
+    return mfpde.polish(descent(beta, neuron(weight, atoms.dimension)), atoms)
 
 
 @pytest.mark.parametrize("beta", [10.0, 30.0, 300.0])
 @pytest.mark.parametrize("weight", [-0.9, -0.5, -0.1])
-def test_one_neuron_holds_two_atoms_at_the_angle_of_the_formula(
-    beta: float, weight: float
-) -> None:
+def test_one_neuron_holds_two_atoms_at_the_angle_of_the_formula(beta, weight) -> None:
     exact = halves(half_angle(weight, beta))
     found = beside_a_neuron(nudged(exact, 0.01 / np.sqrt(beta)), weight, beta)
     assert found.residual <= 1e-14
@@ -122,13 +111,11 @@ def test_one_neuron_holds_two_atoms_at_the_angle_of_the_formula(
 @pytest.mark.parametrize("as_potential", [False, True])
 @pytest.mark.parametrize("dimension", [3, 5])
 def test_two_atoms_beside_an_axis_turn_freely_around_it(
-    dimension: int, as_potential: bool
+    dimension, as_potential
 ) -> None:
     """The rotations about the axis move the plane of both: d - 2 modes."""
     beta, weight = 10.0, -0.5
-    circle = halves(half_angle(weight, beta)).points
-    points = np.zeros((2, dimension))
-    points[:, :2] = circle
+    points = halves(half_angle(weight, beta)).points @ np.eye(2, dimension)
     term: Any = neuron(weight, dimension)
     if as_potential:
         # The same away from the kink, from the user's own functions.
@@ -137,12 +124,7 @@ def test_two_atoms_beside_an_axis_turn_freely_around_it(
             lambda x: weight * x[..., :1] * np.eye(1, dimension)[0],
             dimension=dimension,
         )
-    found = polished(
-        mfpde.Attention(beta),
-        term,
-        atoms=nudged(mfpde.Atoms(points), 1e-3),
-        direction="descent",
-    )
+    found = mfpde.polish(descent(beta, term), nudged(mfpde.Atoms(points), 1e-3))
     assert found.residual <= 1e-14
     assert found.is_second_order
     # Of a user's potential it is not known that it has an axis.
@@ -157,7 +139,7 @@ def test_two_atoms_beside_an_axis_turn_freely_around_it(
 
 # Derivatives of the field, and so the Hessian of the energy.
 
-KINDS = ["shifted", "unshifted", "softmax", "vector weights"]
+KINDS = ["shifted", "unshifted", "softmax", "head", "vector weights"]
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 5])
@@ -165,13 +147,16 @@ KINDS = ["shifted", "unshifted", "softmax", "vector weights"]
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("beta", [1e-3, 3.0, 20.0])
 def test_jacobian_and_own_gradient_are_derivatives_of_the_velocity(
-    dimension: int, name: str, kind: str, beta: float
+    dimension, name, kind, beta
 ) -> None:
     rng = np.random.default_rng(dimension)
     axis = np.eye(1, dimension)[0]
-    kernel = "unshifted" if kind == "unshifted" else "shifted"
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(beta, kind == "softmax", kernel=kernel),
+    options = {"kernel": kind} if kind == "unshifted" else {}
+    if kind == "head":
+        square, value = rng.standard_normal((2, dimension, dimension))
+        options = {"bilinear": square / np.linalg.norm(square, 2), "value": value}
+    equation = descent(
+        mfpde.Attention(beta, kind in ("softmax", "head"), **options),
         mfpde.Attention(0.0),
         mfpde.Perceptron(
             rng.standard_normal((3, dimension)),
@@ -182,7 +167,6 @@ def test_jacobian_and_own_gradient_are_derivatives_of_the_velocity(
         mfpde.Potential(
             lambda x: np.exp(x[..., 0]), lambda x: np.exp(x[..., :1]) * axis
         ),
-        direction="descent",
     )
     atoms = random_atoms(4, dimension, rng)
     frames = tangent_frames(atoms.points)
@@ -221,17 +205,8 @@ def test_jacobian_and_own_gradient_are_derivatives_of_the_velocity(
 def test_an_atom_at_the_maximum_of_a_linear_potential_is_strict(dimension: int) -> None:
     """V = a.x has the Hessian -|a| at a / |a|."""
     axis = 0.7 * np.eye(1, dimension)[0]
-    potential = mfpde.Potential(
-        lambda x: x @ axis,
-        lambda x: np.broadcast_to(axis, x.shape),
-        dimension=dimension,
-    )
-    found = polished(
-        mfpde.Attention(9.0),
-        potential,
-        atoms=nudged(mfpde.Atoms(np.eye(1, dimension)), 1e-3),
-        direction="ascent",
-    )
+    start = nudged(mfpde.Atoms(np.eye(1, dimension)), 1e-3)
+    found = mfpde.polish(ascent(9.0, pull(axis)), start)
     assert found.residual <= 1e-14
     np.testing.assert_allclose(found.shift_rates, -0.7, rtol=1e-10)
     np.testing.assert_allclose(found.split_rates, -1.7, rtol=1e-10)
@@ -251,11 +226,7 @@ def test_rotations_of_a_simplex_are_counted(count: int, dimension: int) -> None:
     points = np.zeros((count, dimension))
     points[:, : max(count - 1, 1)] = corners.T if count > 1 else 1.0
     points /= np.linalg.norm(points, axis=1, keepdims=True)
-    found = polished(
-        mfpde.Attention(2.0),
-        atoms=nudged(mfpde.Atoms(points), 1e-3),
-        direction="descent",
-    )
+    found = mfpde.polish(descent(2.0), nudged(mfpde.Atoms(points), 1e-3))
     span = max(count - 1, 1)
     fixing = (dimension - span) * (dimension - span - 1) // 2
     assert found.converged
@@ -266,22 +237,17 @@ def test_rotations_of_a_simplex_are_counted(count: int, dimension: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("angle", "weight", "direction", "rate"),
+    ("angle", "weight", "toward", "rate"),
     [
-        (np.pi / 2, -0.5, "ascent", 0.0),
-        (np.pi / 2, 0.5, "ascent", 0.5),
-        (3.0, -2.0, "descent", 0.0),
+        (np.pi / 2, -0.5, ascent, 0.0),
+        (np.pi / 2, 0.5, ascent, 0.5),
+        (3.0, -2.0, descent, 0.0),
     ],
     ids=["concave kink", "convex kink", "dead zone"],
 )
-def test_at_a_kink_the_less_stable_side_counts(
-    angle: float, weight: float, direction: str, rate: float
-) -> None:
+def test_at_a_kink_the_less_stable_side_counts(angle, weight, toward, rate) -> None:
     """V'' of a ReLU neuron is w on one side and 0 on the other, where an atom is neutral."""
-    atom = on_circle(np.array([angle]))
-    found = polished(
-        mfpde.Attention(4.0), neuron(weight), atoms=atom, direction=direction
-    )
+    found = mfpde.polish(toward(4.0, neuron(weight)), on_circle([angle]))
     np.testing.assert_allclose(found.shift_rates, [rate], atol=1e-15)
     assert found.is_second_order == (rate == 0)
     assert found.neutral_dimension == int(rate == 0)
@@ -319,26 +285,3 @@ def test_an_atom_that_may_not_move_so_far_is_named() -> None:
     allowed = mfpde.polish(equation, start, max_move=0.5)
     assert allowed.converged
     assert allowed.moved == pytest.approx(0.3, abs=1e-12)
-
-
-PAIR = on_circle(np.array([0.0, 2.0]))
-
-
-@pytest.mark.parametrize(
-    ("equation", "atoms", "message"),
-    [
-        (ascent(4.0), mfpde.Atoms.none(2), "there are none"),
-        (ascent(4.0), (), "there are none"),
-        (ascent(4.0), mfpde.uniform(mfpde.Circle(64)), r"must be Atoms.*concentration"),
-        (
-            ascent(4.0),
-            on_circle(np.linspace(0, 6, 4100)),
-            r"4100 coordinates.*merge_with",
-        ),
-        (ascent(4.0, neuron(1.0, 3)), PAIR, r"3 entries.*must have 2"),
-        (ascent(4.0, diffusion=0.1), PAIR, r"diffusion = 0.1.*dissolve"),
-    ],
-)
-def test_wrong_arguments_are_refused(equation, atoms, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        mfpde.polish(equation, atoms)

@@ -4,29 +4,19 @@ import warnings
 
 import numpy as np
 import pytest
-from equations import ascent
+from equations import ascent, descent
 
 import mfpde
-from mfpde import Attention, Circle, MeanFieldEquation, Perceptron, Sphere, Zonal
+from mfpde import Attention, Circle, Perceptron, Sphere, Zonal
 from mfpde.commands.command_line import main
+from validation.circle_cases import points_at
 
 BEGINNING = "start and equation share"
+POLE = (0.0, 0.0, 1.0)
 
 
-def pure(beta, *, direction="ascent", diffusion=0.0, normalized=False):
-    attention = Attention(beta, normalized=normalized)
-    return MeanFieldEquation(attention, direction=direction, diffusion=diffusion)
-
-
-def with_neuron(
-    *axis, beta=16.0, weight=-1.0, normalized=True, direction="ascent", diffusion=0.0
-):
-    return MeanFieldEquation(
-        Attention(beta, normalized=normalized),
-        Perceptron([axis], [weight]),
-        direction=direction,
-        diffusion=diffusion,
-    )
+def beside_neuron(*axis, toward=ascent, beta=16.0, weight=-1.0, **options):
+    return toward(beta, Perceptron([axis], [weight]), **{"normalized": True, **options})
 
 
 def note_of(equation, start, t_end, **arguments):
@@ -39,7 +29,7 @@ def note_of(equation, start, t_end, **arguments):
 
 @pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (0.6, 0.64, 0.48)])
 def test_a_ring_that_breaks_into_atoms_is_noted_with_its_axis(axis):
-    note = note_of(with_neuron(*axis), mfpde.uniform(Sphere(32)), 20.0)
+    note = note_of(beside_neuron(*axis), mfpde.uniform(Sphere(32)), 20.0)
     assert f"{BEGINNING} all rotations about {list(axis)}" in note
     assert "perturbed_uniform" in note
 
@@ -60,7 +50,7 @@ def test_the_uniform_state_is_noted_once_perturbations_have_grown(
     rate = mfpde.theory.growth_rates(
         beta, d, np.arange(1, 30), direction="ascent", normalized=normalized
     ).max()
-    equation = pure(beta, normalized=normalized)
+    equation = ascent(beta, normalized=normalized)
     note = note_of(equation, mfpde.uniform(grid), 8 / rate)
     assert f"{BEGINNING} all rotations" in note
     # A perturbation that has hardly grown is none to speak of.
@@ -69,7 +59,7 @@ def test_the_uniform_state_is_noted_once_perturbations_have_grown(
 
 def held_at_top(angle):
     """A bump at the maximum of a potential that repels it, held together by attention."""
-    top = np.array([np.cos(angle), np.sin(angle)])
+    top = points_at(angle)
     potential = Perceptron([top], [0.0], output_bias=-0.3 * top)
     equation = ascent(Attention(1.0), potential)
     return equation, mfpde.bumps(Circle(256), angles=[angle], widths=0.3)
@@ -89,26 +79,24 @@ def test_a_cluster_on_top_of_a_hill_is_noted_with_its_mirror(angle):
     ("equation", "grid", "t_end"),
     [
         # All mass goes to one pole, or to where neurons say.
-        (with_neuron(0.0, 0.0, 1.0, beta=1.0), Sphere(32), 20.0),
-        (with_neuron(1.0, 0.0, beta=5.0), Circle(256), 20.0),
-        (with_neuron(0.0, 0.0, 1.0, direction="descent"), Sphere(32), 20.0),
-        (pure(5.0, direction="descent"), Circle(256), 60.0),
+        (beside_neuron(*POLE, beta=1.0), Sphere(32), 20.0),
+        (beside_neuron(1.0, 0.0, beta=5.0), Circle(256), 20.0),
+        (beside_neuron(*POLE, toward=descent), Sphere(32), 20.0),
+        (descent(5.0), Circle(256), 60.0),
         # Above the critical diffusion, .0447.
-        (pure(4.0, diffusion=0.06), Circle(256), 200.0),
-        (
-            with_neuron(
-                0.0, 0.0, 1.0, beta=4.0, weight=0.2, normalized=False, diffusion=0.3
-            ),
-            Sphere(32),
-            20.0,
-        ),
+        (ascent(4.0, diffusion=0.06), Circle(256), 200.0),
+        (ascent(4.0, Perceptron([POLE], [0.2]), diffusion=0.3), Sphere(32), 20.0),
         # Nothing has grown yet.
-        (with_neuron(0.0, 0.0, 1.0), Sphere(32), 1.0),
+        (beside_neuron(*POLE), Sphere(32), 1.0),
         # Without interaction nothing is unstable together.
+        (ascent(Perceptron([[0.0, 1.0]], [1.0])), Circle(64), 5.0),
+        # Neurons without a common symmetry.
         (
-            ascent(Perceptron([[0.0, 1.0]], [1.0])),
-            Circle(64),
-            5.0,
+            ascent(
+                16.0, Perceptron([[1, 0], [0.6, 0.8]], [0.1, -0.05]), normalized=True
+            ),
+            Circle(256),
+            20.0,
         ),
     ],
 )
@@ -116,16 +104,8 @@ def test_a_stable_symmetric_run_has_no_note(equation, grid, t_end):
     assert not note_of(equation, mfpde.uniform(grid), t_end)
 
 
-def test_neurons_without_a_common_symmetry_have_no_note():
-    equation = ascent(
-        Attention(16.0, normalized=True),
-        Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.1, -0.05]),
-    )
-    assert not note_of(equation, mfpde.uniform(Circle(256)), 20.0)
-
-
 def test_layers_are_judged_together():
-    stable, unstable = pure(5.0, direction="descent"), pure(5.0)
+    stable, unstable = descent(5.0), ascent(5.0)
     start = mfpde.uniform(Circle(256))
     assert note_of(mfpde.Layers([(stable, 0.1), (unstable, 60.0)]), start, 60.1)
     assert not note_of(mfpde.Layers([(unstable, 1.0), (stable, 30.0)]), start, 31.0)
@@ -135,10 +115,10 @@ def test_the_note_is_a_warning_and_is_stored(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(UserWarning, match=BEGINNING):
-            mfpde.solve(pure(5.0), mfpde.uniform(Circle(128)), t_end=40.0)
+            mfpde.solve(ascent(5.0), mfpde.uniform(Circle(128)), t_end=40.0)
         perturbed = mfpde.perturbed_uniform(Circle(128))
-        mfpde.solve(pure(5.0), perturbed, t_end=40.0)
-    run = mfpde.solve(pure(5.0), mfpde.uniform(Circle(128)), t_end=40.0)
+        mfpde.solve(ascent(5.0), perturbed, t_end=40.0)
+    run = mfpde.solve(ascent(5.0), mfpde.uniform(Circle(128)), t_end=40.0)
     mfpde.save(run, tmp_path / "run.zarr")
     assert mfpde.load(tmp_path / "run.zarr").notes == run.notes
     assert len(run.notes) == 1
@@ -152,13 +132,13 @@ def test_what_cannot_be_judged_has_no_note(monkeypatch, error):
         raise error
 
     monkeypatch.setattr("mfpde.solver.notes.find_symmetry", refuse)
-    assert not note_of(with_neuron(0.0, 1.0), mfpde.uniform(Circle(128)), 1.0)
+    assert not note_of(beside_neuron(0.0, 1.0), mfpde.uniform(Circle(128)), 1.0)
 
 
 def test_a_fault_of_the_judgement_is_not_hidden(monkeypatch):
     monkeypatch.setattr("mfpde.solver.notes.find_symmetry", None)
     with pytest.raises(TypeError):
-        mfpde.solve(with_neuron(0.0, 1.0), mfpde.uniform(Circle(128)), t_end=1.0)
+        mfpde.solve(beside_neuron(0.0, 1.0), mfpde.uniform(Circle(128)), t_end=1.0)
 
 
 def test_the_command_shows_the_note_once(tmp_path, capfd):

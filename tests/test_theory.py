@@ -7,23 +7,20 @@ import pytest
 from equations import ascent
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import comb, gamma, iv, roots_legendre
 
 import mfpde
 from mfpde import theory
 from mfpde.commands.command_line import main
-from mfpde.geometry.harmonics import zonal_harmonics
-from mfpde.stationary.derivatives import field_derivatives
+from mfpde.geometry import zonal_harmonics
+from mfpde.stationary import field_derivatives
 from mfpde.terms.activations import Activation, ActivationBounds
 from validation.circle_cases import (
     atomic_hessian,
     curvature,
     kernel_on_circle,
-    points_at,
 )
-from validation.references import two_atoms
 from validation.stable_states import descent, weak_neurons
 
 BETAS = st.floats(0.01, 60.0)
@@ -87,40 +84,6 @@ def test_the_fastest_mode_changes_where_two_bessel_terms_agree(dimension):
         switch = brentq(lambda b, l=degree: term(l + 1, b) - term(l, b), 0.2, 40)
         assert theory.fastest_mode(switch * (1 - 1e-9), dimension) == degree
         assert theory.fastest_mode(switch * (1 + 1e-9), dimension) == degree + 1
-
-
-def test_early_clusters_turn_with_the_start(rng):
-    angles, masses = rng.uniform(0, 2 * np.pi, 50), rng.random(50)
-    for turn in (0.0, 0.4, 2.0):
-        start = mfpde.Atoms(points_at(angles + turn), masses / masses.sum())
-        found = theory.early_clusters(5.0, start)
-        moment = (masses * np.exp(3j * (angles + turn))).sum()
-        # Each predicted angle is a maximum of the mode.
-        np.testing.assert_allclose(np.exp(3j * found), moment / abs(moment), atol=1e-12)
-
-
-# The noisy phase transition
-
-
-@given(beta=BETAS, dimension=st.integers(2, 8), normalized=st.booleans())
-@settings(deadline=None)
-def test_at_the_critical_diffusion_the_last_mode_ceases_to_grow(
-    *, beta, dimension, normalized
-):
-    critical = theory.critical_diffusion(beta, dimension, normalized=normalized)
-    for factor, sign in ((0.97, 1), (1.03, -1)):
-        rates = theory.growth_rates(
-            beta,
-            dimension,
-            np.arange(1, 40),
-            direction="ascent",
-            normalized=normalized,
-            diffusion=factor * critical,
-        )
-        assert np.sign(rates.max()) == sign
-
-
-# Curvature of the kernel
 
 
 @given(beta=st.floats(0.01, 1000.0))
@@ -331,31 +294,6 @@ def test_non_degeneracy_fails_for_matrices_that_are_multiples_of_the_identity(
     assert ((found.signs == 0) == (np.array(weights) == 0)).all()
 
 
-# Atoms
-
-
-@pytest.mark.parametrize(
-    ("beta", "share"), [(0.0, 0.5), (4.0, 0.5), (4.0, 0.2), (25.0, 0.05)]
-)
-def test_merge_times_are_those_of_the_rate_of_two_angles(beta, share):
-    ends = {"start_angle": 0.9, "end_angle": 0.2, "share": share}
-    softmax = theory.merge_time(beta, normalized=True, **ends)
-    exact = two_atoms.merge_time(
-        beta,
-        start_angle=0.9,
-        end_angle=0.2,
-        softmax=True,
-        shares=(share, 1 - share),
-    )
-    assert softmax == pytest.approx(exact, rel=1e-10)
-    # Without softmax mass scales time, and so does the kernel.
-    time = theory.merge_time(beta, **ends)
-    exact = quad(lambda d: np.exp(beta * (1 - np.cos(d))) / np.sin(d), 0.2, 0.9)[0]
-    assert time == pytest.approx(exact, rel=1e-10)
-    heavy = theory.merge_time(beta, 2.5, kernel="unshifted", **ends)
-    assert heavy == pytest.approx(time * np.exp(-beta) / 2.5, rel=1e-12)
-
-
 def test_merge_times_beyond_all_numbers_are_infinite_and_none_is_negative():
     assert theory.merge_time(1000.0, start_angle=3.0, end_angle=0.1) == np.inf
     assert theory.merge_time(1000.0, start_angle=1.0, end_angle=0.1) > 1e150
@@ -367,9 +305,6 @@ def test_merge_times_beyond_all_numbers_are_infinite_and_none_is_negative():
     assert legs[0] + legs[1] == pytest.approx(legs[2], rel=1e-12)
 
 
-# The inverse of the interaction
-
-
 def test_a_potential_has_a_density_if_its_coefficients_fall_faster_than_the_eigenvalues():
     """Over the eigenvalues those of a linear neuron end at degree 2, those of ReLU grow."""
     circle, degrees = mfpde.Circle(512), np.arange(1, 16)
@@ -378,9 +313,6 @@ def test_a_potential_has_a_density_if_its_coefficients_fall_faster_than_the_eige
         sizes = np.abs(np.fft.rfft(values))[degrees] / 512
         ratios = sizes / theory.eigenvalues(4.0, 2, degrees)
         assert degrees[ratios.argmax()] == largest
-
-
-# Bad input
 
 
 def test_the_command_prints_what_the_functions_return(capsys):

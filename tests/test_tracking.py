@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from equations import ascent, pull
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracles.measure_cases import TRACKED_RUNS, tracked_run
@@ -16,9 +17,8 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 import mfpde
-from mfpde.measures.events import Event
-from mfpde.tracking import Concentration, SeenAtoms, Track, Tracker
-from mfpde.tracking.matching import FlowBetween, match_atoms
+from mfpde.measures import Event
+from mfpde.tracking import Concentration, FlowBetween, SeenAtoms, Track, Tracker
 from validation.circle_cases import density_of, wrapped
 
 REACH = 0.2
@@ -38,12 +38,8 @@ REST = FlowBetween(np.zeros_like, np.zeros_like, are_close, 0.0, 1.0)
 STEP = 0.02
 
 
-def ascent(beta: float) -> mfpde.MeanFieldEquation:
-    """Attention alone: two radii of its cores are 1 / sqrt(beta)."""
-    return mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
-
-
 SHARP = ascent(1 / REACH**2)
+"""Two radii of its cores are 1 / sqrt(beta)."""
 
 
 @dataclass(frozen=True)
@@ -230,10 +226,15 @@ def test_atoms_unseen_for_a_while_are_the_same_atoms(nodes, seed) -> None:
 )
 def test_atoms_are_matched(earlier, later, masses, expected) -> None:
     """Which atoms at angles of the circle are in which later ones, where nothing moves."""
-    own, others = (np.array(values) for values in masses)
-    atoms = sighting(placed(np.array(later), 2), others)
-    before = placed(np.array(earlier), 2)
-    assert match_atoms(before, own, atoms, REST, reach=REACH) == expected
+    seen = [
+        sighting(placed(np.array(angles), 2), held)
+        for angles, held in zip((earlier, later), masses, strict=True)
+    ]
+    track, found = grown(np.arange(2.0), seen, []), {}
+    for place, identity in enumerate(track.seen[1].identities):
+        parents = track.paths[identity].parents or (identity,)
+        found[place] = [int(parent) - 1 for parent in sorted(parents)]
+    assert found == expected
 
 
 def test_an_atom_gone_for_longer_than_the_gap_has_died() -> None:
@@ -276,9 +277,6 @@ def test_a_released_atom_has_ended_and_what_forms_in_its_place_is_born() -> None
     assert track.paths[1].ends == 0.25
 
 
-# --- the flow between two saves ------------------------------------------------------
-
-
 @pytest.mark.parametrize("elapsed", [0.3, 3.0, 300.0])
 def test_points_are_carried_along_the_exact_flow(elapsed) -> None:
     """V = a.x does not depend on the measure: tan(theta / 2) = e^-t tan(theta_0 / 2).
@@ -287,16 +285,10 @@ def test_points_are_carried_along_the_exact_flow(elapsed) -> None:
     """
     circle = mfpde.Circle(64)
     axis = np.array([0.6, 0.8])
-    potential = mfpde.Potential(
-        lambda x: x @ axis, lambda x: np.broadcast_to(axis, x.shape), dimension=2
+    velocity = ascent(pull(axis)).field(mfpde.uniform(circle)).velocity
+    flow = FlowBetween(
+        velocity, lambda points: 3 * velocity(points), are_close, 0.0, elapsed
     )
-    equation = mfpde.MeanFieldEquation(potential, direction="ascent")
-    velocity = equation.field(mfpde.uniform(circle)).velocity
-
-    def velocity_after(points):
-        return 3 * velocity(points)
-
-    flow = FlowBetween(velocity, velocity_after, are_close, 0.0, elapsed)
     phase = np.arctan2(axis[1], axis[0])
     angles = np.array([-2.5, -1.0, 0.2, 1.5])
     moved = flow.carry(placed(phase + angles, 2), 0.0, elapsed / 2)
@@ -365,30 +357,6 @@ def test_two_bumps_on_the_circle_merge_in_the_exact_time(circle_run) -> None:
     assert track.counts.max() == 2
 
 
-def test_exact_atoms_give_the_tree_its_times() -> None:
-    """Few saves, and all times those of the solver."""
-    circle = mfpde.Circle(512)
-    values = sum(
-        np.exp(-(wrapped(circle.angles - c) ** 2) / (2 * 0.03**2)) for c in (-0.3, 0.3)
-    )
-    run = mfpde.solve(
-        ascent(25.0),
-        density_of(circle, values),
-        t_end=60.0,
-        save_every=12.0,
-        atoms="exact",
-        track=Concentration(),
-    )
-    assert [event.kind for event in run.events] == ["birth", "birth", "merge"]
-    (merge,) = run.track.junctions
-    assert merge.is_exact
-    assert merge.event.time == run.events[-1].time
-    assert sorted(merge.parents) == [1, 2]
-    for parent in merge.parents:
-        assert run.track.paths[parent].ends == run.events[-1].time
-    assert run.track.counts.tolist() == [2, 2, 2, 1, 1, 1]
-
-
 def test_few_saves_show_the_same_tree(circle_run) -> None:
     """Between saves far apart atoms are still told apart: the flow carries them."""
     run, expected = circle_run
@@ -408,10 +376,8 @@ def test_a_run_can_be_followed_afterwards(circle_run) -> None:
     assert str(again.track) == str(run.track)
     assert len(again.events) == len(run.events)
     assert bare.tracked(Concentration(smallest_mass=0.9)).track.counts.max() == 1
-
-
-def test_the_tree_is_printed(circle_run) -> None:
-    run, _ = circle_run
+    with pytest.raises(ValueError, match="the run has no equation"):
+        replace(run, equation=None).tracked()
     lines = str(run.track).splitlines()
     assert lines[0].startswith("atoms: ")
     assert "1 merge" in lines[0]
@@ -436,14 +402,6 @@ def test_a_tracker_that_goes_on_gives_the_same_tree(circle_run) -> None:
             np.testing.assert_array_equal(one.identities, other.identities)
 
 
-def test_what_cannot_be_followed_is_named(circle_run) -> None:
-    run, _ = circle_run
-    with pytest.raises(ValueError, match="the run has no equation"):
-        replace(run, equation=None).tracked()
-    with pytest.raises(ValueError, match="track = True must be a Concentration"):
-        mfpde.solve(run.equation, run.states[0], t_end=1.0, track=True)
-
-
 # --- what the living hold ------------------------------------------------------------
 
 
@@ -455,6 +413,10 @@ def test_living_atoms_hold_no_more_than_the_whole_and_are_counted_once(name) -> 
     track = run.track
     assert track.paths
     events = [junction.event.time for junction in track.junctions]
+    # Merges of exact atoms are at the times of the solver.
+    exact = {event.time for event in run.events if event.kind == "merge"}
+    merged = {one.event.time for one in track.junctions if one.is_exact}
+    assert "exact" not in name or merged == exact
     times = np.unique([*np.linspace(0, end, 3001), *track.times, *events])
     held = np.zeros(len(times))
     living = np.zeros(len(times), dtype=int)
