@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 import mfpde
-from mfpde.measures.events import Event
+from mfpde.measures import Event
 from mfpde.runs.stopping import StopReason
 from mfpde.tracking import Junction, SeenAtoms, Track
 from validation.circle_cases import points_at
@@ -224,7 +224,7 @@ def sphere_run(nlat: int = 32) -> mfpde.Run:
         x = np.cos(0.9 - 0.5 * share)
         heights = sphere.points @ [x, 0.0, np.sqrt(1 - x * x)]
         values = 0.05 + np.exp((4 + 30 * share) * (heights - 1))
-        states.append(mfpde.Density(sphere, values).normalized())
+        states.append(mfpde.Measure(mfpde.Density(sphere, values).normalized()))
     return run_of(states, equation, energy=np.exp(-np.arange(4.0) / 30))
 
 

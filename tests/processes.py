@@ -12,11 +12,11 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from mfpde.storage import StoreError
 from mfpde.storage.journal import CHECKPOINT, NO_CHECKPOINT, Journal
 from mfpde.sweeps.execution import execute
-from mfpde.sweeps.plan import PlannedRun
 from mfpde.sweeps.records import RunRecord, SweepRecords
 
 
@@ -29,7 +29,7 @@ def has_checkpoint(store: Path) -> bool:
         return False
 
 
-def end_process_at_beta_2_seed_3(run: PlannedRun, records: SweepRecords) -> str:
+def end_process_at_beta_2_seed_3(run: Any, records: SweepRecords) -> str:
     """Compute a run of a sweep, but at one place end the process, after the run has begun."""
     if "beta = 2, seed = 3" in run.label:
         records.write(RunRecord(run.name, "running", since=time.time()))
@@ -37,7 +37,7 @@ def end_process_at_beta_2_seed_3(run: PlannedRun, records: SweepRecords) -> str:
     return execute(run, records)
 
 
-def raise_no_such_luck(run: PlannedRun, **_: object) -> str:
+def raise_no_such_luck(run: Any, **_: object) -> str:
     """Compute nothing."""
     raise OSError("no such luck")
 
@@ -45,8 +45,7 @@ def raise_no_such_luck(run: PlannedRun, **_: object) -> str:
 SERVER = """
 import json, os, signal, sys, traceback
 import mfpde
-from mfpde.commands import command_line, interruption, report
-from mfpde.storage import RunWriter
+from mfpde.commands import command_line
 
 def command(arguments, folder, errors):
     os.chdir(folder)
@@ -69,6 +68,8 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 circle = mfpde.Circle(32)
 equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent")
 mfpde.solve(equation, mfpde.perturbed_uniform(circle, 0.1), t_end=0.1)
+# And so is what commands import when they are called.
+command_line.main(["show", "--help"]), mfpde.load, mfpde.wasserstein
 print("ready", flush=True)
 for line in sys.stdin:
     child = os.fork()

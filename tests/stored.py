@@ -144,6 +144,11 @@ def assert_same(one: Any, other: Any, *, without: Sequence[str] = ()) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+def has_journal(store: Path | str) -> bool:
+    """Whether the run of a store has not ended."""
+    return (Path(store) / "journal.sqlite").is_file()
+
+
 def files_of(store: Path | str) -> dict[Path, bytes]:
     """Return what a store consists of, but for the lock."""
     files = [p for p in Path(store).rglob("*") if p.is_file() and "lock" not in p.parts]

@@ -49,6 +49,10 @@ def tensor(kind: str, shape: list[int], *offsets: Any) -> dict[str, Any]:
     return {"dtype": kind, "shape": shape, "data_offsets": [*offsets]}
 
 
+def one(kind: str, shape: list[int], *offsets: Any) -> bytes:
+    return tensors({"a": tensor(kind, shape, *offsets)})
+
+
 def npy(array: Any) -> bytes:
     file = io.BytesIO()
     np.save(file, np.asarray(array), allow_pickle=True)
@@ -159,37 +163,25 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "claims.npz": (npz(a=npy_with_header(FLOATS)), UNREAD),
     "flipped.npz": (npz(a=npy(np.eye(2))).replace(b"\xf0?", b"\xf1?", 1), ANY),
     "cut.npz": (npz(a=npy(SMALL))[:-20], ANY),
-    "out.safetensors": (tensors({"a": tensor("F64", [2, 3], 0, 48)}), UNREAD),
-    "far.safetensors": (
-        tensors({"a": tensor("F64", [10**9] * 2, 0, 8 * 10**18)}),
-        UNREAD,
-    ),
-    "shape.safetensors": (
-        tensors({"a": tensor("F64", [2, 1], 0, 32)}),
-        "32 bytes where",
-    ),
-    "backwards.safetensors": (tensors({"a": tensor("F64", [2, 2], 32, 0)}), UNREAD),
-    "negative.safetensors": (tensors({"a": tensor("F64", [-2, -2], 0, 32)}), UNREAD),
-    "broken.safetensors": (tensors({"a": tensor("F64", [2, 2], 0, 32.5)}), UNREAD),
+    "out.safetensors": (one("F64", [2, 3], 0, 48), UNREAD),
+    "far.safetensors": (one("F64", [10**9] * 2, 0, 8 * 10**18), UNREAD),
+    "shape.safetensors": (one("F64", [2, 1], 0, 32), "32 bytes where"),
+    "backwards.safetensors": (one("F64", [2, 2], 32, 0), UNREAD),
+    "negative.safetensors": (one("F64", [-2, -2], 0, 32), UNREAD),
+    "broken.safetensors": (one("F64", [2, 2], 0, 32.5), UNREAD),
+    "float8.safetensors": (one("F8_E4M3", [8, 4], 0, 32), "be one of F64"),
     "offsets.safetensors": (
-        tensors({"a": {"dtype": "F64", "shape": [2]}}),
+        tensors(b'{"a": {"dtype": "F64", "shape": [2]}}'),
         "data_offsets",
     ),
     "number.safetensors": (tensors({"a": 3}), UNREAD),
     "list.safetensors": (tensors(b"[1, 2]"), "no table of tensors"),
     "no_json.safetensors": (tensors(b"{'a': 1}"), UNREAD),
     "deep.safetensors": (tensors(b"[" * 100_000), UNREAD),
-    "float8.safetensors": (
-        tensors({"a": tensor("F8_E4M3", [8, 4], 0, 32)}),
-        "be one of F64",
-    ),
     "empty.safetensors": (b"", UNREAD),
     **{
-        f"length {length}.safetensors": (
-            struct.pack("<Q", length) + b"{}" + bytes(90),
-            UNREAD,
-        )
-        for length in (0, 7, 10**9, 2**63, 2**64 - 1)
+        f"length {n}.safetensors": (struct.pack("<Q", n) + b"{}" + bytes(90), UNREAD)
+        for n in (0, 7, 10**9, 2**63, 2**64 - 1)
     },
 }
 
@@ -207,9 +199,6 @@ def test_a_matrix_file_that_holds_none_is_a_line(name, tmp_path, monkeypatch) ->
     assert len(said) < 600
     assert "\n" not in said
     assert not Path("executed").exists()
-
-
-# Terms and starts -------------------------------------------------------------------------------
 
 
 LOGITS, VALUES = np.array([[0.1, 0.7], [1 / 3, 0.2]]), np.array([[0.0, 1.0], [-1.0, 0]])

@@ -17,7 +17,6 @@ import pytest
 from drawn import PAIR, runs_of_all_kinds
 
 import mfpde
-from mfpde.measures.measure import as_measure
 
 pytestmark = pytest.mark.slow
 ERROR = 2.0**-11
@@ -121,7 +120,7 @@ def test_values_stand_beside_the_pointer(drive, runs) -> None:
     driven.until("mfpde.drawn > 0")
     page.keyboard.press("End")
     driven.picture(".curve")
-    density = as_measure(run.final).density
+    density = run.final.density
     words = pointed(driven, ".curve .u-over", 0.5, 0.3)
     angle = number_after("θ", words) * np.pi
     near, angles = angle + np.array([-0.01, 0.0, 0.01]), density.geometry.angles
@@ -138,7 +137,7 @@ def wanted_values(name: str, state: Any) -> np.ndarray:
         angles = np.mod(np.arctan2(*state.points.T[::-1]), 2 * np.pi)
         bins, _ = np.histogram(angles, 128, (0, 2 * np.pi), None, state.masses)
         return bins / (2 * np.pi / 128)
-    density = as_measure(state).density
+    density = state.density
     if name == "zonal":
         return density.masses / density.geometry.spacing
     return density.values.ravel()
@@ -197,7 +196,7 @@ def test_slider_keys_and_play(drive, runs) -> None:
 
 
 def test_the_globe_turns_by_mouse_and_keys_and_tells_the_density(drive, runs) -> None:
-    density = as_measure(runs["sphere"].states[0]).density
+    density = runs["sphere"].states[0].density
     driven = drive(runs["sphere"])
     page = driven.page
     first = driven.picture(".globe")

@@ -44,6 +44,8 @@ PARTICIPLES_OF_1000 = 25
 CONSTANTS = 80
 ANALYSIS = ("detection", "tracking", "stationary", "branches", "theory", "studies")
 """Folders whose numbers are judgements: each has a name and its reason beside it."""
+INTERNAL_MODULES = 20
+"""Modules that tests may know beside folders as a whole and how a command is called."""
 MARGIN = 1.1
 """A room may end a tenth above its budget, and so may the numbers of modules and their lines."""
 
@@ -153,3 +155,22 @@ def test_constants_of_the_analysis_are_few() -> None:
         if isinstance(one, ast.Constant) and type(one.value) in (int, float)
     ]
     check("constants", sum(one not in (0, 1, 2, 0.5) for one in numbers), CONSTANTS)
+
+
+def internal_modules(text: str) -> set[str]:
+    """Modules within folders that a file imports, also in programs that it holds as texts."""
+    found = set(re.findall(r"(?:from|import) mfpde\.(\w+\.\w+)", text))
+    for node in ast.walk(ast.parse(text)):
+        module = getattr(node, "module", None) or ""
+        if isinstance(node, ast.ImportFrom) and module.startswith("mfpde."):
+            folder = PACKAGE / module[6:].replace(".", "/")
+            names = [one.name for one in node.names]
+            inside = [name for name in names if (folder / f"{name}.py").is_file()]
+            found |= {f"{module[6:]}.{name}" for name in inside}
+    return found
+
+
+def test_tests_import_public_names() -> None:
+    texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    named = set().union(*map(internal_modules, texts)) - {"commands.command_line"}
+    assert len(named) <= INTERNAL_MODULES, sorted(named)

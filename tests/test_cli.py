@@ -217,9 +217,6 @@ def test_a_figure_that_fails_leaves_a_complete_store(config, monkeypatch, capsys
     assert mfpde.load("x.zarr").stop.kind == "t_end"
 
 
-# What goes on ---------------------------------------------------------------------------------
-
-
 def test_a_run_without_any_save_is_resumed_from_its_last_state(config):
     Path(config).write_text(TEXT.replace(", save_every = 0.125", ""))
     interrupted_run(0, "--set", "solve.save_at=[0.5, 1.0]")

@@ -174,9 +174,6 @@ def test_random_neurons_are_the_constructors_and_those_of_the_paper(
         np.testing.assert_allclose(getattr(given, name), expected, rtol=0, atol=1e-15)
 
 
-# What is wrong --------------------------------------------------------------------------------
-
-
 WRONG_FILES = {
     "[solve] needs the setting 't_end'": changed(("t_end = 1.0", "")),
     "[geometry] needs the setting 'kind', one of 'circle', 'sphere', 'zonal'": changed(

@@ -14,14 +14,13 @@ from time import process_time
 
 import numpy as np
 import pytest
-from stored import changed_json, files_of, line_of, raised_after
+from stored import changed_json, files_of, has_journal, line_of, raised_after
 
 import mfpde
 from mfpde.arrays import printable
 from mfpde.commands.command_line import main
 from mfpde.runs.stopping import StopReason
 from mfpde.storage import StoreError, load
-from mfpde.storage.files import FORMAT, JOURNAL
 
 EQUATION = mfpde.MeanFieldEquation(
     mfpde.Attention(3.0), mfpde.Perceptron([[1.0, 0.0]], [0.4]), direction="ascent"
@@ -63,7 +62,7 @@ def interrupted(tmp_path_factory) -> Path:
     """Return the store of a run that a limit stopped, with tracked atoms: a journal."""
     limited = SETTINGS.replace("max_step =", "max_steps = 42, max_step =")
     path = store_of(limited, tmp_path_factory.mktemp("interrupted"))
-    assert (path / JOURNAL).is_file()
+    assert has_journal(path)
     return path
 
 
@@ -95,9 +94,6 @@ def test_a_full_disk_is_a_line_and_keeps_what_was_saved(here, capsys) -> None:
         said = refusal_of(capsys, "run", "run.toml", "--quiet", "--out", "x.zarr")
     assert said == "mfpde run: No space left on device: x.zarr/density\n"
     assert len(load("x.zarr").times) == 3
-
-
-# Every file, in every way ---------------------------------------------------------------------
 
 
 def damage(path: Path, way: str) -> None:
@@ -171,11 +167,13 @@ def test_errors_of_stores_are_of_one_line() -> None:
 def test_a_store_of_another_version_is_left_alone(
     interrupted, copy, capsys, *, step, age, is_journal
 ) -> None:
-    other = FORMAT + step
+    there = json.loads((copy / "zarr.json").read_text())
+    own = there["attributes"]["format_version"]
+    other = own + step
     if is_journal:
         shutil.rmtree(copy)
         shutil.copytree(interrupted, copy)
-        with closing(sqlite3.connect(copy / JOURNAL)) as database:
+        with closing(sqlite3.connect(copy / "journal.sqlite")) as database:
             database.execute(f"PRAGMA user_version = {other}")
     else:
         with changed_json(copy / "zarr.json") as record:
@@ -188,11 +186,8 @@ def test_a_store_of_another_version_is_left_alone(
     ):
         said = refusal_of(capsys, *command)
         assert f"was written by {age} version of mfpde (format {other})" in said
-        assert f"this one reads format {FORMAT}" in said
+        assert f"this one reads format {own}" in said
     assert files_of(copy) == before
-
-
-# Sizes and meanings that the files of arrays claim ---------------------------------------------
 
 
 @pytest.mark.parametrize("axis", [0, 1, "chunks"])
@@ -217,14 +212,11 @@ def test_a_size_that_no_file_holds_is_not_read(
         tracemalloc.stop()
 
 
-# The journal of a run that has not ended ------------------------------------------------------
-
-
 def test_every_damage_of_a_journal_is_a_line_or_harmless(
     interrupted, tmp_path, capsys
 ) -> None:
     whole = load(interrupted)
-    data = (interrupted / JOURNAL).read_bytes()
+    data = (interrupted / "journal.sqlite").read_bytes()
     draws = np.random.default_rng(5)
     noticed = 0
     for number in range(160):
@@ -234,7 +226,7 @@ def test_every_damage_of_a_journal_is_a_line_or_harmless(
             changed = changed[: draws.integers(len(data))]
         else:
             changed[draws.integers(len(data))] ^= 1 << draws.integers(8)
-        (copy / JOURNAL).write_bytes(bytes(changed))
+        (copy / "journal.sqlite").write_bytes(bytes(changed))
         if main(["show", str(copy)]) != 0:
             noticed += 1
             assert line_of(capsys).startswith("mfpde show: ")
@@ -255,9 +247,6 @@ def test_a_track_is_there_as_far_as_the_run_came(interrupted, stopped) -> None:
     for one, other in zip(there.track.seen, whole.track.seen, strict=False):
         np.testing.assert_array_equal(one.points, other.points)
         np.testing.assert_array_equal(one.identities, other.identities)
-
-
-# Settings ------------------------------------------------------------------------
 
 
 OF_RUN = f"""{SETTINGS.partition("solve")[0]}
@@ -306,9 +295,6 @@ def test_an_error_that_nobody_has_foreseen_is_a_line(monkeypatch, capsys) -> Non
     monkeypatch.setenv("MFPDE_TRACEBACK", "1")
     with pytest.raises(RuntimeError):
         main()
-
-
-# What a terminal obeys ------------------------------------------------------------------------
 
 
 ESCAPES = "\x1b]0;owned\x07 \x1b[2J\x1b[31m \x9b1m \r \u202e \u2066"

@@ -85,8 +85,6 @@ def test_files_that_are_named_are_there() -> None:
     assert [file for file in files if not (ROOT / file).exists()] == []
 
 
-# Formula to code -----------------------------------------------------------------------------
-
 FORMULAS = {
     name: dict(re.findall(r"^- (code|test|report): (.*)$", text, re.MULTILINE))
     for name, text in re.findall(

@@ -65,9 +65,6 @@ def test_all_public_names_are_found():
         _ = mfpde.solv_e
 
 
-# What a first run waits for -------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("is_terminal", "shown"), [(True, True), (False, True), (True, False)]
 )

@@ -28,7 +28,8 @@ LIMITED = """
 import resource, sys
 import mfpde
 from mfpde.commands.command_line import main
-import mfpde.commands.report, shtns
+import shtns
+mfpde.load, mfpde.wasserstein
 taken = next(l for l in open("/proc/self/status") if l.startswith("VmSize"))
 limit = 1024 * int(taken.split()[1]) + int(float(sys.argv[1]) * 1e6)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

@@ -92,9 +92,6 @@ def test_results_have_a_table_a_small_picture_and_what_print_says(results) -> No
         empty.to_xarray()
 
 
-# Arrays and tables ------------------------------------------------------------------------------
-
-
 def test_a_density_is_an_array(run) -> None:
     density = run.final.density
     assert np.array_equal(np.asarray(density), density.values)
@@ -103,9 +100,6 @@ def test_a_density_is_an_array(run) -> None:
     copied[:] = 0.0
     assert density.values.max() > 0
     assert np.isclose(np.sum(density * CIRCLE.areas), 1.0)
-
-
-# In a notebook ----------------------------------------------------------------------------------
 
 
 def test_progress_is_drawn_into_the_cell(monkeypatch) -> None:

@@ -71,9 +71,6 @@ def test_without_extras_the_rest_works_and_what_is_missing_is_named(tmp_path):
     assert all(line.startswith("W1 is left out: ") for line in left_out)
 
 
-# Wheel and sdist ------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> dict[str, Path]:
     """Wheel and sdist of this checkout."""

@@ -300,9 +300,6 @@ def test_the_minimiser_has_the_symmetries_of_the_neurons() -> None:
     assert mfpde.wasserstein(found.measure, reflected) < 1e-9
 
 
-# Section 4: how clusters are counted
-
-
 def test_the_papers_rule_counts_windows_on_the_circle_and_chains_on_spheres() -> None:
     assert cluster_distance(25.0, 2) == pytest.approx(0.1)
     assert cluster_distance(0.01, 3) == pytest.approx(np.pi / 6)

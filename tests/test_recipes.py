@@ -15,7 +15,6 @@ from documents import ROOT, Page
 import mfpde
 import mfpde.transport
 from mfpde.commands.command_line import main
-from mfpde.solver.diagnostics import DIAGNOSTICS
 from mfpde.terms.activations import ACTIVATIONS, register_activation
 from mfpde.transport import Scheme, register_scheme, scheme_for
 
@@ -60,18 +59,12 @@ def test_a_density_moves_as_its_particles_do(of_recipe) -> None:
     assert (np.diff(run.energies) >= -1e-12).all()
 
 
-# A kernel -------------------------------------------------------------------------------------
-
-
 def test_what_a_kernel_does_not_say_is_refused(made) -> None:
     with pytest.raises(ValueError, match="known for Attention alone"):
         _ = made.equation.attentions
     steep = mfpde.Interaction(made.Polynomial((0.0,) * 30 + (1.0,)))
     with pytest.raises(ValueError, match="degrees up to 30"):
         ascent(steep).on(mfpde.Circle(32))
-
-
-# An activation --------------------------------------------------------------------------------
 
 
 def test_its_minimiser_has_a_certificate(made) -> None:
@@ -94,9 +87,6 @@ def test_what_an_activation_does_not_say_is_refused(made) -> None:
         register_activation(replace(made.arctan, bounds=None))
     with pytest.raises(ValueError, match="needs Phi' = sigma"):
         register_activation(replace(made.arctan, name="wrong", primitive=np.sin))
-
-
-# A scheme -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("direction", ["ascent", "descent"])
@@ -130,9 +120,6 @@ def test_a_subclass_has_the_schemes_of_its_bases_and_its_own(made) -> None:
     assert run.statistics["method"] == "semi_lagrangian_donor_blended"
 
 
-# A diagnostic, a geometry -----------------------------------------------------------
-
-
 def test_a_diagnostic_is_recorded_stored_shown_and_drawn(
     made, tmp_path, capsys
 ) -> None:
@@ -140,7 +127,7 @@ def test_a_diagnostic_is_recorded_stored_shown_and_drawn(
     points = mfpde.Circle(128).points
     expected = [np.linalg.norm(s.density.masses @ points) for s in run.states]
     np.testing.assert_array_equal(run.diagnostics["order"], expected)
-    assert list(run.diagnostics) == [*DIAGNOSTICS, "order"]
+    assert list(run.diagnostics)[-1] == "order"
     mfpde.save(run, path)
     stored = xr.open_zarr(path, consolidated=False)["order"]
     assert stored.attrs == {"long_name": order.meaning, "units": order.unit}

@@ -5,7 +5,6 @@ import pytest
 from equations import ascent
 
 import mfpde
-from mfpde.measures.measure import as_measure
 from validation import saboteurs
 from validation.results import Script
 from validation.saboteurs import FAULTS, sabotage
@@ -53,10 +52,10 @@ def test_a_fault_changes_the_run_and_nothing_else(fault) -> None:
     assert mfpde.solve is solve
     np.testing.assert_array_equal(others.final.points, particles.final.points)
     assert run.equation is EQUATION
-    final, before = (as_measure(r.final).density.values for r in (run, sound))
+    final, before = (r.final.density.values for r in (run, sound))
     assert np.array_equal(final, before) == (fault.name == "energy")
     assert not np.allclose(run.energies, sound.energies, rtol=0, atol=1e-15)
-    first = as_measure(run.states[0]).density.values
+    first = run.states[0].density.values
     np.testing.assert_array_equal(first, START.values)
 
 

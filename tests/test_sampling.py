@@ -78,8 +78,6 @@ def test_sampled_atoms_fall_on_the_atoms_with_their_shares():
     assert hits.mean() == pytest.approx(0.25, abs=4 * np.sqrt(0.25 * 0.75 / 10_000))
 
 
-# --- the sphere ---------------------------------------------------------------
-
 AXIS = np.array([0.6, 0.0, 0.8])
 SHARPNESS = 4.0
 MEAN_COSINE = 1 / np.tanh(SHARPNESS) - 1 / SHARPNESS
@@ -152,9 +150,6 @@ def test_equal_atoms_of_any_dimension_are_themselves(dimension, rng):
     assert (cKDTree(atoms.points).query(drawn)[0] < 1e-12).all()
 
 
-# --- zonal grids --------------------------------------------------------------
-
-
 @pytest.mark.parametrize("dimension", [3, 4, 64])
 @pytest.mark.parametrize("make", [quantized, sampled])
 def test_zonal_points_have_the_polar_angles_and_even_directions(dimension, make):
@@ -187,9 +182,6 @@ def test_an_atom_of_a_zonal_measure_is_a_ring():
     ring = points[np.abs(np.arccos(points[:, 2]) - 1.0) < 1e-9]
     assert len(ring) == pytest.approx(200, abs=1)
     assert np.abs(ring.mean(axis=0)[:2]).max() < 0.02
-
-
-# --- atoms with a width -------------------------------------------------------
 
 
 def wide_atom(dimension, widths, *, mass=1.0, seed=0):

@@ -139,9 +139,6 @@ def test_a_second_signal_does_not_wait() -> None:
         raise_for(signal.SIGINT)
 
 
-# What a store is kept from --------------------------------------------------------------------
-
-
 def test_two_processes_do_not_write_to_one_store(commands, here, capsys) -> None:
     child = started(commands, "long.toml", "one.zarr")
     path = commands.folder / "one.zarr"

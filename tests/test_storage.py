@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
-from stored import KilledError, assert_same
+from stored import KilledError, assert_same, has_journal
 
 import mfpde
 from mfpde.runs.stopping import StopReason
-from mfpde.solver.diagnostics import DIAGNOSTICS
 from mfpde.storage import PARTICLES, RunWriter, StoreError, load, save
-from mfpde.storage.files import has_journal
 from mfpde.storage.journal import Journal
 from mfpde.storage.records import CONVERTER
 
@@ -200,9 +198,10 @@ def test_xarray_alone_reads_names_units_and_places_of_cells(name, path):
         assert all(data[axis].attrs["units"] == "rad" for axis in axes)
         assert np.array_equal(data.time, run.times)
         assert np.array_equal(data.density[0], run.states[0].density.values)
-        for diagnostic in DIAGNOSTICS.values():
-            words = {"long_name": diagnostic.meaning, "units": diagnostic.unit}
-            assert data[diagnostic.name].attrs == words
+        assert set(run.quantities) == set(run.diagnostics) > {"mass", "energy"}
+        for diagnostic, told in run.quantities.items():
+            words = {"long_name": told.meaning, "units": told.unit}
+            assert data[diagnostic].attrs == words
         assert json.loads(data.attrs["stop"])["kind"] == "t_end"
         assert json.loads(data.attrs["geometry"])["kind"] == name.rpartition(" ")[2]
         assert json.loads(data.attrs["equation"])["direction"] == "descent"
@@ -230,9 +229,6 @@ def test_particles_live_beside_the_density(run, path):
     save(run, path, overwrite=True)
     with pytest.raises(FileNotFoundError):
         load(path / PARTICLES)
-
-
-# What is overwritten --------------------------------------------------------------------------
 
 
 def test_a_store_half_removed_can_be_overwritten(run, path, monkeypatch):
@@ -302,9 +298,6 @@ def test_time_must_go_forward(path):
     writer.save(1.0, START, {})
     with pytest.raises(ValueError, match=r"time = 1.0 must be after"):
         writer.save(1.0, START, {})
-
-
-# Killed runs ----------------------------------------------------------------------------------
 
 
 def killed_after(monkeypatch, changes):

@@ -20,7 +20,6 @@ from fuzzing import toml
 from test_sweeps import same_numbers, source
 
 import mfpde
-from mfpde.sweeps import sweep as sweeps
 from mfpde.sweeps.records import RunRecord, SweepRecords
 
 PATIENCE = 120.0
@@ -161,7 +160,9 @@ def test_a_run_of_a_lost_worker_goes_on_from_its_checkpoint(tmp_path) -> None:
 
 def test_a_run_that_ends_each_of_its_workers_is_given_up(tmp_path, monkeypatch) -> None:
     """It is computed three times, and the others end well."""
-    monkeypatch.setattr(sweeps, "execute", processes.end_process_at_beta_2_seed_3)
+    monkeypatch.setattr(
+        "mfpde.sweeps.sweep.execute", processes.end_process_at_beta_2_seed_3
+    )
     sweep = mfpde.Sweep(source(tmp_path)).run(workers=2)
     assert len(sweep.reasons()) == 2
     for label, reason in sweep.reasons().items():
@@ -172,7 +173,7 @@ def test_a_run_that_ends_each_of_its_workers_is_given_up(tmp_path, monkeypatch) 
 
 
 def test_what_goes_wrong_around_a_run_is_its_error(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(sweeps, "execute", processes.raise_no_such_luck)
+    monkeypatch.setattr("mfpde.sweeps.sweep.execute", processes.raise_no_such_luck)
     sweep = mfpde.Sweep(source(tmp_path)).run(workers=2)
     assert set(sweep.reasons().values()) == {"OSError: no such luck"}
     assert len(sweep.reasons()) == len(sweep.runs)

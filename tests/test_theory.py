@@ -21,6 +21,7 @@ from validation.circle_cases import (
     curvature,
     kernel_on_circle,
 )
+from validation.references import two_atoms
 from validation.stable_states import descent, weak_neurons
 
 BETAS = st.floats(0.01, 60.0)
@@ -292,6 +293,26 @@ def test_non_degeneracy_fails_for_matrices_that_are_multiples_of_the_identity(
     found = theory.non_degeneracy(softmax(mfpde.Perceptron(directions, weights)))
     assert found.holds is holds
     assert ((found.signs == 0) == (np.array(weights) == 0)).all()
+
+
+@pytest.mark.parametrize(
+    ("beta", "share"), [(0.0, 0.5), (4.0, 0.5), (4.0, 0.2), (25.0, 0.05)]
+)
+def test_merge_times_are_those_of_the_rate_of_two_angles(beta, share):
+    ends = {"start_angle": 0.9, "end_angle": 0.2}
+    softmax, time, heavy = (
+        theory.merge_time(beta, *mass, share=share, **ends, **options)
+        for mass, options in (
+            ((), {"normalized": True}),
+            ((), {}),
+            ((2.5,), {"kernel": "unshifted"}),
+        )
+    )
+    shares = {"softmax": True, "shares": (share, 1 - share)}
+    assert softmax == pytest.approx(two_atoms.merge_time(beta, **ends, **shares), 1e-10)
+    # Without softmax mass scales time, and so does the kernel.
+    assert time == pytest.approx(two_atoms.merge_time(beta, **ends), rel=1e-10)
+    assert heavy == pytest.approx(time * np.exp(-beta) / 2.5, rel=1e-12)
 
 
 def test_merge_times_beyond_all_numbers_are_infinite_and_none_is_negative():
