@@ -516,7 +516,9 @@ def test_layers_are_runs_one_after_the_other(
             mfpde.solve(one, measure, t_end=duration, save_at=[duration], **options)
         )
         measure = runs[-1].final
-    assert apart(whole.final, measure) <= 1e-12
+    # Where atoms form and what they absorb is decided cell by cell: rounding grows there.
+    allowed = 1e-9 if atoms == "exact" else 1e-12
+    assert apart(whole.final, measure) <= allowed
     for name in ("steps", "rejected"):
         counts = [run.statistics[name] for run in (whole, *runs)]
         assert counts[0] == sum(counts[1:])
