@@ -192,9 +192,10 @@ def test_an_atom_of_one_cell_is_seen_on_a_map_of_fewer_rows():
     values = np.full((3, 4096), 0.1)
     values[1, 537] = 80.0
     states = [mfpde.Measure(mfpde.Density(circle, row)) for row in values]
-    (mesh,) = mfpde.plot_space_time(run_of(states)).findobj(QuadMesh)
-    assert mesh.get_array().size < values.size / 2
-    assert mesh.get_array().max() == pytest.approx(80.0)
+    meshes = mfpde.plot_space_time(run_of(states)).findobj(QuadMesh)
+    shown = max((mesh.get_array() for mesh in meshes), key=np.size)
+    assert 100 < len(shown.ravel()) < values.size / 2
+    assert shown.max() == pytest.approx(80.0)
 
 
 def test_an_energy_at_rest_is_not_blown_up_and_one_that_is_none_is_told():
