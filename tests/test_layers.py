@@ -22,6 +22,7 @@ from mfpde.commands.command_line import main
 from mfpde.runs.stopping import StoppingCondition, StopReason
 from mfpde.settings import SettingsError, read_settings
 from mfpde.storage import load, save
+from validation.circle_cases import l1_distance
 from validation.references import layered
 
 ATTENTION = mfpde.Attention(4.0)
@@ -110,6 +111,23 @@ def test_the_same_seed_gives_the_same_layers() -> None:
     assert not np.array_equal(weights[0], weights[2])
     assert few.seed == 5
     assert "seed 5" in repr(few)
+
+
+@pytest.mark.parametrize(
+    ("transport", "grids"),
+    # Semi-Lagrangian, the default is within 1e-9 from 128 cells on.
+    [("donor_blended", (128, 256, 512, 1024)), (None, (16, 32, 64, 128))],
+)
+def test_three_linear_layers_are_three_moebius_maps(transport, grids) -> None:
+    """Second order at breakpoints too, where a step across would be of first order."""
+    options = {"transport": transport, "save_at": [2.0], "rtol": 1e-6}
+    layers, errors = layered.three_linear_layers(), []
+    for circle in map(mfpde.Circle, grids):
+        run = mfpde.solve(layers, mfpde.uniform(circle), **options)
+        exact = layered.three_moebius_maps(circle.angles)
+        errors.append(l1_distance(run.final.density, exact))
+    assert np.log2(errors[0] / errors[-1]) / 3 >= 1.9
+    assert errors[-1] < 1e-7
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 5])
