@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from documents import pages
+from scipy.optimize import brentq
 
 import mfpde
 from mfpde.settings import read_settings
-from mfpde.transport.phases import LARGEST_NEGATIVE_MASS
+from mfpde.transport import SMOOTH, State, scheme_for
 from validation.references.two_atoms import merge_time
 
 ROOT = Path(__file__).parent.parent
@@ -108,6 +109,12 @@ def test_no_other_figure_is_quoted() -> None:
     assert [number for number in numbers if number not in NAMED] == []
 
 
+def negative_part(relative: np.ndarray) -> float:
+    """Weight of what is below zero, of values over the mean on the sphere of 32 rings."""
+    masses = relative * mfpde.Sphere(32).areas / (4 * np.pi)
+    return -float(np.minimum(masses, 0.0).sum())
+
+
 def test_defaults_and_limits_are_those_of_the_code() -> None:
     assert "less than 1e-7 of the mass" in SENTENCES
     circle = mfpde.Circle(256)
@@ -118,7 +125,14 @@ def test_defaults_and_limits_are_those_of_the_code() -> None:
         run = mfpde.solve(equation, start, t_end=1e-3, save_at=[1e-3], atoms="exact")
         assert (run.final.density.total_mass == 0) == (mass < 1e-7)
     assert "would have below zero weighs 1e-5" in SENTENCES
-    assert LARGEST_NEGATIVE_MASS == 1e-5
+    sphere = mfpde.Sphere(32)
+    transport = scheme_for("spectral_labels", sphere).transport(equation.on(sphere))
+    legendre = (3 * sphere.points[..., 2] ** 2 - 1) / 2
+    for weight in (0.9e-5, 1.1e-5):
+        size = brentq(lambda c, w=weight: negative_part(1 + c * legendre) - w, 2, 3)
+        values = (1 + size * legendre) / (4 * np.pi)
+        state = State(values * sphere.areas, np.empty((0, 3)), np.empty(0))
+        assert (transport.begin(state).phase == SMOOTH) == (weight < 1e-5)
     assert "from about 100 √β cells around a circle" in SENTENCES
     start = mfpde.uniform(mfpde.Circle(199))
     with pytest.warns(UserWarning, match="use at least 200 cells"):

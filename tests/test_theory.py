@@ -20,6 +20,7 @@ from validation.circle_cases import (
     atomic_hessian,
     curvature,
     kernel_on_circle,
+    points_at,
 )
 from validation.references import two_atoms
 from validation.stable_states import descent, weak_neurons
@@ -85,6 +86,16 @@ def test_the_fastest_mode_changes_where_two_bessel_terms_agree(dimension):
         switch = brentq(lambda b, l=degree: term(l + 1, b) - term(l, b), 0.2, 40)
         assert theory.fastest_mode(switch * (1 - 1e-9), dimension) == degree
         assert theory.fastest_mode(switch * (1 + 1e-9), dimension) == degree + 1
+
+
+def test_early_clusters_turn_with_the_start(rng):
+    angles, masses = rng.uniform(0, 2 * np.pi, 50), rng.random(50)
+    for turn in (0.0, 0.4, 2.0):
+        start = mfpde.Atoms(points_at(angles + turn), masses / masses.sum())
+        found = theory.early_clusters(5.0, start)
+        moment = (masses * np.exp(3j * (angles + turn))).sum()
+        # Each predicted angle is a maximum of the mode.
+        np.testing.assert_allclose(np.exp(3j * found), moment / abs(moment), atol=1e-12)
 
 
 @given(beta=st.floats(0.01, 1000.0))

@@ -60,16 +60,45 @@ def test_on_the_sphere_a_forming_density_grows_by_both_eigenvalues() -> None:
     np.testing.assert_allclose(report.largest_ball_masses[2:], expected[2:], rtol=0.05)
 
 
-def test_one_relu_neuron_leaves_jumps_where_its_dead_half_begins() -> None:
-    circle, axis = mfpde.Circle(256), shapes.on_circle(1.0)
+@pytest.mark.parametrize("size", [64, 256])
+def test_one_relu_neuron_is_half_an_atom_half_frozen_with_a_jump(size: int) -> None:
+    if size == 64:
+        axis = shapes.unit([0.3, -0.5, 0.8])
+        geometry = mfpde.Sphere(size)
+    else:
+        axis = shapes.on_circle(1.0)
+        geometry = mfpde.Circle(size)
     equation = shapes.neuron(axis, 1.0)
-    run = mfpde.solve(equation, mfpde.uniform(circle), t_end=7.0)
+    run = mfpde.solve(equation, mfpde.uniform(geometry), t_end=7.0)
     report = mfpde.concentration(run.final, equation)
+    assert report.verdict == "atoms"
     (atom,) = report.atoms
-    assert atom.pinning_force == pytest.approx(atom.core_mass * circle.spacing / 2)
-    places = np.sort(np.mod(np.arctan2(*report.jumps.T[::-1]), 2 * np.pi))
-    expected = np.sort(np.mod([1.0 + np.pi / 2, 1.0 - np.pi / 2], 2 * np.pi))
-    np.testing.assert_allclose(places, expected, atol=2 * circle.spacing)
+    assert atom.kind == "atom"
+    assert atom.mass == pytest.approx(0.5, abs=0.02)
+    assert report.frozen_mass == pytest.approx(0.5, abs=0.02)
+    assert atom.pinning_force == pytest.approx(atom.core_mass * geometry.spacing / 2)
+    if size == 64:
+        assert report.jump_length == pytest.approx(2 * np.pi, rel=0.15)
+    else:
+        places = np.sort(np.mod(np.arctan2(*report.jumps.T[::-1]), 2 * np.pi))
+        expected = np.sort(np.mod([1.0 + np.pi / 2, 1.0 - np.pi / 2], 2 * np.pi))
+        np.testing.assert_allclose(places, expected, atol=2 * geometry.spacing)
+
+
+def test_a_jump_alone_is_no_atom() -> None:
+    """Half a circle with five times the density of the rest, which alone moves, or all of it."""
+    circle = mfpde.Circle(300)
+    half = np.where(np.abs(shapes.offset(circle, 2.0)) < np.pi / 2, 1.0, 0.2)
+    density = density_of(circle, half)
+    for equation, frozen in (
+        (attention(4.0, "descent"), 0.0),
+        (shapes.neuron(-shapes.on_circle(2.0), 1.0), 1.0 / 1.2),
+    ):
+        report = mfpde.concentration(density, equation)
+        assert report.of_kinds("atom") == ()
+        assert len(report.jumps) == 2
+        assert report.verdict == "jump"
+        assert report.frozen_mass == pytest.approx(frozen, abs=1e-12)
 
 
 def test_exact_atoms_are_atoms_whatever_the_flow() -> None:
