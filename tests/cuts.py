@@ -107,8 +107,8 @@ def cuts_of(file: str) -> Iterator[Mutant]:
         return len(b"".join([*lines[: line - 1], lines[line - 1][:column]]).decode())
 
     for node, owner in _code_below(ast.parse(text)):
-        if file.startswith("plotting") and isinstance(node, ast.Constant):
-            # Widths of lines and the like.
+        if file.startswith("plotting") and _has_number(node):
+            # Sizes on the paper.
             continue
         for sound, faulty in _changes_of(node):
             start = characters_before(sound.lineno, sound.col_offset)
@@ -156,6 +156,12 @@ def _changes_of(node: Any) -> Iterator[tuple[Any, ast.AST]]:
             yield called, ast.Name(NAMES[name])
         case ast.Call(func=ast.Attribute(attr=name) as called) if name in NAMES:
             yield called, _copy_with(called, attr=NAMES[name])
+
+
+def _has_number(node: ast.AST) -> bool:
+    """Whether a number is written in an expression."""
+    parts = [node, *ast.iter_child_nodes(node)]
+    return any(isinstance(getattr(part, "value", None), float) for part in parts)
 
 
 def _copy_with(node: ast.AST, **fields: Any) -> ast.AST:
