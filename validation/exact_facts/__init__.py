@@ -15,6 +15,7 @@ SCRIPTS: tuple[str, ...] = (
     "gibbs_states",
     "phase_transition",
     "heads",
+    "rows",
     "low_temperature",
     "energies.energies_distances",
     "energies.conventions",
