@@ -20,8 +20,8 @@ CLAIM = Claim(
     statement=(
         "Rows about uniform ones follow expm(g_l t W), with RoPE expm(t A_k). The density of "
         "expm(W) in s is (E'(s)/E(r)) I_1(2 sqrt y) / sqrt y, y = log E(r)/E(s), to order 2 "
-        "in the number of rows. With beta = lambda = 1 the profile is least at s = .125, .259, .418, "
-        ".633 at t' = .5, 1, 1.5, 2, and a U until t' = 2.457489."
+        "in the number of rows. With beta = lambda = 1 the profile is least at s = .125, .259, "
+        ".418, .633 at t' = .5, 1, 1.5, 2, and a U until t' = 2.457489."
     ),
 )
 BETA, TIME, COUNT = 3.0, 2.0, 5
@@ -69,10 +69,11 @@ def compare_rope(k: int, *, normalized: bool) -> Quantity:
     pull -= normalized * bessel[k] / bessel[0] * turned[:, np.newaxis]
     matrix = -1j * k * (weights * np.exp(1j * k * apart) * pull + np.diag(turned))
     matrix /= bessel[0] if normalized else 1.0
-    found = respond(circle, seen, np.exp(1j * k * circle.angles), normalized=normalized)
+    wave = np.exp(1j * k * circle.angles)
+    found = respond(circle, seen, wave, normalized=normalized)
     errors = np.abs(found - expm(TIME * matrix) @ CHANGES)
-    name = f"wave {k}{', softmax' * normalized}: error of a response with RoPE"
-    return vanishes(name, errors, 1e-5)
+    kind = ", softmax" * normalized
+    return vanishes(f"wave {k}{kind}: error with RoPE", errors, 1e-5)
 
 
 def influence_error(count: int, alibi: float) -> float:
