@@ -98,6 +98,15 @@ def test_what_is_lost_in_the_middle() -> None:
     assert np.isnan(uneven.minimum[1, 5])
 
 
+def test_causal_clusters_as_rows_and_tokens() -> None:
+    """256 tokens follow the rows, unless the one that moves nowhere draws them to a tail."""
+    module = load("causal_clusters")
+    result = module.main(num_cells=64)
+    assert result["errors"]["at the median"].max() < 0.06
+    assert result["errors"]["in a tail"][-1] > 0.8
+    assert len(module.draw(result).axes) == 4
+
+
 def test_a_configuration_of_the_particle_code_is_run_as_densities(capsys) -> None:
     short = {"betas": [1.0, 5.0], "total_time": 0.1, "save_every": 100, "mlp_seed": 4}
     sweep = load("particle_code_configuration").main({**short, "k_max": 4})
