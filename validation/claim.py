@@ -37,14 +37,15 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-SECTIONS = (
-    "exact_facts",
-    "theorems",
-    "figures",
-    "particle_limit",
-    "schemes",
-    "next_checks",
-)
+SECTIONS: Final = {
+    "exact_facts": "Exact facts",
+    "theorems": "Theorems",
+    "figures": "Figures of the paper",
+    "particle_limit": "Particles and their limit",
+    "schemes": "Schemes",
+    "next_checks": "Next checks",
+}
+"""Folders of scripts, in the order of the report, and their titles there."""
 
 PROVED = "proved by certificate"
 UNCONTRADICTED = "no counterexample in {tries} tries"

@@ -12,19 +12,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from validation.claim import FAILED, Quantity
+from validation.claim import FAILED, SECTIONS, Quantity
 from validation.results import CLAIMS, Result, claim_path, figure_path
 from validation.sources import HERE, provenance_line
 
 README: Final = HERE / "README.md"
-SECTION_TITLES: Final = {
-    "exact_facts": "Exact facts",
-    "theorems": "Theorems",
-    "figures": "Figures of the paper",
-    "particle_limit": "Particles and their limit",
-    "schemes": "Schemes",
-    "next_checks": "Next checks",
-}
 SIGNS: Final = {"equal": "", "at most": "≤ ", "at least": "≥ "}
 HEADER: Final = "| Claim | Source | Checks | Verdict |\n|---|---|---|---|"
 QUANTITY_HEADER: Final = (
@@ -111,7 +103,7 @@ def claim_tables(results: Sequence[Result], root: Path, *, out: Path) -> str:
     lines: list[str] = []
     for section, group in groupby(results, lambda result: result.script.section):
         rows = [claim_row(result, root, out=out) for result in group]
-        lines += [f"## {SECTION_TITLES.get(section, section)}", "", HEADER, *rows, ""]
+        lines += [f"## {SECTIONS.get(section, section)}", "", HEADER, *rows, ""]
     return "\n".join(lines)
 
 
