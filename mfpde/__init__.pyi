@@ -71,6 +71,7 @@ from .terms import (
     Kernel as Kernel, Perceptron as Perceptron, Polynomial as Polynomial, Potential as Potential,
     ZonalKernel as ZonalKernel,
 )
+from .terms.normalization import Normalization as Normalization
 from .theory import PhaseDiagram as PhaseDiagram, phase_diagram as phase_diagram
 from .tracking import Concentration as Concentration
 from .version import __version__ as __version__

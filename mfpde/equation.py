@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, choice, real_number
+from mfpde.arrays import FloatArray, check_kind, choice, real_number
 from mfpde.field import AtomField, GridField, MeasureField
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
@@ -26,6 +26,7 @@ from mfpde.terms import (
     InteractionTerm,
     Perceptron,
 )
+from mfpde.terms.normalization import Normalization
 
 MOST_NAMED = 4
 """Kinds of terms that a description names."""
@@ -45,23 +46,28 @@ class MeanFieldEquation:
         ``"ascent"`` (s = +1) or ``"descent"`` (s = -1); it flips the whole field.
     diffusion
         kappa, at least 0.
+    normalization
+        How tokens x = R theta are scaled, by default on the sphere itself (post-LN); else runs
+        carry the radius R, ``run.radii``, and there is no energy.
 
     Raises
     ------
     ValueError
-        For an argument that is no term, terms of different dimensions, an unknown
-        direction or a negative diffusion.
+        For an argument that is no term, terms of different dimensions, an unknown direction, a
+        negative diffusion, or another normalization.
     """
 
     terms: tuple[InteractionTerm | ExternalTerm, ...]
     direction: str
     diffusion: float
+    normalization: Normalization | None
 
     def __init__(
         self,
         *terms: InteractionTerm | ExternalTerm,
         direction: str,
         diffusion: float = 0.0,
+        normalization: Normalization | None = None,
     ) -> None:
         for index, term in enumerate(terms):
             if not isinstance(term, InteractionTerm | ExternalTerm):
@@ -84,11 +90,25 @@ class MeanFieldEquation:
         object.__setattr__(
             self, "diffusion", real_number("diffusion", diffusion, at_least=0.0)
         )
+        if normalization is not None:
+            source = 'such as Normalization("pre")'
+            check_kind("normalization", normalization, Normalization, source=source)
+            normalization = None if normalization.name == "post" else normalization
+        object.__setattr__(self, "normalization", normalization)
 
     @property
     def sign(self) -> int:
         """The sign s: +1 in ascent, -1 in descent."""
         return 1 if self.direction == "ascent" else -1
+
+    @property
+    def without_normalization(self) -> MeanFieldEquation:
+        """The equation of tokens on the sphere, itself if it has no normalization."""
+        if self.normalization is None:
+            return self
+        return MeanFieldEquation(
+            *self.terms, direction=self.direction, diffusion=self.diffusion
+        )
 
     def _terms_of(self, kind: Any) -> tuple[Any, ...]:
         return tuple(term for term in self.terms if isinstance(term, kind))
@@ -97,8 +117,14 @@ class MeanFieldEquation:
     def interactions(self) -> tuple[InteractionTerm, ...]:
         """The terms that depend on the measure: attention, its heads, any other kernel.
 
-        If one has positions, which measures have not, that is a ``ValueError``.
+        If one has positions, which measures have not, that is a ``ValueError``, and so is a
+        normalization, whose velocity is not s grad F.
         """
+        if self.normalization is not None:
+            raise ValueError(
+                f"this is not known with {self.normalization!r}, which solve and "
+                "solve_particles take: leave it out"
+            )
         for term in self._interactions:
             if term.positions is not None:
                 raise ValueError(
@@ -160,7 +186,8 @@ class MeanFieldEquation:
     @property
     def has_energy(self) -> bool:
         """Whether E exists: drifts are gradients, heads have V = a D, D symmetric; no masks."""
-        return self.has_first_variation and all(
+        is_plain = self.normalization is None and self.has_first_variation
+        return is_plain and all(
             term.has_energy and term.positions is None for term in self._interactions
         )
 
@@ -210,7 +237,8 @@ class MeanFieldEquation:
         if more > 1:
             words[MOST_NAMED:] = [f"{more} more terms"]
         noise = f", diffusion {self.diffusion:g}" if self.diffusion else ""
-        return f"{self.direction} of {' + '.join(words)}{noise}"
+        scaled = f", {self.normalization.name}-norm" if self.normalization else ""
+        return f"{self.direction} of {' + '.join(words)}{noise}{scaled}"
 
     def on(self, geometry: Geometry) -> GridEquation:
         """Return the equation on a grid, with all static fields computed once.
@@ -301,7 +329,8 @@ class MeanFieldEquation:
     def __repr__(self) -> str:
         terms = ", ".join(repr(term) for term in self.terms)
         diffusion = f", diffusion={self.diffusion:g}" if self.diffusion else ""
-        return f"MeanFieldEquation({terms}, direction={self.direction!r}{diffusion})"
+        scaled = f", normalization={self.normalization}" if self.normalization else ""
+        return f"MeanFieldEquation({terms}, direction={self.direction!r}{diffusion}{scaled})"
 
 
 @lru_cache(maxsize=8)

@@ -125,6 +125,11 @@ def descent(*terms: Any, **options: Any) -> mfpde.MeanFieldEquation:
     return equation(*terms, direction="descent", **options)
 
 
+def scaled(radius: Any = 1.0) -> mfpde.MeanFieldEquation:
+    pre = mfpde.Normalization("pre", radius=radius)
+    return equation(ATTENTION, normalization=pre)
+
+
 def run(start: Any = UNIFORM, by: Any = ASCENT, **options: Any) -> mfpde.Run:
     return mfpde.solve(by, start, **{"t_end": 1.0, **options})
 
@@ -182,6 +187,8 @@ Perceptron([[1.0, 0.0], [0.0, 1.0]], [0.4, -0.3], biases=[0.1, 0.2], output_bias
 Perceptron.random(units=2, dimension=3, seed=1, scale=0.5)
 Potential(first, to_the_right, dimension=2)
 MeanFieldEquation(ATTENTION, direction="ascent", diffusion=0.1)
+Normalization("pre", radius=0.5)
+Normalization("ngpt", alpha=0.5)
 two_layers(duration=0.2, seed=1)
 Block(ATTENTION, step=0.1, direction="descent")
 DiscreteLayers([BLOCK, [BLOCK, BLOCK]])
@@ -251,6 +258,23 @@ Attention(1.0, heads=4) -> 'heads' | MeanFieldEquation(Attention(...), Attention
 Attention(1.0, d=64) -> 'd' | is that of the geometry
 Attention(1.0, betta=2) -> 'betta' | did you mean 'beta'?
 ZonalKernel(np.sin, np.sin) -> derivative: at u = -0.93 it is -0.80 | of function there is 0.59
+
+Normalization("layer") -> name = 'layer' must be one of 'post'
+Normalization("ngpt", radius=2.0) -> radius = 2.0 is none of 'ngpt'
+Normalization("pre", alpha=2.0) -> alpha = 2.0 is none of 'pre'
+equation(ATTENTION, normalization="pre") -> normalization = 'pre' must be a Normalization
+run(by=scaled(lambda x: -x[..., 0])) -> radius[0] = -0.99 | must be above 0
+run(uniform(ZONAL), scaled()) -> with Zonal
+run(by=scaled(), atoms="exact") -> with atoms = 'exact'
+run(PositionedDensity.repeated(UNIFORM), scaled()) -> with rows of positions
+run(by=scaled(), transport="labels") -> transport = 'labels' | 'donor_blended'
+particles(scaled(), time_step=0.1) -> time_step | the origin
+particles(scaled(), merge_below=0.1) -> not known with Normalization
+Layers([(scaled(), 1.0)]) -> layers[0] | Normalization(name='pre'
+minimize(scaled(), CIRCLE) -> not known with Normalization(name='pre'
+certificate(scaled(), START) -> not known with Normalization(name='pre'
+continuation(scaled(), ATOM, "beta", values=[1.0, 1.1]) -> not known with Normalization
+concentration(START, scaled()) -> not known with Normalization | solve_particles
 
 run(save_at=[2.0]) -> save_at
 run(save_every=0.1, save_at=[0.5]) -> save_every

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +37,7 @@ from mfpde.runs.progress import LineReport, line_if
 from mfpde.runs.run import Run
 from mfpde.runs.stopping import SHORTEST_TIME, StopReason
 from mfpde.runs.times import end_time, save_times
+from mfpde.terms.normalization import MEAN_RADIUS, RADIUS, RADIUS_ZERO, split_tokens
 from mfpde.version import __version__
 
 SMALLEST_RTOL = 1e-13
@@ -48,7 +50,6 @@ t = 20, at 1e-4, it takes 1.8 times the evaluations for half the error.
 """
 MERGE_DISTANCES = 1e-9, 0.1
 """Least and largest ``merge_below``: the digits of places, and a wide cluster."""
-DIAGNOSTICS = ("mass", "energy", "dissipation")
 
 
 def solve_particles(
@@ -186,7 +187,7 @@ class _Motion:
         self.state = self.system.start
         self.times: list[float] = []
         self.states: list[AnyMeasure] = []
-        self.diagnostics: dict[str, list[float]] = {name: [] for name in DIAGNOSTICS}
+        self.diagnostics: dict[str, list[Any]] = {}
 
     @property
     def system(self) -> ParticleSystem:
@@ -215,14 +216,9 @@ class _Motion:
             )
             return StopReason.of(kind, time=self.time)
         except VanishedError as error:
-            return StopReason("vanished", f"after layer {self.time:g}: {error}")
-        except StepTooSmallError:
-            return StopReason(
-                "step_too_small",
-                f"the tolerances ask for a step below rounding at t = {self.time:.6g}: "
-                "the velocity is too fast for this unit of time; use kernel='shifted' with "
-                "the time scaled by e^beta, or raise rtol and atol",
-            )
+            return StopReason("vanished", f"at t = {self.time:g}: {error}")
+        except StepTooSmallError as error:
+            return StopReason.of("step_too_small", time=self.time, step=error.step)
         return StopReason.of("t_end", time=self.time)
 
     def _steps(
@@ -235,15 +231,27 @@ class _Motion:
                 self.velocity.system = particle_system(equation, atoms, self.method)
             inside = self.saves[(self.saves > self.time) & (self.saves < end)]
             times = np.array([self.time, *inside, end])
-            yield from integrator.trajectory(self.velocity, times)
+            for reached, state in integrator.trajectory(self.velocity, times):
+                start, scaled = self.system.start, equation.normalization
+                if scaled and scaled.ends_between(start, self.state, state):
+                    raise VanishedError(RADIUS_ZERO)
+                yield reached, state
 
     def _save(self) -> None:
         atoms = self.system.atoms(self.state)
         self.times.append(self.time)
         self.states.append(atoms)
-        self.diagnostics["mass"].append(atoms.total_mass)
-        self.diagnostics["energy"].append(self.system.energy(self.state))
-        self.diagnostics["dissipation"].append(self.system.dissipation(self.state))
+        numbers: dict[str, Any] = {
+            "mass": atoms.total_mass,
+            "energy": self.system.energy(self.state),
+            "dissipation": self.system.dissipation(self.state),
+        }
+        if self.system.equation.normalization is not None:
+            radii = split_tokens(self.state)[0]
+            mean = atoms.masses @ radii / atoms.total_mass
+            numbers |= {MEAN_RADIUS: mean, RADIUS: radii}
+        for name, value in numbers.items():
+            self.diagnostics.setdefault(name, []).append(value)
 
 
 def _integrator(

@@ -44,6 +44,7 @@ from mfpde.particles.labels import grid_of_labels, labels_of
 from mfpde.positions.rows import PositionedDensity
 from mfpde.positions.tokens import PositionedAtoms
 from mfpde.terms import InteractionTerm, PointMasses
+from mfpde.terms.normalization import split_tokens
 
 METHODS = ("auto", "direct", "spectral", "labels")
 DEFAULT_COUNT, DEFAULT_COUNT_OF_ROW = 2000, 100
@@ -59,7 +60,10 @@ ParticleStart: TypeAlias = AnyMeasure | PositionedDensity
 
 @dataclass(frozen=True, eq=False)
 class ParticleSystem:
-    """Particles on S^(d-1) that start as ``particles``, by direct sums; a state is (n, d)."""
+    """Particles on S^(d-1) that start as ``particles``, by direct sums; a state is (n, d).
+
+    Under a normalization they are tokens x = R theta.
+    """
 
     equation: MeanFieldEquation
     particles: Atoms
@@ -67,7 +71,8 @@ class ParticleSystem:
     @property
     def start(self) -> FloatArray:
         """The first state."""
-        return self.particles.points
+        points, scaled = self.particles.points, self.equation.normalization
+        return points if scaled is None else scaled.radii_at(points)[:, None] * points
 
     @property
     def masses(self) -> FloatArray:
@@ -75,16 +80,21 @@ class ParticleSystem:
         return self.particles.masses
 
     def velocity(self, state: FloatArray) -> FloatArray:
-        """The velocity s grad F at the normalised points, tangent vectors (n, d)."""
-        return self.equation.velocity(self.atoms(state))
+        """The velocity s grad F at the normalised points, or the motion of tokens, (n, d)."""
+        atoms, scaled = self.atoms(state), self.equation.normalization
+        if scaled is None:
+            return self.equation.velocity(atoms)
+        field = self.equation.without_normalization.field(atoms)
+        return scaled.move_tokens(state, field.updates(atoms.points))
 
     def normalize(self, state: FloatArray) -> FloatArray:
-        """Return the points scaled to unit length."""
-        return np.asarray(state / np.linalg.norm(state, axis=1, keepdims=True))
+        """Return the points scaled to unit length, tokens as their normalization has them."""
+        scaled = self.equation.normalization
+        return split_tokens(state)[1] if scaled is None else scaled.constrain(state)
 
     def atoms(self, state: FloatArray) -> Atoms:
         """Return the particles as a measure, tokens at their positions."""
-        points, start = self.normalize(state), self.particles
+        (_, points), start = split_tokens(state), self.particles
         if isinstance(start, PositionedAtoms):
             return start.moved_to(points)
         return Atoms(points, start.masses)
@@ -315,6 +325,8 @@ def particle_system(
 
     Heads with matrices are always summed directly.
     """
+    if equation.normalization is not None:
+        return ParticleSystem(equation, atoms)
     kind: type[ParticleSystem] = SpectralSystem
     terms = [t for t in equation.terms if isinstance(t, InteractionTerm)]
     if any(t.positions is not None for t in terms):

@@ -100,6 +100,7 @@ class Block:
                 f"{equation!r} has positions, but in a block all tokens see all: take attention "
                 "without them, or solve it without blocks"
             )
+        _ = equation.interactions  # of no normalization
         object.__setattr__(self, "equation", equation)
         number = real_number("step", step, above=0.0, at_most=1e50)
         object.__setattr__(self, "step", number)

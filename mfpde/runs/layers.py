@@ -213,6 +213,10 @@ def _check_pair(index: int, pair: object) -> Layer:
             f"layers[{index}] = {shown(pair)} must be a pair (equation, duration)"
         )
     equation, duration = pair
+    if getattr(equation, "normalization", None) is not None:
+        raise ValueError(
+            f"layers[{index}]: {equation.normalization!r} is that of a run of one equation"
+        )
     if not isinstance(equation, MeanFieldEquation):
         raise ValueError(
             f"layers[{index}]: equation = {shown(equation)} must be a MeanFieldEquation (a "

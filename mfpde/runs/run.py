@@ -155,6 +155,11 @@ class Run(Printed):
         return self.diagnostics.get("energy", np.empty(0))
 
     @property
+    def radii(self) -> FloatArray:
+        """R at each save, of a density (saves, *geometry.shape); empty if none is carried."""
+        return self.diagnostics.get("radius", np.empty(0))
+
+    @property
     def reason(self) -> str:
         """Reason of the run's end and advice on the next step, in words."""
         return self.stop.message
@@ -162,10 +167,8 @@ class Run(Printed):
     @property
     def mass_drift(self) -> float:
         """Largest deviation of the total mass from that of the first save."""
-        if len(self.times) == 0:
-            return 0.0
-        masses = self.diagnostics["mass"]
-        return float(np.abs(masses - masses[0]).max())
+        masses = self.diagnostics.get("mass", np.empty(0))
+        return float(np.abs(masses - masses[:1]).max(initial=0.0))
 
     def at(self, time: float) -> AnyMeasure:
         """Return the state that was saved at ``time``, a measure.
@@ -315,10 +318,11 @@ class Run(Printed):
     def __str__(self) -> str:
         facts = [f"{name + ':':13}{fact}" for name, fact in self.facts.items()]
         parts = ["\n".join(facts), self._diagnostics_table]
-        if self.equation is not None and not isinstance(self.final, PositionedDensity):
+        plain = self.equation and self.equation.without_normalization
+        if plain is not None and not isinstance(self.final, PositionedDensity):
             # Particles beyond S^2, and tokens, have none.
             with suppress(ValueError):
-                parts.append(str(concentration(self.final, self.equation)))
+                parts.append(str(concentration(self.final, plain)))
         if self.track is not None:
             parts.append(str(self.track))
         return "\n\n".join(part for part in parts if part)

@@ -9,9 +9,9 @@ import numpy as np
 from mfpde.arrays import FloatArray, check_kind, real_number
 from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
-from mfpde.measures.measure import Measure
 from mfpde.positions.blocks import is_discrete
 from mfpde.positions.push_forward import scheme_of_layers
+from mfpde.positions.radii import scheme_of_tokens
 from mfpde.positions.rows import PositionedDensity, RunState
 from mfpde.positions.transport import scheme_of_rows
 from mfpde.runs.checkpoint import Checkpoint
@@ -37,7 +37,7 @@ class Method:
     exact_atoms: bool = False
 
 
-def check_start(measure: Measure, equation: MeanFieldEquation) -> None:
+def check_start(measure: RunState, equation: MeanFieldEquation) -> None:
     """Raise ``ValueError`` for no probability, atoms and diffusion, or positions without rows."""
     _ = equation.interactions
     if abs(measure.total_mass - 1.0) > 1e-8:
@@ -76,11 +76,17 @@ def choose_method(
     """
     rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
     longest_step = positive_or_infinite("max_step", max_step)
-    geometry, is_exact = measure.geometry, atoms == "exact"
-    if is_discrete(dynamics) or isinstance(measure, PositionedDensity):
-        find_scheme = scheme_of_layers if is_discrete(dynamics) else scheme_of_rows
-        scheme = find_scheme(measure, transport, atoms)
-        for_each_layer(dynamics, lambda layer: scheme.transport(layer.on(geometry)))
+    geometry, is_exact, scheme = measure.geometry, atoms == "exact", None
+    if isinstance(dynamics, MeanFieldEquation) and dynamics.normalization is not None:
+        scheme = scheme_of_tokens(dynamics, measure, transport, atoms)
+        check_start(measure, dynamics.without_normalization)
+    elif is_discrete(dynamics):
+        scheme = scheme_of_layers(measure, transport, atoms)
+    elif isinstance(measure, PositionedDensity):
+        scheme = scheme_of_rows(measure, transport, atoms)
+    if scheme is not None:
+        make = scheme.transport
+        for_each_layer(dynamics, lambda layer: make(layer.on(geometry)))
         return Method(scheme, rtol, longest_step)
     for_each_layer(dynamics, lambda layer: check_start(measure, layer))
     degree = largest_degree(dynamics, geometry)

@@ -26,6 +26,7 @@ from mfpde.measures.measure import Measure, as_measure
 from mfpde.positions.rows import RunState
 from mfpde.runs.run import UNKNOWN_UNIT, Quantity
 from mfpde.terms import PointMasses
+from mfpde.terms.normalization import MEAN_RADIUS
 from mfpde.transport import State
 
 
@@ -155,6 +156,7 @@ def choose_diagnostics(
     observe: Mapping[str, Callable[[Measure], float]] | None,
     *,
     of_rows: bool = False,
+    has_radii: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a run: those of every run, the user's own, the observed.
 
@@ -175,8 +177,12 @@ def choose_diagnostics(
             )
         of_snapshot = partial(_call_on_measure, function)
         given.append(Diagnostic(name, name, UNKNOWN_UNIT, of_snapshot))
-    names = OF_ROWS if of_rows else DIAGNOSTICS
+    names = OF_ROWS if of_rows or has_radii else DIAGNOSTICS
     chosen = {name: DIAGNOSTICS[name] for name in names}
+    if has_radii:
+        chosen[MEAN_RADIUS] = Diagnostic(
+            MEAN_RADIUS, "int R dmu", "1", lambda s: s.state.masses[1].sum()
+        )
     for one in given:
         if not isinstance(one, Diagnostic) or not callable(one.function):
             raise ValueError(

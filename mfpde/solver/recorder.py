@@ -17,6 +17,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Density, Measure, as_measure
+from mfpde.positions.radii import find_radii
 from mfpde.positions.rows import PositionedDensity, RunState
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Layers
@@ -24,6 +25,7 @@ from mfpde.runs.progress import LineReport, Progress
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import StopReason
 from mfpde.solver.diagnostics import Diagnostic, Snapshot
+from mfpde.terms.normalization import RADIUS
 from mfpde.tracking import Tracker
 from mfpde.transport import State
 
@@ -90,7 +92,7 @@ class Recorder:
     observers: tuple[Observer, ...] = ()
     times: list[float] = field(default_factory=list)
     states: list[RunState] = field(default_factory=list)
-    rows: list[dict[str, float]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
     def begin(self, *observers: Observer | None) -> None:
@@ -111,7 +113,9 @@ class Recorder:
         """Keep the state at time ``at`` with its diagnostics."""
         measure = self.measure(state)
         seen = Snapshot(self.equation, measure, step, state)
-        row = {d.name: d(seen) for d in self.diagnostics}
+        row: dict[str, Any] = {d.name: d(seen) for d in self.diagnostics}
+        if self.equation.normalization is not None:
+            row[RADIUS] = find_radii(state.masses)
         self.times.append(at)
         self.states.append(measure)
         self.rows.append(row)
@@ -145,7 +149,8 @@ class Recorder:
         values = state.masses / self.geometry.areas
         if self.edges is not None:
             return PositionedDensity(self.geometry, values, self.edges)
-        density = Density(self.geometry, values)
+        # The first of two rows, where a radius is carried in the second.
+        density = Density(self.geometry, values.reshape(-1, *self.geometry.shape)[0])
         return Measure(density, atoms_of_state(state))
 
     def finish(

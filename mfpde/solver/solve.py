@@ -175,10 +175,13 @@ def solve(
         check_kind("track", track, Concentration, source=source)
         memory = resume_from.tracker if resume_from else None
         tracker = Tracker(track, dynamics, memory)
+    has_radii = stages[0].equation.normalization is not None
     recorder = Recorder(
         stages[0].equation,
         geometry,
-        choose_diagnostics(diagnostics, observe, of_rows=edges is not None),
+        choose_diagnostics(
+            diagnostics, observe, of_rows=edges is not None, has_radii=has_radii
+        ),
         tracker=tracker,
         layers=layers,
         edges=edges,

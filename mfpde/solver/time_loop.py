@@ -89,10 +89,10 @@ class TimeLoop:
         except KeyboardInterrupt:
             return StopReason.of("interrupted", time=self.final_time)
         except VanishedError as error:
-            return StopReason("vanished", f"after layer {self.now.time:g}: {error}")
+            return StopReason("vanished", f"at t = {self.now.time:g}: {error}")
         except StepTooSmallError as error:
-            numbers = {"time": self.now.time, "step": error.step}
-            reason = StopReason.of("step_too_small", **numbers)
+            time, step = self.now.time, error.step
+            reason = StopReason.of("step_too_small", time=time, step=step)
         if reason.kind not in ENDED:
             self.recorder.keep(self.now, self.seconds, stopped_by=reason.kind)
         return reason

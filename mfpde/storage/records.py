@@ -40,6 +40,7 @@ from mfpde.terms import (
 )
 from mfpde.terms.activations import ACTIVATIONS, Activation
 from mfpde.terms.kernels import Kernel
+from mfpde.terms.normalization import Normalization
 from mfpde.tracking import Junction, OpenPath, SeenAtoms, Track, TrackerMemory
 from mfpde.transport import State
 from mfpde.version import __version__
@@ -217,8 +218,11 @@ def _write_equation(equation: MeanFieldEquation) -> dict[str, Any] | None:
         terms = CONVERTER.unstructure(list(equation.terms))
     except NoRecordError:
         return None
-    numbers = {"direction": equation.direction, "diffusion": equation.diffusion}
-    return {**numbers, "terms": terms}
+    found = {"direction": equation.direction, "diffusion": equation.diffusion}
+    scaled = equation.normalization
+    if scaled is not None and callable(scaled.radius):
+        return None
+    return {**found, "normalization": CONVERTER.unstructure(scaled), "terms": terms}
 
 
 def _write_layers(layers: Layers) -> dict[str, Any]:
@@ -237,7 +241,9 @@ def _read_equation(record: dict[str, Any] | None, _: object) -> Any:
         return LayerEquation(CONVERTER.structure(record["blocks"], list[Block]))
     given = dict(record)
     terms = [_read_kind(term, InteractionTerm) for term in given.pop("terms")]
-    return MeanFieldEquation(*terms, **given)
+    scaled = given.pop("normalization", None)
+    scaled = scaled and Normalization(**scaled)
+    return MeanFieldEquation(*terms, **given, normalization=scaled)
 
 
 def _write_activation(activation: Activation) -> str:

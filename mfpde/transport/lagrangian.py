@@ -36,7 +36,7 @@ from mfpde.transport.push_forward import deposit_masses
 LARGEST_DEGREE = 64
 """Degree of the interaction beyond which sums over labels cost more than fluxes."""
 # Labels move at most so far in a step, in radians.
-_LONGEST_MOVE = 0.4
+LONGEST_MOVE = 0.4
 # Beside the largest degree of a kernel: far below the error in time.
 _NEGLIGIBLE = 1e-8
 
@@ -93,13 +93,17 @@ class LagrangianSphere(Transport):
         velocities = self.grid.velocity_at(moments, state.points)
         return Flow(nothing, moments, NOTHING, velocities)
 
+    def constrain(self, points: FloatArray) -> FloatArray:
+        """Return where labels are put that ended a stage at ``points``: on the sphere."""
+        return normalize(points)
+
     def step(self, state: State, dt: float) -> Step:
         """State after a step, whose error is measured by the last stage, at its end."""
         masses = state.atom_masses
 
         def move(velocities: FloatArray) -> State:
             points = state.points + dt * velocities
-            return state.moved(state.masses, normalize(points))
+            return state.moved(state.masses, self.constrain(points))
 
         def velocities_at(mean: FloatArray) -> FloatArray:
             return self.find_flow(move(mean)).atom_velocities
@@ -128,13 +132,13 @@ class LagrangianSphere(Transport):
             self.flow(after).atom_velocities,
         )
         points = interpolate(ends, velocities, dt, share)
-        return before.moved(before.masses, normalize(points))
+        return before.moved(before.masses, self.constrain(points))
 
     def largest_step(self, state: State) -> float:
         """The step in which no label moves farther than 0.4; inf at rest."""
         velocities = self.flow(state).atom_velocities
         fastest = float(np.sqrt(np.einsum("ij,ij->i", velocities, velocities).max()))
-        return _LONGEST_MOVE / fastest if fastest > 0.0 else np.inf
+        return LONGEST_MOVE / fastest if fastest > 0.0 else np.inf
 
 
 def _negligible(grid: GridEquation) -> float:

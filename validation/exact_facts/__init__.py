@@ -2,6 +2,7 @@
 
 SCRIPTS: tuple[str, ...] = (
     "growth.growth_rates",
+    "normalizations",
     "growth.early_clusters",
     "moebius_flows.kuramoto",
     "one_neuron",
