@@ -99,16 +99,21 @@ def test_small_steps_are_the_flow(attention, first) -> None:
 @pytest.mark.parametrize("dimension", [2, 3, 5])
 @pytest.mark.parametrize("normalized", [False, True])
 def test_a_layer_of_a_transformer(dimension, normalized) -> None:
-    """A head in descent, then a perceptron: the formulas, of tokens, of cells, at any points."""
+    """A head in descent, in dimension 5 behind a mask, then a perceptron, by their formulas."""
     rng = np.random.default_rng(1)
     d, v, vectors, x = rng.standard_normal((4, dimension, dimension)) / 2
     d, x = d + np.eye(dimension), x / np.linalg.norm(x, axis=1, keepdims=True)
-    head = mfpde.Attention(2.0, normalized, bilinear=d, value=v)
+    mask = mfpde.Causal() if dimension == 5 else None
+    head = mfpde.Attention(2.0, normalized, bilinear=d, value=v, positions=mask)
     mlp = mfpde.Perceptron(d, vectors, np.tanh, output_bias=v[0])
     first, second = mfpde.Block(head, 0.3, direction="descent"), mfpde.Block(mlp, 0.4)
 
     def attend(x, y, masses):
         weights = np.exp(2 * (x @ d @ y.T - np.linalg.norm(d, 2))) * masses
+        if mask is not None:
+            weights = (
+                np.tril(weights) / np.tril(masses + 0 * weights).sum(axis=1)[:, None]
+            )
         weights /= weights.sum(axis=1, keepdims=True) if normalized else 1.0
         z = x - 0.3 * weights @ y @ v.T
         return z / np.linalg.norm(z, axis=1, keepdims=True)
@@ -118,7 +123,8 @@ def test_a_layer_of_a_transformer(dimension, normalized) -> None:
     z += 0.4 * (np.tanh(z @ d.T) @ vectors + v[0])
     z /= np.linalg.norm(z, axis=1, keepdims=True)
     network = mfpde.DiscreteLayers([(first, second)])
-    final = mfpde.solve_particles(network, start).final
+    places = None if mask is None else np.arange(1, dimension + 1) / dimension
+    final = mfpde.solve_particles(network, start, positions=places).final
     assert np.abs(final.points - z).max() < 1e-14
     if dimension < 5:
         density = bump([CIRCLE, SPHERE][dimension - 2])

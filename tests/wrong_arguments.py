@@ -336,7 +336,7 @@ equation(NEURON, Perceptron([[1.0, 0.0, 0.0]], [1.0])) -> different dimensions: 
 Block("attention", 0.1) -> equation = 'attention' must be a term
 Block(ASCENT, 0.1, direction="ascent") -> direction = 'ascent' | its own
 Block(NOISY, 0.1) -> diffusion = 0.1 | without noise
-Block(Attention(1.0, positions=Causal()), 0.1) -> has positions
+run(START, DiscreteLayers([Block(Attention(1.0, positions=Causal()), 0.1)])) -> is for rows
 DiscreteLayers([]) -> layers: 0 of them must be 1 to
 DiscreteLayers(5) -> layers = 5 must be a list of blocks
 DiscreteLayers([[]]) -> layers[0] = [] must be a Block

@@ -64,8 +64,7 @@ class Block:
     Raises
     ------
     ValueError
-        For diffusion, terms with positions, a direction beside an equation, or a step out of
-        its range.
+        For diffusion, a direction beside an equation, or a step out of its range.
     """
 
     equation: MeanFieldEquation
@@ -95,12 +94,11 @@ class Block:
                 f"the equation has diffusion = {equation.diffusion:g}, but a block moves tokens "
                 "without noise: take diffusion=0, or solve it without blocks"
             )
-        if any(term.positions for term in equation._interactions):
+        if equation.normalization is not None:
             raise ValueError(
-                f"{equation!r} has positions, but in a block all tokens see all: take attention "
-                "without them, or solve it without blocks"
+                f"the equation has {equation.normalization!r}, but a block brings tokens back to "
+                "the sphere: leave it out"
             )
-        _ = equation.interactions  # of no normalization
         object.__setattr__(self, "equation", equation)
         number = real_number("step", step, above=0.0, at_most=1e50)
         object.__setattr__(self, "step", number)
@@ -113,7 +111,8 @@ class Block:
         measure
             A density on a circle or a sphere, atoms, or both.
         points
-            Unit vectors (..., d); by default the cell centres, or the atoms themselves.
+            Unit vectors (..., d); by default the cell centres, or the atoms themselves, at which
+            tokens with positions have images alone.
 
         Raises
         ------
@@ -122,7 +121,7 @@ class Block:
         """
         own = measure if isinstance(measure, Atoms) else as_measure(measure).geometry
         places = own.points if points is None else unit_vectors("points", points)
-        flat = places.reshape(-1, places.shape[-1])
+        flat = places if places.ndim == 2 else places.reshape(-1, places.shape[-1])
         updates = self.equation.field(measure).updates(flat)
         return move_points(flat, self.step, updates).reshape(places.shape)
 
@@ -148,12 +147,6 @@ class LayerEquation(MeanFieldEquation):
     def on(self, geometry: Geometry) -> LayerOnGrid:
         """Return the layer on a grid."""
         return _on_grid(self, geometry)
-
-    def move(self, atoms: Atoms) -> Atoms:
-        """Return the atoms after the layer."""
-        for block in self.blocks:
-            atoms = Atoms(block.image(atoms), atoms.masses)
-        return atoms
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -255,11 +248,13 @@ class LayerMaps:
     def trajectory(
         self, velocity: Any, times: FloatArray
     ) -> Iterator[tuple[float, FloatArray]]:
-        """Yield the end of a layer, and what the system of ``velocity`` has become there."""
-        system = velocity.system
+        """Yield the end of a layer, and the state of the system of ``velocity`` there."""
+        system, state = velocity.system, velocity.system.start
         check_whole(times[1] - times[0])
-        points = system.equation.move(system.atoms(system.start)).points
-        yield float(times[1]), angles_of(points) if system.start.ndim == 1 else points
+        for block in system.equation.blocks:
+            points = block.image(system.atoms(state))
+            state = angles_of(points) if state.ndim == 1 else points
+        yield float(times[1]), state
 
 
 def choose_maps(**of_flows: float | None) -> LayerMaps:

@@ -120,7 +120,8 @@ def scheme_of_layers(start: RunState, transport: str | None, atoms: str) -> Sche
     name = choice("transport", transport or "discrete_layers", ["discrete_layers"])
     if isinstance(start, PositionedDensity):
         raise ValueError(
-            "start is rows of positions, but in DiscreteLayers all tokens see all: give a Density"
+            "start is rows of positions: DiscreteLayers move a Density, and tokens at positions "
+            "one by one (solve_particles)"
         )
     on_circle = isinstance(start.geometry, Circle)
     if not (on_circle or (isinstance(start.geometry, Sphere) and not len(start.atoms))):
