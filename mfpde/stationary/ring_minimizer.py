@@ -17,7 +17,7 @@ from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import normalize, tangent_frames
 from mfpde.stationary.cell_maximum import SAME
 from mfpde.stationary.convex_energy import ConvexEnergy, PairKernel
-from mfpde.stationary.neighbours import unite_neighbours
+from mfpde.stationary.local_minima import unite_neighbours
 from mfpde.terms import Perceptron, PointMasses
 
 

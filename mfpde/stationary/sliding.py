@@ -33,9 +33,8 @@ from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.certification import Certificate, certify, state_of_atoms
 from mfpde.stationary.convex_energy import ConvexEnergy
-from mfpde.stationary.local_minima import find_minima, scanning_points
+from mfpde.stationary.local_minima import find_minima, scanning_points, unite_neighbours
 from mfpde.stationary.mass_program import best_masses
-from mfpde.stationary.neighbours import unite_neighbours
 from mfpde.stationary.ridge_fields import NEGLIGIBLE
 from mfpde.terms import PointMasses
 

@@ -11,7 +11,7 @@ Runge-Kutta method of order 4.
 A density on the grid is needed where a state is saved.  There it is the push-forward, spread over
 the images of the cells (:mod:`mfpde.transport.push_forward`).  What has moved is multiplied by a
 smooth factor, so that the density has the labels' moments up to degree 8 as far as a positive one
-on the grid can (:mod:`mfpde.transport.moment_fit`).
+on the grid can (:func:`mfpde.transport.push_forward.fit_moments`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
 from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.kernels import PointMasses
 from mfpde.transport.base import DEFAULT_RTOL, NOTHING, Flow, State, Step, Transport
-from mfpde.transport.moment_fit import KEPT_DEGREE, fit_moments
-from mfpde.transport.push_forward import deposit_masses
+from mfpde.transport.push_forward import KEPT_DEGREE, deposit_masses, fit_moments
 
 LARGEST_DEGREE = 64
 """Degree of the interaction beyond which sums over labels cost more than fluxes."""
