@@ -190,17 +190,16 @@ def _has_no_result(node: ast.AST) -> bool:
 
 @cache
 def tests_of(file: str) -> tuple[str, ...]:
-    """Return the files of tests that name a module, or most of what it defines."""
+    """Return the files of tests that name a module, or most of what it and its folder define."""
     stem = file.removesuffix(".py").removesuffix("/__init__")
     folder, *_, last = stem.split("/") if "/" in stem else (stem, stem)
-    tree = ast.parse((ROOT / "mfpde" / file).read_text("utf-8"))
-    kinds = ast.FunctionDef | ast.ClassDef
-    names = {node.name for node in tree.body if isinstance(node, kinds)}
-    public = {name for name in names if not name.startswith("_")}
+    path = ROOT / "mfpde" / file
+    public = public_names(path)
+    beside = set[str]().union(*map(public_names, path.parent.glob("*.py")))
     scores = {}
     for path in TESTS.glob("test_*.py"):
         text = path.read_text("utf-8")
-        named = len(public & words_of(text))
+        named = len(public & words_of(text)) + 0.1 * len(beside & words_of(text))
         named += 3 * ("mfpde." + stem.replace("/", ".") in text)
         named += 2 * any(word in path.name for word in (folder, last))
         scores[path.name] = named / len(text) ** 0.5
@@ -213,3 +212,11 @@ def tests_of(file: str) -> tuple[str, ...]:
 def words_of(text: str) -> set[str]:
     """Return the names and words in a text."""
     return set(re.findall(r"\w+", text))
+
+
+@cache
+def public_names(path: Path) -> set[str]:
+    """Return the names of functions and classes that a module defines for others."""
+    kinds = ast.FunctionDef | ast.ClassDef
+    body = ast.parse(path.read_text("utf-8")).body
+    return {one.name for one in body if isinstance(one, kinds) and one.name[0] != "_"}

@@ -31,7 +31,7 @@ from pathlib import Path
 from cuts import ROOT, TESTS, Mutant, draw_mutants, read_table
 
 REPORT = TESTS / "mutants.md"
-SECONDS = 300.0
+SECONDS = 600.0
 """After these a test, or a file of tests, goes on for ever."""
 LEAST_SHARE = 0.95
 
