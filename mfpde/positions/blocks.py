@@ -19,23 +19,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import (
-    FloatArray,
-    real_number,
-    shown,
-    unit_vectors,
-    whole_number,
-)
+from mfpde.arrays import FloatArray, real_number, shown, unit_vectors, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.geometry.circle import angles_of
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.terms import (
-    ExternalTerm,
-    InteractionTerm,
-)
+from mfpde.terms import ExternalTerm, InteractionTerm
 
 VANISHED = 1e-12
 """A length |z| below which z has no direction."""
