@@ -12,6 +12,7 @@ densities (:mod:`mfpde.positions.rows`), they see each other by the weights of r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,11 @@ class PositionedAtoms(Atoms):
         check_entries("positions", found, (rises > 0) & (found <= 1), allowed)
         if edges is not None:
             cells = read_edges(edges, len(np.atleast_1d(edges)) - 1)
-            counts = np.histogram(found, cells)[0]
-            if (counts != counts[0]).any():
-                raise ValueError(
-                    f"edges: each cell must hold as many positions, not {counts}"
-                )
+            counts = np.bincount(
+                np.searchsorted(cells[1:-1], found), None, len(cells) - 1
+            )
+            if np.ptp(counts):
+                raise ValueError(f"edges: positions per cell differ: {counts}")
         object.__setattr__(self, "positions", read_only(found))
         object.__setattr__(self, "edges", cells)
 
@@ -88,16 +89,14 @@ class PositionedAtoms(Atoms):
         given = self.edges if edges is None else real_array("edges", edges)
         if given is None:
             raise ValueError("edges = None: tokens one by one have no cells of theirs")
-        cells = np.searchsorted(given[1:-1], self.positions)
-        counts = np.bincount(cells, minlength=len(given) - 1)
-        if not counts.all():
-            i = int(np.argmin(counts))
-            raise ValueError(f"edges: no token is in ({given[i]:g}, {given[i + 1]:g}]")
-        splits = np.split(np.arange(len(self)), np.cumsum(counts)[:-1])
-        return tuple(
-            Atoms(self.points[own], self.masses[own] / self.masses[own].sum())
-            for own in splits
-        )
+        found = []
+        for low, high in pairwise(given):
+            own = (low < self.positions) & (self.positions <= high)
+            if not own.any():
+                raise ValueError(f"edges: no token is in ({low:g}, {high:g}]")
+            masses = self.masses[own]
+            found.append(Atoms(self.points[own], masses / masses.sum()))
+        return tuple(found)
 
     def field_under(self, equation: Any) -> AtomField:
         """The field of what each token sees, at the tokens; that of all atoms without masks."""
@@ -113,7 +112,7 @@ class PositionedAtoms(Atoms):
         return PositionedAtoms(points, self.masses, **places)
 
     def means(self, edges: ArrayLike | None = None) -> FloatArray:
-        """The means (P, d) of the tokens in each cell of positions, as of :meth:`rows`."""
+        """The means (P, d) of the tokens in each of the cells of :meth:`rows`."""
         return np.stack([row.masses @ row.points for row in self.rows(edges)])
 
 
