@@ -121,10 +121,8 @@ class MeanFieldEquation:
         normalization, whose velocity is not s grad F.
         """
         if self.normalization is not None:
-            raise ValueError(
-                f"this is not known with {self.normalization!r}, which solve and "
-                "solve_particles take: leave it out"
-            )
+            words = "solve and solve_particles alone take it: leave it out"
+            raise ValueError(f"this is not known with {self.normalization!r}; {words}")
         for term in self._interactions:
             if term.positions is not None:
                 raise ValueError(

@@ -213,16 +213,14 @@ def _check_pair(index: int, pair: object) -> Layer:
             f"layers[{index}] = {shown(pair)} must be a pair (equation, duration)"
         )
     equation, duration = pair
-    if getattr(equation, "normalization", None) is not None:
-        raise ValueError(
-            f"layers[{index}]: {equation.normalization!r} is that of a run of one equation"
-        )
     if not isinstance(equation, MeanFieldEquation):
         raise ValueError(
             f"layers[{index}]: equation = {shown(equation)} must be a MeanFieldEquation (a "
             "potential alone is one too: MeanFieldEquation(potential, direction=...))"
         )
     try:
+        if (scaled := equation.normalization) is not None:
+            raise ValueError(f"{scaled!r} is that of a run of one equation")
         shortest = {"above": 0.0, "at_least": SHORTEST_TIME}
         return Layer(equation, real_number("duration", duration, **shortest))
     except ValueError as error:

@@ -218,10 +218,10 @@ def _write_equation(equation: MeanFieldEquation) -> dict[str, Any] | None:
         terms = CONVERTER.unstructure(list(equation.terms))
     except NoRecordError:
         return None
-    found = {"direction": equation.direction, "diffusion": equation.diffusion}
     scaled = equation.normalization
     if scaled is not None and callable(scaled.radius):
         return None
+    found = {"direction": equation.direction, "diffusion": equation.diffusion}
     return {**found, "normalization": CONVERTER.unstructure(scaled), "terms": terms}
 
 
@@ -241,9 +241,9 @@ def _read_equation(record: dict[str, Any] | None, _: object) -> Any:
         return LayerEquation(CONVERTER.structure(record["blocks"], list[Block]))
     given = dict(record)
     terms = [_read_kind(term, InteractionTerm) for term in given.pop("terms")]
-    scaled = given.pop("normalization", None)
-    scaled = scaled and Normalization(**scaled)
-    return MeanFieldEquation(*terms, **given, normalization=scaled)
+    if (scaled := given.get("normalization")) is not None:
+        given["normalization"] = Normalization(**scaled)
+    return MeanFieldEquation(*terms, **given)
 
 
 def _write_activation(activation: Activation) -> str:
