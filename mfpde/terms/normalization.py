@@ -1,9 +1,11 @@
 r"""Normalisations: how a token x = R theta, theta on the sphere, moves by an update m.
 
-post-LN  v = m_T            R = 1             (m_T the part of m along the sphere,
-pre-LN   v = m_T / R        R' = <theta, m>          names as in arXiv 2510.22026)
-peri-LN  v = m_T / (|m| R)  R' = <theta, m> / |m|
-nGPT     v = alpha m_T / |m|   R = 1
+With m_T the part of m along the sphere (names as in arXiv 2510.22026):
+
+    post-LN  v = m_T                R = 1
+    pre-LN   v = m_T / R            R' = <theta, m>
+    peri-LN  v = m_T / (|m| R)      R' = <theta, m> / |m|
+    nGPT     v = alpha m_T / |m|    R = 1
 """
 
 from __future__ import annotations
