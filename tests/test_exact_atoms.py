@@ -11,8 +11,10 @@ from mfpde import (
     Attention,
     Circle,
     Density,
+    MeanFieldEquation,
     Measure,
     Perceptron,
+    Potential,
     Sphere,
     solve,
     uniform,
@@ -169,6 +171,19 @@ def test_what_is_too_light_for_an_atom_stays_in_its_cells():
     assert run.events == ()
     assert run.final.atoms.masses > rest.masses
     assert run.final.total_mass == pytest.approx(1, abs=1e-14)
+
+
+@pytest.mark.parametrize("rates", [(-3.0, 1.0), (1.0, -3.0)])
+def test_a_wide_atom_is_released_where_the_flow_expands_one_way(rates):
+    sphere, matrix = Sphere(64), np.diag([*rates, 0.0])
+    saddle = Potential(
+        lambda x: ((x @ matrix) * x).sum(-1) / 2, lambda x: x @ matrix, dimension=3
+    )
+    covariance = (2 * sphere.spacing) ** 2 * np.diag([1.0, 1.0, 0.0])
+    atoms = Atoms([[0.0, 0.0, 1.0]], [1.0], [covariance])
+    equation = MeanFieldEquation(saddle, direction="ascent")
+    run = handed_off(empty(sphere, atoms), equation)
+    assert [event.kind for event in run.events] == ["fission"]
 
 
 @pytest.mark.parametrize("geometry", [Circle(256), Sphere(64)], ids=["S1", "S2"])
