@@ -20,6 +20,23 @@ def smooth_start(circle: mfpde.Circle, turn: float = 0.0) -> mfpde.Density:
     return density_of(circle, 1 + 0.4 * np.cos(x - 1) + 0.3 * np.sin(2 * x))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_half_empty_cells_stay_nonnegative_in_steps_of_any_length(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    values = generator.exponential(size=64) * (generator.random(64) > 0.5)
+    strong = mfpde.Perceptron.random(3, 2, seed=seed, scale=3.0)
+    run = mfpde.solve(
+        (ascent if seed % 2 else descent)(mfpde.Attention(4.0), strong),
+        density_of(mfpde.Circle(64), values),
+        t_end=30.0,
+        rtol=1.0,
+        stop=mfpde.StepLimit(40),
+        transport="donor_blended",
+    )
+    assert run.final.density.values.min() >= 0
+    assert abs(run.final.total_mass - 1) <= 1e-12
+
+
 @pytest.mark.parametrize("toward", [ascent, descent])
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_summed_energy_rises_are_a_thousandth_of_the_drop(transport, toward) -> None:
