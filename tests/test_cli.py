@@ -219,7 +219,9 @@ def test_a_figure_that_fails_leaves_a_complete_store(config, monkeypatch, capsys
 
 def test_a_run_without_any_save_is_resumed_from_its_last_state(config):
     Path(config).write_text(TEXT.replace(", save_every = 0.125", ""))
-    interrupted_run(0, "--set", "solve.save_at=[0.5, 1.0]")
+    interrupted_run(
+        0, "--set", "solve.save_at=[0.5, 1.0]", "--set", "solve.max_step=0.2"
+    )
     # The step that reaches beyond the save is taken again.
     assert 0 < mfpde.load("x.zarr").final_time < 0.5
     assert main(["resume", "x.zarr", "--quiet"]) == 0
@@ -227,7 +229,7 @@ def test_a_run_without_any_save_is_resumed_from_its_last_state(config):
 
 
 def test_a_run_that_has_not_ended_is_looked_at_as_others_are(config) -> None:
-    limited = ["--set", "solve.max_steps=1"]
+    limited = ["--set", "solve.max_steps=1", "--set", "solve.max_step=0.3"]
     assert run(*limited, out="runs/x.zarr") == 0
     assert main(["view", "runs"]) == 0
     assert Path("runs/view.html").exists()

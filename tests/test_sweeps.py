@@ -148,7 +148,7 @@ def test_a_run_that_fails_is_told_and_computed_again(
     same_numbers(sweep, serial)
 
 
-@pytest.mark.parametrize("limit", [{"max_steps": 8}, {"wall_time_limit": 1e-4}])
+@pytest.mark.parametrize("limit", [{"max_steps": 3}, {"wall_time_limit": 1e-4}])
 def test_a_run_that_a_limit_stops_is_not_finished_and_goes_on(tmp_path, limit) -> None:
     """Its record says which limit, when, and of how long; it ends as without the limit."""
 
