@@ -43,7 +43,7 @@ def raise_no_such_luck(run: Any, **_: object) -> str:
 
 
 SERVER = """
-import json, os, signal, sys, traceback
+import contextlib, io, json, os, signal, sys, traceback
 import mfpde
 from mfpde.commands import command_line
 
@@ -69,7 +69,8 @@ circle = mfpde.Circle(32)
 equation = mfpde.MeanFieldEquation(mfpde.Attention(1.0), direction="ascent")
 mfpde.solve(equation, mfpde.perturbed_uniform(circle, 0.1), t_end=0.1)
 # And so is what commands import when they are called.
-command_line.main(["show", "--help"]), mfpde.load, mfpde.wasserstein
+with contextlib.redirect_stdout(io.StringIO()):
+    command_line.main(["show", "--help"]), mfpde.load, mfpde.wasserstein
 print("ready", flush=True)
 for line in sys.stdin:
     child = os.fork()

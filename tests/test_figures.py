@@ -16,6 +16,7 @@ from oracles.picture_cases import SPHERE, branch
 import mfpde
 
 NEURON = mfpde.Perceptron(np.eye(1, 2), [0.5])
+READ = {"sources": np.linspace(0.05, 1.0, 20), "times": [1.0, 5.0]}
 ASCENT, DESCENT = ascent(3.0, NEURON), descent(3.0, NEURON)
 
 
@@ -45,6 +46,8 @@ ARGUMENTS = {
     "plot_energy": lambda: [run()],
     "plot_globe": lambda: [known_run(SPHERE).final],
     "plot_phase_diagram": lambda: [mfpde.phase_diagram(3, [2.0, 3.0])],
+    "plot_retrieval": lambda: [mfpde.theory.retrieval_profile(1.0, **READ)],
+    "plot_rows": lambda: [mfpde.PositionedDensity.repeated(run().final.density, 4)],
     "plot_run": lambda: [run()],
     "plot_snapshots": lambda: [known_run(SPHERE)],
     "plot_space_time": lambda: [run()],

@@ -164,6 +164,7 @@ Measure(START)
 PositionedAtoms(PAIR.points, masses=[0.4, 0.6], positions=[0.4, 1.0], edges=[0, 0.5, 1])
 PositionedDensity(CIRCLE, values=[UNIFORM_ON_CIRCLE, UNIFORM_ON_CIRCLE], edges=[0, 0.4, 1])
 PositionedDensity.from_function(CIRCLE, wave_along, positions=2)
+PositionedDensity.from_blocks([START, START], positions=2)
 PositionedDensity.repeated(START, positions=2)
 uniform(CIRCLE)
 perturbed_uniform(CIRCLE, amplitude=0.1, seed=3)
@@ -411,13 +412,13 @@ Layers([(DESCENT, 1.0), (IN_64, 1.0)]) -> layers[1] lives in dimension 64, but l
 Layers.random(5, count=1, duration=1.0, seed=0) -> sampler = 5 must be a function
 Layers.random(lambda *_: None, count=1, duration=1.0, seed=0) -> layers[0]: equation = None
 run(by=two_layers(0.1), t_end=0.3) -> at most the total depth of the 2 layers, 0.2
-run(by=[ASCENT]) -> must be a MeanFieldEquation or Layers
+run(by=[ASCENT]) -> must be a MeanFieldEquation, Layers or DiscreteLayers
 run(by=LOUDER) -> layers[1]: | cells
 run(by=NOISIER, atoms="exact") -> layers[1]: atoms = 'exact' with diffusion
 solve(ASCENT, UNIFORM) -> t_end = None must be the end time
 solve_particles(two_layers(0.1), PAIR, t_end=0.3) -> at most the total depth of the 2 layers
 solve_particles(ASCENT, PAIR) -> t_end = None must be the end time
-solve_particles([ASCENT], PAIR) -> must be a MeanFieldEquation or Layers
+solve_particles([ASCENT], PAIR) -> must be a MeanFieldEquation, Layers or DiscreteLayers
 solve_particles(NOISIER, PAIR) -> layers[1]: | diffusion = 0.1
 ensemble(None, PAIR, runs=1, seed=0) -> make_layers = None must be a function
 ensemble(lambda _: 3, PAIR, runs=1, seed=0) -> make_layers returned 3

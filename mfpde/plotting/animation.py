@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
 from matplotlib.figure import Figure
 
-from mfpde.arrays import choice, real_number, whole_number
+from mfpde.arrays import check_kind, choice, real_number, whole_number
 from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import (
     Atoms,
@@ -100,6 +100,7 @@ def animate(
         If the file's ending is another one, ffmpeg is missing, nothing was saved, there is no
         picture for the geometry or no such view of it, or a number is out of its range.
     """
+    check_kind("run", run, Run, source="what solve returns or load reads")
     views: tuple[str, ...] = ROW_VIEWS
     if not isinstance(run.final, PositionedDensity):
         is_sphere = view_of_run(run, picture="animate") is None

@@ -161,11 +161,10 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     On the circle and on Zonal grids: on the left five saved densities over the landscape,
     on the right the map over time and angle, the energy and the largest density against
     the same time, and the tree of the atoms where the run has a track.  On a Sphere: five
-    maps in a strip with one colour bar, below them the
-    last saved state in the same colours on a globe from two sides, the energy and the
-    largest density.  Of rows: five maps of position and angle, on a Sphere globes of some in
-    the end, and their resultants.  Above, the equation with its direction and kernel convention;
-    below, why the run stopped and how far the total mass drifted.
+    maps in a strip with one colour bar, below them the last saved state in the same colours on a
+    globe from two sides, the energy and the largest density.  Of rows: five maps of position and
+    angle, on a Sphere globes of some in the end, and their resultants.  Above, the equation with
+    its direction and kernel convention; below, why the run stopped and how the total mass drifted.
 
     Parameters
     ----------
@@ -179,6 +178,7 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     ValueError
         If nothing was saved, or there is no picture for the geometry.
     """
+    check_kind("run", run, Run, source="what solve returns or load reads")
     compose = _compose_rows
     if not isinstance(run.final, PositionedDensity):
         is_sphere = view_of_run(run, picture="plot_run") is None

@@ -36,11 +36,19 @@ from mfpde.terms.masked_sums import Mix, SeenTerm, Weigh
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class PositionedAtoms(Atoms):
-    """Tokens: atoms at ``positions`` (n,) in a context, in their order.
+    """Tokens: atoms at positions in a context, in their order.
 
-    The tokens of rows have the ``edges`` (P + 1,) of the cells of positions, equally many in each
-    cell; of tokens one by one these are None.  Begin with
-    ``PositionedAtoms([[1.0, 0.0], [0.0, 1.0]], positions=[0.5, 1.0])``.
+    Begin with ``PositionedAtoms([[1.0, 0.0], [0.0, 1.0]], positions=[0.5, 1.0])``.
+
+    Parameters
+    ----------
+    points, masses
+        As of :class:`Atoms`.
+    positions
+        Positions (n,) in (0, 1].
+    edges
+        Of tokens of rows the edges (P + 1,) of the cells of positions, equally many tokens in each
+        cell; None for tokens one by one.
 
     Raises
     ------
