@@ -56,7 +56,7 @@ OVER = {
     **dict.fromkeys(
         ("terms", "solver, runs", "particles, atoms", "positions, networks"), CAME_IN
     ),
-    **dict.fromkeys(("storage, sweeps", "", "mfpde"), CAME_IN),
+    **dict.fromkeys(("storage, sweeps", "plotting", "", "mfpde"), CAME_IN),
 }
 
 NOUNS_AND_VERBS = re.compile(
