@@ -3,16 +3,19 @@ r"""Activations sigma and their primitives Phi, Phi' = sigma, Phi(0) = 0.
     relu         sigma = max(z, 0)          Phi = max(z, 0)^2 / 2
     leaky_relu   sigma = max(z, z/100)      Phi = z sigma(z) / 2
     gelu         sigma = z N(z)             Phi = ((z^2 - 1) N(z) + z n(z)) / 2 + 1/4
+    gelu_tanh    sigma = z s(2 u)           Phi that of gelu, and a series for what is between
     silu         sigma = z s(z)             Phi = z log(1 + e^z) + Li2(-e^z) + pi^2 / 12
     tanh         sigma = tanh z             Phi = log cosh z
     linear       sigma = z                  Phi = z^2 / 2
 
-with N and n the normal cdf and pdf (Hendrycks & Gimpel 2016, arXiv 1606.08415), s(z) = 1 /
-(1 + e^-z) and the dilogarithm Li2, Li2(-e^z) + Li2(-e^-z) = -pi^2/6 - z^2/2 at large z.
+with N and n the normal cdf and pdf, s(z) = 1 / (1 + e^-z), u = (z + .044715 z^3) sqrt(2/pi)
+(Hendrycks & Gimpel 2016, arXiv 1606.08415: z s(2 u) = z (1 + tanh u) / 2, GPT-2's GeLU), and the
+dilogarithm Li2, Li2(-e^z) + Li2(-e^-z) = -pi^2/6 - z^2/2 at large z.
 
 An entry of ``ACTIVATIONS`` has bounds of derivatives, too.  Of those that are no numbers at sight,
 
     gelu        -0.1290 < sigma' < 1.1290 (at z = -+ sqrt 2)       |sigma''| <= 2 n(0) < 0.7979
+    gelu_tanh   -0.1290 < sigma' < 1.1290 (at z = -+ 1.4185)       |sigma''| as of gelu
     silu        -0.0999 < sigma' < 1.0999 (where z tanh(z/2) = 2)  |sigma''| <= 1/2 (at 0)
     tanh        0 < sigma' <= 1                                    |sigma''| <= 4 / (3 sqrt 3)
 """
@@ -24,6 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import Chebyshev
 from scipy.special import expit, ndtr, spence
 
 from mfpde.arrays import FloatArray, choice
@@ -32,6 +36,7 @@ ON_KINK = 1e-10
 """An argument this close to a kink of sigma lies on it."""
 _STEP = 1e-4
 STEEPEST_GELU = 1.12890414518516
+STEEPEST_GELU_TANH = 1.12899306865878
 STEEPEST_SILU = 1.09983932012887
 """The largest sigma', rounded up."""
 
@@ -147,6 +152,25 @@ def _normal_density(z: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi))
 
 
+def _gelu_primitive(z: FloatArray) -> FloatArray:
+    return np.asarray(((z**2 - 1) * ndtr(z) + z * _normal_density(z)) / 2 + 0.25)
+
+
+def _twice_u(z: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt(8 / np.pi) * (z + 0.044715 * z**3))
+
+
+def _gelu_tanh_slope(z: FloatArray) -> FloatArray:
+    growth = np.sqrt(8 / np.pi) * (1 + 0.134145 * z**2)
+    return np.asarray(expit(_twice_u(z)) * (1 + z * growth * expit(-_twice_u(z))))
+
+
+# The difference of the two GeLUs to rounding, which beyond 10 is 0, and its primitive.
+_BETWEEN_GELUS = Chebyshev.interpolate(
+    lambda z: z * (expit(_twice_u(z)) - ndtr(z)), 160, domain=[-10.0, 10.0]
+).integ(lbnd=0)
+
+
 def _silu_primitive(z: FloatArray) -> FloatArray:
     # spence(u) = Li2(1 - u); at z > 0 by its inversion, in which nothing overflows.
     decay = np.exp(-np.abs(z))
@@ -185,9 +209,16 @@ _OF_THE_PACKAGE = (
     Activation(
         "gelu",
         lambda z: z * ndtr(z),
-        lambda z: ((z**2 - 1) * ndtr(z) + z * _normal_density(z)) / 2 + 0.25,
+        _gelu_primitive,
         lambda z: ndtr(z) + z * _normal_density(z),
         bounds=ActivationBounds(1 - STEEPEST_GELU, STEEPEST_GELU, 0.7979),
+    ),
+    Activation(
+        "gelu_tanh",
+        lambda z: z * expit(_twice_u(z)),
+        lambda z: _gelu_primitive(z) + _BETWEEN_GELUS(np.clip(z, -10.0, 10.0)),
+        _gelu_tanh_slope,
+        bounds=ActivationBounds(1 - STEEPEST_GELU_TANH, STEEPEST_GELU_TANH, 0.7979),
     ),
     Activation(
         "silu",

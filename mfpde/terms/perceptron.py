@@ -56,9 +56,9 @@ class Perceptron(ExternalTerm):
     weights
         Scalars w_j, shape (units,), or vectors W_j, shape (units, d).
     activation
-        ``"relu"``, ``"leaky_relu"``, ``"gelu"``, ``"silu"``, ``"tanh"``, ``"linear"``, or a
-        pair ``(sigma, Phi)`` of elementwise functions with Phi' = sigma and Phi(0) = 0; with
-        vector weights ``sigma`` alone will do.
+        ``"relu"``, ``"leaky_relu"``, ``"gelu"``, ``"gelu_tanh"``, ``"silu"``, ``"tanh"``,
+        ``"linear"``, or a pair ``(sigma, Phi)`` of elementwise functions with Phi' = sigma and
+        Phi(0) = 0; with vector weights ``sigma`` alone will do.
     biases
         Scalars b_j, shape (units,); zero if not given.
     output_bias
