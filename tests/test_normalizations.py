@@ -140,3 +140,32 @@ def test_what_has_no_update_rests(name, grid) -> None:
     np.testing.assert_allclose(run.final.density.values, run.states[0].density.values)
     np.testing.assert_allclose(run.radii[-1], run.radii[0], rtol=1e-12)
     assert run.equation.energy(run.final) is None
+
+
+@pytest.mark.parametrize("grid", [None, *GRIDS.args[1]], ids=["5", "S1", "S2"])
+@pytest.mark.parametrize("radius", [None, RADIUS], ids=["goes on", "anew"])
+def test_layers_go_on_with_radii_or_start_anew(radius, grid) -> None:
+    """As one run of the whole time, or one of half the time from what is left of R = r0."""
+    of, second = (equation("pre", softmax=True, radius=r) for r in (RADIUS, radius))
+    start, solve, options = grid and bump(grid), mfpde.solve, {"rtol": 1e-7}
+    if grid is None:
+        points = np.random.default_rng(0).standard_normal((20, 5))
+        start = mfpde.Atoms(points / np.linalg.norm(points, axis=1, keepdims=True))
+        solve, options = mfpde.solve_particles, ACCURACY
+    layers = mfpde.Layers([(of, 0.5), (second, 0.5)])
+    run = solve(layers, start, save_at=[0.5, 1.0], **options)
+    if radius is None:
+        expected = solve(of, start, t_end=1.0, **options)
+    else:
+        expected = solve(of, run.states[0], t_end=0.5, **options)
+    np.testing.assert_allclose(means(run), means(expected), atol=1e-7)
+    np.testing.assert_allclose(run.radii[-1], expected.radii[-1], atol=1e-6)
+    if grid is None:
+        steps = solve(layers, start, time_step=1 / 32)
+        np.testing.assert_allclose(means(steps), means(expected), atol=1e-6)
+
+
+def test_layers_of_other_normalizations() -> None:
+    for other in (equation("pre", radius=0.6), equation("post"), equation("peri")):
+        with pytest.raises(ValueError, match=r"layers\[1\] has the normalization"):
+            mfpde.Layers([(equation("pre"), 1.0), (other, 1.0)])

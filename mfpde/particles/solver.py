@@ -194,6 +194,13 @@ class _Motion:
         """The particles under the equation that acts now."""
         return self.velocity.system
 
+    @property
+    def _radii(self) -> FloatArray:
+        """R of the tokens (n,), 1 without a normalization."""
+        if self.system.equation.normalization is None:
+            return np.ones(len(self.system.masses))
+        return split_tokens(self.state)[0]
+
     def follow(
         self, stages: Sequence[Stage], integrator: Integrator, line: LineReport | None
     ) -> StopReason:
@@ -227,8 +234,10 @@ class _Motion:
         """Yield time and state after each step; each layer has a system of its own."""
         for number, (equation, end) in enumerate(stages):
             if number:
-                atoms = self.system.atoms(self.state)
-                self.velocity.system = particle_system(equation, atoms, self.method)
+                atoms, radii = self.system.atoms(self.state), self._radii
+                self.velocity.system = particle_system(
+                    equation, atoms, self.method, radii
+                )
             inside = self.saves[(self.saves > self.time) & (self.saves < end)]
             times = np.array([self.time, *inside, end])
             for reached, state in integrator.trajectory(self.velocity, times):
@@ -247,7 +256,7 @@ class _Motion:
             "dissipation": self.system.dissipation(self.state),
         }
         if self.system.equation.normalization is not None:
-            radii = split_tokens(self.state)[0]
+            radii = self._radii
             mean = atoms.masses @ radii / atoms.total_mass
             numbers |= {MEAN_RADIUS: mean, RADIUS: radii}
         for name, value in numbers.items():

@@ -18,11 +18,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mfpde.arrays import (
     LARGEST_COUNT,
@@ -62,17 +63,20 @@ ParticleStart: TypeAlias = AnyMeasure | PositionedDensity
 class ParticleSystem:
     """Particles on S^(d-1) that start as ``particles``, by direct sums; a state is (n, d).
 
-    Under a normalization they are tokens x = R theta.
+    Under a normalization they are tokens x = R theta, whose ``radii`` (n,) were R so far.
     """
 
     equation: MeanFieldEquation
     particles: Atoms
+    radii: ArrayLike = field(default=1.0, kw_only=True)
 
     @property
     def start(self) -> FloatArray:
         """The first state."""
         points, scaled = self.particles.points, self.equation.normalization
-        return points if scaled is None else scaled.radii_at(points)[:, None] * points
+        if scaled is None:
+            return points
+        return scaled.radii_at(points, self.radii)[:, np.newaxis] * points
 
     @property
     def masses(self) -> FloatArray:
@@ -319,14 +323,14 @@ def particles_of(start: ParticleStart, method: str, count: int | None) -> Atoms:
 
 
 def particle_system(
-    equation: MeanFieldEquation, atoms: Atoms, method: str
+    equation: MeanFieldEquation, atoms: Atoms, method: str, radii: ArrayLike = 1.0
 ) -> ParticleSystem:
     """Return the system for ``method`` ``"direct"``, ``"spectral"`` or ``"labels"``.
 
-    Heads with matrices are always summed directly.
+    Heads with matrices are always summed directly.  Tokens may go on with their ``radii`` (n,).
     """
     if equation.normalization is not None:
-        return ParticleSystem(equation, atoms)
+        return ParticleSystem(equation, atoms, radii=radii)
     kind: type[ParticleSystem] = SpectralSystem
     terms = [t for t in equation.terms if isinstance(t, InteractionTerm)]
     if any(t.positions is not None for t in terms):

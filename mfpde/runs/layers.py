@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
@@ -64,8 +64,8 @@ class Layers:
     ------
     ValueError
         For no layers at all, something that is no equation, a duration that is no finite
-        number above 0 or is below 1e-12 of the depth, layers of different dimensions (the
-        message names the layer), or a seed that is no whole number.
+        number above 0 or is below 1e-12 of the depth, layers of different dimensions or
+        normalizations (the message names the layer), or a seed that is no whole number.
     """
 
     equations: tuple[MeanFieldEquation, ...]
@@ -89,6 +89,7 @@ class Layers:
             )
         equations, durations = zip(*pairs, strict=True)
         _check_dimensions(equations)
+        _check_normalizations(equations)
         shortest, depth = min(durations), math.fsum(durations)
         if shortest <= SLIVER * depth:
             raise ValueError(
@@ -219,8 +220,6 @@ def _check_pair(index: int, pair: object) -> Layer:
             "potential alone is one too: MeanFieldEquation(potential, direction=...))"
         )
     try:
-        if (scaled := equation.normalization) is not None:
-            raise ValueError(f"{scaled!r} is that of a run of one equation")
         shortest = {"above": 0.0, "at_least": SHORTEST_TIME}
         return Layer(equation, real_number("duration", duration, **shortest))
     except ValueError as error:
@@ -240,6 +239,20 @@ def _check_dimensions(equations: Sequence[MeanFieldEquation]) -> None:
             f"layers[{index}] lives in dimension {dimension}, but layers[{first}] in "
             f"dimension {known}: all must have the same"
         )
+
+
+def _check_normalizations(equations: Sequence[MeanFieldEquation]) -> None:
+    """Raise ``ValueError`` unless all have that of the first, or go on with its radii."""
+    first, *others = (equation.normalization for equation in equations)
+    for index, other in enumerate(others, 1):
+        alike = other
+        if first is not None and other is not None and other.carries_radius:
+            alike = replace(other, radius=first.radius)
+        if alike != first:
+            raise ValueError(
+                f"layers[{index}] has the normalization {other!r}, layers[0] {first!r}: all "
+                "must have the same, or after the first radius=None, to go on with its radii"
+            )
 
 
 def equations_of(dynamics: Dynamics) -> tuple[MeanFieldEquation, ...]:

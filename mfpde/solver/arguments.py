@@ -77,9 +77,15 @@ def choose_method(
     rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
     longest_step = positive_or_infinite("max_step", max_step)
     geometry, is_exact, scheme = measure.geometry, atoms == "exact", None
-    if isinstance(dynamics, MeanFieldEquation) and dynamics.normalization is not None:
-        scheme = scheme_of_tokens(dynamics, measure, transport, atoms)
-        check_start(measure, dynamics.without_normalization)
+    first = equations_of(dynamics)[0]
+    if first.normalization is not None:
+        scheme = scheme_of_tokens(first, measure, transport, atoms)
+
+        def check_layer(layer: MeanFieldEquation) -> None:
+            scheme_of_tokens(layer, measure, transport, atoms)
+            check_start(measure, layer.without_normalization)
+
+        for_each_layer(dynamics, check_layer)
     elif is_discrete(dynamics):
         scheme = scheme_of_layers(measure, transport, atoms)
     elif isinstance(measure, PositionedDensity):

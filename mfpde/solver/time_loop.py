@@ -139,9 +139,11 @@ class TimeLoop:
         equation = self.stages[now.stage + 1].equation
         if equation is not self.equation:
             self._use(equation)
+        scaled = equation.normalization
+        goes_on = scaled is not None and scaled.carries_radius
         if labels is not None:
             now.state = self.transport.begin(now.state, labels)
-        elif not isinstance(equation, LayerEquation):
+        elif not (goes_on or isinstance(equation, LayerEquation)):
             now.state = self._begin(self.recorder.measure(before.measured(now.state)))
         now.stage += 1
         now.next_step, now.rates = np.inf, ()

@@ -31,7 +31,7 @@ RADIUS_ZERO = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Normalization:
     """How a network scales its tokens.
 
@@ -42,7 +42,9 @@ class Normalization:
     name
         ``"post"``, which is the equation without one, ``"pre"``, ``"peri"`` or ``"ngpt"``.
     radius
-        R > 0 at the start (pre, peri): a number, or a function of points (..., d).
+        R > 0 at the start (pre, peri): a number, or a function of points (..., d).  Of
+        :class:`Layers` each starts with it anew; None: a layer goes on with the R of the one
+        before, the first with 1.
     alpha
         The speed of nGPT, above 0.
 
@@ -50,12 +52,12 @@ class Normalization:
     """
 
     name: str
-    radius: float | Callable[[FloatArray], ArrayLike] = 1.0
+    radius: float | Callable[[FloatArray], ArrayLike] | None = 1.0
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
         name = choice("name", self.name, ("post", "pre", "peri", "ngpt"))
-        if not callable(self.radius):
+        if not (self.radius is None or callable(self.radius)):
             real_number("radius", self.radius, above=0.0)
         real_number("alpha", self.alpha, above=0.0)
         unused = {"radius": name in ("post", "ngpt"), "alpha": name != "ngpt"}
@@ -63,9 +65,15 @@ class Normalization:
             if is_unused and (given := getattr(self, one)) != 1.0:
                 raise ValueError(f"{one} = {given} is none of {name!r}: leave it out")
 
-    def radii_at(self, points: FloatArray) -> FloatArray:
-        """Return R (...) of tokens that start at ``points`` (..., d)."""
-        given = self.radius(points) if callable(self.radius) else self.radius
+    @property
+    def carries_radius(self) -> bool:
+        """Whether a layer goes on with the radii of the one before."""
+        return self.radius is None
+
+    def radii_at(self, points: FloatArray, before: ArrayLike = 1.0) -> FloatArray:
+        """Return R (...) of tokens that start at ``points`` (..., d), which was ``before``."""
+        radius = before if self.radius is None else self.radius
+        given = radius(points) if callable(radius) else radius
         radii = np.broadcast_to(real_array("radius", given), points.shape[:-1])
         check_entries("radius", radii, radii > 0, "must be above 0")
         return radii
