@@ -10,6 +10,7 @@ from equations import ascent, descent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_points import random_points
+from scipy.linalg import expm
 from scipy.special import expit
 
 import mfpde
@@ -211,6 +212,28 @@ def test_it_adds_its_tangential_part_to_the_drift(dimension, vector):
     assert "output bias" in biased.description
     assert "output bias" not in repr(plain)
     np.testing.assert_allclose(biased.scaled(2.0).drift(points), 2 * drift, atol=1e-12)
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 6])
+def test_quadratic_drift_moves_points_by_its_exponential(dimension):
+    """x' = P_x M x is solved by e^(tM) x / |e^(tM) x|; a constant drift has x.b/|b| = tanh."""
+    root = np.random.default_rng(1).standard_normal((dimension, dimension))
+    matrix, points = root + root.T, random_points(9, dimension)
+    term = mfpde.Perceptron.quadratic(matrix)
+    potential = np.einsum("ni,ij,nj->n", points, matrix, points) / 2
+    np.testing.assert_allclose(term.value(points), potential, atol=1e-13)
+    atoms, tight = mfpde.Atoms(points), {"t_end": 0.4, "rtol": 1e-11, "atol": 1e-13}
+    moved = mfpde.solve_particles(ascent(term), atoms, **tight).final.points
+    expected = points @ expm(0.4 * matrix)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(moved, expected, atol=1e-9)
+
+    vector = root[0]
+    drift, length = mfpde.Perceptron.constant(vector), np.linalg.norm(vector)
+    np.testing.assert_allclose(drift.value(points), points @ vector, atol=1e-14)
+    moved = mfpde.solve_particles(ascent(drift), atoms, **tight).final.points
+    heights = np.arctanh(points @ vector / length) + 0.4 * length
+    np.testing.assert_allclose(moved @ vector / length, np.tanh(heights), atol=1e-9)
 
 
 @pytest.mark.parametrize("geometry", [mfpde.Circle(128), mfpde.Sphere(32)], ids=str)

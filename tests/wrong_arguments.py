@@ -186,6 +186,8 @@ ZonalKernel(np.square, lambda u: 2 * u)
 Perceptron(directions=[[1.0, 0.0], [0.0, 1.0]], weights=[0.4, -0.3], activation="gelu")
 Perceptron([[1.0, 0.0], [0.0, 1.0]], [0.4, -0.3], biases=[0.1, 0.2], output_bias=[0.3, -0.1])
 Perceptron.random(units=2, dimension=3, seed=1, scale=0.5)
+Perceptron.constant(vector=[0.3, -0.5])
+Perceptron.quadratic(matrix=[[1.0, 0.5], [0.5, 1.0]])
 Potential(first, to_the_right, dimension=2)
 MeanFieldEquation(ATTENTION, direction="ascent", diffusion=0.1)
 Normalization("pre", radius=0.5)
@@ -323,6 +325,9 @@ Perceptron(EYE, [1.0] * 3) -> weights of shape (3,) | 2 directions
 Perceptron(ONE, [1.0], biases=[0.0, 1.0]) -> biases of shape (2,) | 1 directions
 Perceptron([[1.0, 0.0], [0.0, 0.0]], [1.0, 2.0]) -> directions[1] = [0.0, 0.0] is zero
 Perceptron([1.0, 0.0], [1.0]) -> shape (2,) must have shape (units, d)
+Perceptron.constant([0.0, 0.0]) -> [0.0, 0.0] is zero
+Perceptron.quadratic([1.0, 0.0]) -> shape (2,) must be square and symmetric
+Perceptron.quadratic([[1.0, 2.0], [0.0, 1.0]]) -> square and symmetric | Perceptron(identity, M.T
 Perceptron(ONE, [1.0], "rellu") -> activation = 'rellu' (did you mean 'relu'?)
 Perceptron(ONE, [1.0], (np.tanh, np.tanh)) -> needs Phi' = sigma
 Perceptron(ONE, [1.0], (np.sin, lambda z: -np.cos(z))) -> Phi(0) = -1 must be 0

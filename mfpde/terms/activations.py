@@ -7,6 +7,7 @@ r"""Activations sigma and their primitives Phi, Phi' = sigma, Phi(0) = 0.
     silu         sigma = z s(z)             Phi = z log(1 + e^z) + Li2(-e^z) + pi^2 / 12
     tanh         sigma = tanh z             Phi = log cosh z
     linear       sigma = z                  Phi = z^2 / 2
+    constant     sigma = 1                  Phi = z
 
 with N and n the normal cdf and pdf, s(z) = 1 / (1 + e^-z), u = (z + .044715 z^3) sqrt(2/pi)
 (Hendrycks & Gimpel 2016, arXiv 1606.08415: z s(2 u) = z (1 + tanh u) / 2, GPT-2's GeLU), and the
@@ -234,19 +235,17 @@ _OF_THE_PACKAGE = (
         lambda z: 1 - np.tanh(z) ** 2,
         bounds=ActivationBounds(0.0, 1.0, 0.7699),
     ),
+    Activation(
+        "constant",
+        np.ones_like,
+        np.positive,
+        np.zeros_like,
+        bounds=ActivationBounds(0.0, 0.0, 0.0),
+    ),
 )
 
 ACTIVATIONS = {activation.name: activation for activation in _OF_THE_PACKAGE}
 """The activations by the names that settings and stores have for them."""
-
-CONSTANT = Activation(
-    "constant",
-    np.ones_like,
-    np.positive,
-    np.zeros_like,
-    bounds=ActivationBounds(0.0, 0.0, 0.0),
-)
-"""The neuron c/|c| with the weight |c| and this activation is an output bias c."""
 
 
 def _no_primitive(z: FloatArray) -> FloatArray:

@@ -21,7 +21,6 @@ from mfpde.arrays import (
 )
 from mfpde.geometry.memory import check_memory
 from mfpde.terms.activations import (
-    CONSTANT,
     Activation,
     AnyActivation,
     ScalarFunction,
@@ -35,7 +34,7 @@ MOST_UNITS = 1_000_000
 """Of random perceptrons: more take seconds for each hundred cells."""
 MOST_OUTPUTS = 2**20
 """Outputs of neurons at points that are held at a time."""
-PARALLEL_TOLERANCE = 1e-12
+PARALLEL_TOLERANCE = SYMMETRIC = 1e-12
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -57,8 +56,8 @@ class Perceptron(ExternalTerm):
         Scalars w_j, shape (units,), or vectors W_j, shape (units, d).
     activation
         ``"relu"``, ``"leaky_relu"``, ``"gelu"``, ``"gelu_tanh"``, ``"silu"``, ``"tanh"``,
-        ``"linear"``, or a pair ``(sigma, Phi)`` of elementwise functions with Phi' = sigma and
-        Phi(0) = 0; with vector weights ``sigma`` alone will do.
+        ``"linear"``, ``"constant"``, or a pair ``(sigma, Phi)`` of elementwise functions with
+        Phi' = sigma and Phi(0) = 0; with vector weights ``sigma`` alone will do.
     biases
         Scalars b_j, shape (units,); zero if not given.
     output_bias
@@ -103,16 +102,14 @@ class Perceptron(ExternalTerm):
             ),
         }
         turned = "; torch's Linear(units, d) holds their transpose: give weights.T"
-        allowed = f"must be at most {LARGEST:g} in size"
         for name, (values, shapes) in given.items():
-            numbers = real_array(name, values)
+            numbers = _read_numbers(name, values)
             if numbers.shape not in shapes:
                 words = " or ".join(map(str, shapes))
                 raise ValueError(
                     f"{name} of shape {numbers.shape} must have shape {words}: there are {units} "
                     f"directions of {d} entries{turned if numbers.shape == (d, units) else ''}"
                 )
-            check_entries(name, numbers, np.abs(numbers) <= LARGEST, allowed)
             object.__setattr__(self, name, read_only(numbers))
         found = find_activation(activation, needs_primitive=self.is_gradient)
         object.__setattr__(self, "activation", found)
@@ -153,6 +150,34 @@ class Perceptron(ExternalTerm):
         weights = scale * generator.standard_normal(units)
         return cls(directions, weights, activation)
 
+    @classmethod
+    def constant(cls, vector: ArrayLike) -> Perceptron:
+        """Return the drift P_x b = grad V, V = b.x, of a ``vector`` b (d,) that is not 0.
+
+        Begin with ``Perceptron.constant([0.3, -0.5])``.
+        """
+        b = np.atleast_1d(_read_numbers("vector", vector))
+        length = float(np.linalg.norm(b)) or 1.0
+        return cls([b / length], [length], "constant")
+
+    @classmethod
+    def quadratic(cls, matrix: ArrayLike) -> Perceptron:
+        """Return the drift P_x M x = grad V, V = x.Mx/2, of a symmetric ``matrix`` M (d, d).
+
+        Its neurons are the eigenvectors; ``ValueError`` for a matrix that is not symmetric.
+
+        Begin with ``Perceptron.quadratic([[1.0, 0.4], [0.4, -1.0]])``.
+        """
+        given = _read_numbers("matrix", matrix)
+        is_square = given.ndim == 2 and given.shape == given.T.shape
+        if not (is_square and np.allclose(given, given.T, SYMMETRIC, SYMMETRIC)):
+            raise ValueError(
+                f"matrix of shape {given.shape} must be square and symmetric; of another M "
+                "the drift is Perceptron(identity, M.T, 'linear'), which has no potential"
+            )
+        strengths, vectors = np.linalg.eigh(given)
+        return cls(vectors.T, strengths, "linear")
+
     @property
     def dimension(self) -> int:
         """Dimension d of the directions."""
@@ -179,11 +204,10 @@ class Perceptron(ExternalTerm):
     @cached_property
     def parts(self) -> tuple[Perceptron, ...]:
         """The neurons without an output bias, and this as a neuron of the constant output 1."""
-        length = float(np.linalg.norm(self.output_bias))
-        if length == 0:
+        if not self.output_bias.any():
             return (self,)
         neurons = replace(self, output_bias=0 * self.output_bias)
-        return neurons, Perceptron([self.output_bias / length], [length], CONSTANT)
+        return neurons, Perceptron.constant(self.output_bias)
 
     @property
     def acts(self) -> BoolArray:
@@ -289,3 +313,9 @@ class Perceptron(ExternalTerm):
             f"Perceptron({units} {self.activation.name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
         )
+
+
+def _read_numbers(name: str, values: ArrayLike) -> FloatArray:
+    numbers, allowed = real_array(name, values), f"must be at most {LARGEST:g} in size"
+    check_entries(name, numbers, np.abs(numbers) <= LARGEST, allowed)
+    return numbers
