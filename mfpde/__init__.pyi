@@ -29,6 +29,8 @@ from .measures.wasserstein import (
     wasserstein as wasserstein, wasserstein_report as wasserstein_report,
 )
 from .networks.clusters import Clustering as Clustering, clusters as clusters
+from .networks.block import NetworkBlock as NetworkBlock
+from .networks.network import Network as Network
 from .particles import label_density as label_density, solve_particles as solve_particles
 from .plotting import (
     animate as animate, plot_atom_tree as plot_atom_tree, plot_certificate as plot_certificate,

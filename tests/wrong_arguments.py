@@ -56,6 +56,9 @@ LOUDER = mfpde.Layers(
 BLOCK = mfpde.Block(ATTENTION, step=0.1)
 TWICE = mfpde.DiscreteLayers.repeated(BLOCK, count=2)
 NOISIER = mfpde.Layers([(ASCENT, 0.5), (NOISY, 0.5)])
+WEIGHTS = np.ones((6, 4, 4))
+TRAINED = mfpde.NetworkBlock(*WEIGHTS, heads=2)
+NETWORK = mfpde.Network([TRAINED], "pre", embedding=[[1.0, 2.0, 3.0, 4.0]])
 EMPTY = mfpde.Density(CIRCLE, np.zeros(32))
 UNIFORM_ON_CIRCLE = mfpde.uniform(CIRCLE).values
 HALF = mfpde.Measure(mfpde.Density(CIRCLE, START.values / 2), mfpde.Atoms(ONE, [0.5]))
@@ -147,6 +150,11 @@ def bound(*terms: Any, direction: str = "descent", **options: Any) -> Any:
     return theory.anti_concentration_bound(problem)
 
 
+def network_block(**given: Any) -> mfpde.NetworkBlock:
+    squares = dict(zip(("q", "k", "v", "o", "w1", "w2"), WEIGHTS, strict=True))
+    return mfpde.NetworkBlock(**{**squares, "heads": 2, **given})
+
+
 def recording(value: Any) -> mfpde.Diagnostic:
     return mfpde.Diagnostic("own", "mine", "1", lambda _: value)
 
@@ -198,6 +206,10 @@ DiscreteLayers([BLOCK, [BLOCK, BLOCK]])
 DiscreteLayers.repeated(BLOCK, count=2)
 solve(TWICE, START, save_at=[0.0, 2.0])
 Layers.random(sampler=drawn_equation, count=2, duration=0.1, seed=1)
+network_block(heads=4, kv_heads=2, k=WEIGHTS[0, 2:], v=WEIGHTS[0, 2:], bq=[1.0, 0.0, 0.0, 0.0], \
+    gain2=[1.0] * 4, gate=WEIGHTS[0], eps=1e-5)
+network_block(heads=2, q=WEIGHTS[0], w1=WEIGHTS[0], w2=WEIGHTS[0], rope=1e4)
+Network([TRAINED], "pre", final_norm=[[1.0] * 4, [0.0] * 4], embedding=WEIGHTS[0], step=0.5)
 SteadyState(tolerance=1e-8)
 StepLimit(steps=3)
 WallTimeLimit(seconds=1.0)
@@ -360,6 +372,24 @@ run(uniform(ZONAL), TWICE) -> start on Zonal | solve_particles
 run(PositionedDensity.repeated(START), TWICE) -> start is rows of positions
 particles(TWICE, time_step=0.1) -> time_step = 0.1 is for flows
 particles(TWICE, save_every=0.5) -> a step of 0.5 is no layer
+
+network_block(heads=3) -> q has 4 rows for heads = 3 | equally many
+network_block(heads=4, rope=1e4) -> an even number with rope
+network_block(w1=np.ones((5, 4)), w2=np.ones((5, 4))) -> w2 | y @ W.T
+network_block(activation="gelu_new") -> activation = 'gelu_new'
+network_block(w2=None) -> w2 = None
+Network([], "pre") -> blocks = [] must be a nonempty list of NetworkBlock
+Network([TRAINED, NetworkBlock(*WEIGHTS[:, 1:, 1:], heads=1)], "pre") -> [(3, False), (4, False)]
+Network([TRAINED], "peri") -> norm = 'peri' must be one of 'post', 'pre'
+Network([TRAINED], "post", final_norm=np.ones((2, 4))) -> final_norm is for norm = 'pre' only
+Network([TRAINED], "pre", final_norm=np.ones(4)) -> final_norm of shape (4,) must be (2, 4)
+Network([TRAINED], "pre").run([0, 1]) -> (2,) must be (N, 4), or ids with | embedding=
+NETWORK.run([0, 1]) -> id 1 is none of the 1 tokens: 0 to 0
+NETWORK.run([0.5]) -> ids_or_tokens[0] = 0.5 must be a whole number
+NETWORK.run(np.ones((3, 5))) -> ids_or_tokens of shape (3, 5) must be (N, 4), or ids (N,)
+NETWORK.run([[1.0, 2, 3, 4], [2, 2, 2, 2]]) -> token 1 has no direction
+NETWORK.refined(0) -> m = 0
+NETWORK.scaled(0) -> eps = 0
 
 load(None) -> path = None | must be the path of a store
 save(RUN, 3) -> path = 3 | must be the path of a store
@@ -607,8 +637,12 @@ descent(Attention(2.0, bilinear=EYE, value=TILTED)) -> no multiple of bilinear
 descent(Interaction(ZonalKernel(np.sin, np.cos)), NEURON) -> the kernel's third derivative
 """
 """An equation -> why neither its minimum nor a bound of it is known."""
-WRAPPED = {"two_layers": "Layers", "density_of_labels": "label_density"}
-NEEDED = ("angles", "centres", "bilinear", "t_end")
+WRAPPED = {
+    "two_layers": "Layers",
+    "density_of_labels": "label_density",
+    "network_block": "NetworkBlock",
+}
+NEEDED = ("angles", "centres", "bilinear", "t_end", "kv_heads")
 """Arguments that None may not stand for although it is their default."""
 MAY_BE_INFINITE = ("theory.merge_time",)
 """What says that a number above the largest is given as infinity."""
