@@ -39,7 +39,6 @@ def test_caps_are_found_with_their_masses(dimension, rng) -> None:
     np.testing.assert_allclose(found.masses, [1.0, 0.6, 0.4], rtol=1e-12)
     np.testing.assert_array_equal(found.labels, cap_of)
     assert found.scattered == 0
-    assert found.effective_number == pytest.approx(1 / 0.38, rel=1e-12)
     for k in range(3):
         inside = cap_of == k
         centre = unit(masses[inside] @ points[inside])
@@ -256,3 +255,69 @@ def test_very_many_points_are_taken_together(rng) -> None:
     assert found.resolution == pytest.approx(2 * np.arcsin(0.01 * np.sqrt(3)))
     with pytest.raises(ValueError, match="give a sample"):
         mfpde.clusters(unit(rng.standard_normal((10_001, 8))))
+
+
+@pytest.mark.parametrize(("dimension", "number"), [(64, 3), (384, 5), (3, 2)])
+def test_separate_caps_are_counted_by_silhouettes(dimension, number, rng) -> None:
+    """And by the effective number, where they are small; points at random are none."""
+    cap_of = np.repeat(np.arange(number), 40)
+    away = rng.standard_normal((len(cap_of), dimension)) / np.sqrt(dimension)
+    points, narrow = (unit(np.eye(dimension)[cap_of] + s * away) for s in (0.4, 1e-3))
+    turn = ortho_group.rvs(dimension, random_state=1)
+    for given in (points, points @ turn):
+        found = mfpde.clusters(given)
+        assert found.silhouettes.count == number
+        assert mfpde.adjusted_rand(found.silhouettes.labels, cap_of) == 1
+        assert np.nanargmax(found.silhouettes.scores) == number - 2
+    shares = np.repeat(np.arange(1, number + 1), 40) / (20 * number * (number + 1))
+    entropy = -sum(p * np.log(p) for p in 40 * shares[::40])
+    effective = mfpde.clusters(narrow, 2 * shares).effective_number
+    assert effective == pytest.approx(np.exp(entropy), rel=1e-4)
+    assert mfpde.clusters(unit(away)).silhouettes.count == 0
+    assert mfpde.clusters(points[:40]).silhouettes.count == 1
+
+
+def test_silhouettes_are_means_over_points(rng) -> None:
+    """Two clusters of which the loops of the definition are written out, with masses."""
+    points = np.concatenate([cap(np.eye(3)[i], 6, 0.5, rng) for i in range(2)])
+    masses = rng.integers(1, 4, 12) / 2
+    cap_of = np.repeat([0, 1], 6)
+    angles, expected = np.arccos(np.clip(points @ points.T, -1, 1)), 0.0
+    for x in range(12):
+        own = (cap_of == cap_of[x]) & (np.arange(12) != x)
+        a = np.average(angles[x, own], weights=masses[own])
+        b = np.average(
+            angles[x, cap_of != cap_of[x]], weights=masses[cap_of != cap_of[x]]
+        )
+        expected += masses[x] / masses.sum() * (b - a) / max(a, b)
+    found = mfpde.clusters(points, masses).silhouettes
+    assert found.scores[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_blob_and_stray_points(rng) -> None:
+    """The heaviest component's mass over the angle tells of a blob that k-means does not see."""
+    blob = cap(np.eye(64)[0], 50, 0.2, rng)
+    found = mfpde.clusters(np.concatenate([blob, np.eye(64)[1:51]]))
+    assert found.largest_masses([0.0, 0.5, 1.4, np.pi]) == pytest.approx(
+        [0.01, 0.5, 0.5, 1]
+    )
+    assert found.silhouettes.count == 0
+
+
+def test_uniform_measures_have_the_effective_number_of_the_dimension() -> None:
+    for grid in (mfpde.Circle(64), mfpde.Sphere(32), mfpde.Zonal(8, 64)):
+        even = mfpde.Density.from_function(grid, lambda x: 1.0 + 0.0 * x[..., 0])
+        found = mfpde.clusters(even).effective_number
+        assert found == pytest.approx(grid.dimension, rel=1e-3)
+
+
+def test_agreement_of_partitions() -> None:
+    """The formula by pairs, and partitions that are equal, crossed, or all of one class."""
+    one, other = [0, 0, 1, 1, 2], [0, 0, 1, 2, 2]
+    # One common pair; 2 and 2 of 10, so that .4 are expected.
+    assert mfpde.adjusted_rand(one, other) == pytest.approx((1 - 0.4) / (2 - 0.4))
+    assert mfpde.adjusted_rand([3, 3, 1], [0, 0, 7]) == 1
+    assert mfpde.adjusted_rand([0, 0, 1, 1], [0, 1, 0, 1]) == pytest.approx(-0.5)
+    assert mfpde.adjusted_rand([0, 0], [1, 1]) == 1
+    with pytest.raises(ValueError, match="must both be"):
+        mfpde.adjusted_rand([0, 1], [0, 1, 2])

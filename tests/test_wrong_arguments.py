@@ -60,6 +60,8 @@ WITHOUT_NUMBERS = {
     # Bases, files, runs, figures and tables, of which other tests are.
     *("Kernel", "Observer", "animate", "load", "save", "save_figure", "Sweep", "view"),
     *("theory.phase_diagram", "stationary_density"),
+    # Labels are of any kind.
+    "adjusted_rand",
     *(name for name in dir(mfpde) if name.startswith("plot_") and name not in CALLED),
 }
 

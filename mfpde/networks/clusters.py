@@ -13,11 +13,15 @@ Without an angle it is the middle of the longest interval of angles in which the
 many clusters, two or more, that hold half of the mass and are separated: the interval ends at
 twice the angle at which it begins, or beyond.  Else of such an interval with one cluster among
 scattered points; else all is one.
+
+Chains are one component, so are wide clusters in many dimensions; :mod:`mfpde.networks.counts`
+counts without an angle.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +39,7 @@ from mfpde.geometry.arcs import distances
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure
 from mfpde.measures.sampling import sum_by_label
+from mfpde.networks.counts import Silhouettes, find_silhouettes
 from mfpde.networks.mass_points import MassPoints, find_mass_points
 from mfpde.notebook import Printed, format_table
 
@@ -76,9 +81,11 @@ class Clustering(Printed):
     resolution
         Angles below are those of the grid, or of the boxes in which very many points are
         taken together; 0 for points that are told apart.
-    merge_angles, merge_counts
-        Angles (m,) at which components merge, and the number of clusters before the first, and
-        after each, (m + 1,).
+    merge_angles, merge_counts, merge_masses
+        Angles (m,) at which components merge; and before the first and after each, (m + 1,), the
+        number of clusters and the mass of the heaviest.
+    sample
+        The points of mass that were linked.
     """
 
     angle: float
@@ -91,6 +98,8 @@ class Clustering(Printed):
     resolution: float
     merge_angles: FloatArray
     merge_counts: IntArray
+    merge_masses: FloatArray
+    sample: MassPoints
 
     @property
     def count(self) -> int:
@@ -102,19 +111,35 @@ class Clustering(Printed):
 
     @property
     def effective_number(self) -> float:
-        """1 / (sum of the squares of the clusters' shares): k for k clusters of equal mass."""
-        squares = float((self.masses**2).sum())
-        return float(self.masses.sum()) ** 2 / squares if self.count else 0.0
+        """exp(-sum l log l), l the eigenvalues of int x x^T dmu / mu(S), of all of the measure."""
+        return self.sample.effective_number
+
+    @cached_property
+    def silhouettes(self) -> Silhouettes:
+        """Mean silhouettes of 2 to 10 clusters by k-means, the count and labels that they give.
+
+        Computed when first asked for; labels are as above.
+        """
+        found = find_silhouettes(self.sample.points, self.sample.shares)
+        return replace(found, labels=self.sample.label_inputs(found.labels))
 
     def counts(self, angles: ArrayLike) -> IntArray:
         """Number of clusters at each of the ``angles`` of any shape, from 0 to pi.
 
         Others are a ``ValueError``.
         """
+        return self.merge_counts[self._count_merges(angles)]
+
+    def largest_masses(self, angles: ArrayLike) -> FloatArray:
+        """Mass of the heaviest component at each of the ``angles``, as in :meth:`counts`."""
+        return self.merge_masses[self._count_merges(angles)]
+
+    def _count_merges(self, angles: ArrayLike) -> IntArray:
+        """How many merges lie at or below each of the ``angles``."""
         given = real_array("angles", angles)
         if (given < 0).any() or (given > np.pi).any():
             raise ValueError(f"angles = {shown(angles)} must lie between 0 and pi")
-        return self.merge_counts[np.searchsorted(self.merge_angles, given, "right")]
+        return np.searchsorted(self.merge_angles, given, "right")
 
     def __str__(self) -> str:
         low, high = self.gap
@@ -173,7 +198,8 @@ def clusters(
     -------
     Clustering
         ``count``, ``masses``, ``centres``, ``radii``, ``labels``, the ``gap`` of angles with this
-        count, ``counts(angles)``, ``effective_number``; printed, a table.
+        count, ``counts(angles)``, ``largest_masses(angles)``, ``effective_number`` and
+        ``silhouettes``; printed, a table.
 
     Raises
     ------
@@ -191,7 +217,7 @@ def clusters(
             )
     tree = _link_points(found)
     least = (1 - ROUNDING) * _least_share(found, tree[:, 2])
-    counts, held = _count_clusters(tree, found.shares, least)
+    counts, held, heaviest = _count_clusters(tree, found.shares, least)
     if angle is None:
         angle = _choose_angle(found, tree[:, 2], counts, held)
     low, high, _ = _find_intervals(tree[:, 2], counts)
@@ -204,11 +230,13 @@ def clusters(
         masses=read_only(found.total * shares),
         centres=read_only(centres),
         radii=read_only(radii),
-        labels=read_only(np.where(found.place >= 0, labels[found.place], -1)),
+        labels=found.label_inputs(labels),
         scattered=found.total * left if left > ROUNDING else 0.0,
         resolution=found.resolution,
         merge_angles=read_only(tree[:, 2].copy()),
         merge_counts=read_only(counts),
+        merge_masses=read_only(found.total * heaviest),
+        sample=found,
     )
 
 
@@ -236,8 +264,8 @@ def _least_share(found: MassPoints, links: FloatArray) -> float:
 
 def _count_clusters(
     tree: FloatArray, shares: FloatArray, least: float
-) -> tuple[IntArray, FloatArray]:
-    """Number of clusters before the first merge and after each, and the share that they hold."""
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Before the first merge and after each: number of clusters, their share, the heaviest's."""
     components, count = shares.tolist(), len(shares)
     pairs = tree[:, :2].astype(int)
     for one, other in pairs.tolist():
@@ -246,7 +274,8 @@ def _count_clusters(
     values = np.stack([masses >= least, np.where(masses >= least, masses, 0.0)])
     changes = values[:, count:] - values[:, pairs].sum(axis=2)
     sums = np.cumsum(np.column_stack([values[:, :count].sum(axis=1), changes]), axis=1)
-    return sums[0].round().astype(np.int64), sums[1]
+    heaviest = np.maximum.accumulate(np.append(masses[:count].max(), masses[count:]))
+    return sums[0].round().astype(np.int64), sums[1], heaviest
 
 
 def _find_intervals(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, IntArray, no_measure, unit_vectors
+from mfpde.arrays import FloatArray, IntArray, no_measure, read_only, unit_vectors
 from mfpde.measures.measure import (
     AnyMeasure,
     Atoms,
@@ -17,6 +17,7 @@ from mfpde.measures.measure import (
     atoms_of,
 )
 from mfpde.measures.sampling import as_atoms, sum_by_label
+from mfpde.networks.counts import effective_number, exponential_of_entropy
 
 THIN = 0.5
 """Share of the mean density below which a cell is background."""
@@ -30,8 +31,9 @@ ROUNDING = 1e-9
 class MassPoints(NamedTuple):
     """Points of mass: unit vectors (n, d) and their shares (n,) of it.
 
-    ``place`` (m,) is the index of each input's point, or -1; ``total`` the mass of all inputs.
-    Without a grid they may be a sample.  On one about an ``axis`` (d,) each stands for its ring.
+    ``place`` (m,) is the index of each input's point, or -1; ``total`` the mass of all inputs, and
+    ``effective_number`` theirs.  Without a grid they may be a sample.  On one about an ``axis``
+    (d,) each stands for its ring.
     """
 
     points: FloatArray
@@ -41,6 +43,11 @@ class MassPoints(NamedTuple):
     resolution: float
     may_be_sample: bool
     axis: FloatArray | None
+    effective_number: float
+
+    def label_inputs(self, labels: IntArray) -> IntArray:
+        """The labels (m,) of all inputs, -1 for background, from those (n,) of the points."""
+        return read_only(np.where(self.place >= 0, labels[self.place], -1))
 
 
 def find_mass_points(
@@ -85,7 +92,20 @@ def find_mass_points(
         shares = np.bincount(place[kept], shares).astype(np.float64)
         resolution = max(resolution, 2 * float(np.arcsin(width)))
     is_sample = isinstance(measure, Atoms)
-    return MassPoints(points, shares, place, total, resolution, is_sample, axis)
+    effective = _effective_number_of(measure, axis)
+    return MassPoints(
+        points, shares, place, total, resolution, is_sample, axis, effective
+    )
+
+
+def _effective_number_of(measure: AnyMeasure, axis: FloatArray | None) -> float:
+    """The effective number of a measure; about an ``axis`` its cells are whole rings."""
+    atoms = as_atoms(measure)
+    shares = atoms.masses / atoms.total_mass
+    if axis is None:
+        return effective_number(atoms.points, shares)
+    along, across = float(shares @ (atoms.points @ axis) ** 2), len(axis) - 1
+    return exponential_of_entropy([along, *[(1 - along) / across] * across])
 
 
 def _put_in_boxes(points: FloatArray) -> tuple[IntArray, float]:
