@@ -14,6 +14,7 @@ its kernel and its perceptrons, so that an error in these would be seen by none 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,31 +132,24 @@ def first_variation(
     problem: Problem, points: Array, masses: Array, *, at: Array
 ) -> Array:
     """F (m,) at ``at`` (m, d) of atoms of ``masses`` (n,) at ``points`` (n, d)."""
-    sums = np.concatenate([k @ masses for k in _kernels(problem, points, at)])
-    scale = 1.0 if problem.shifted else np.exp(problem.beta * problem.largest)
-    attention = np.log(scale * sums) if problem.normalized else scale * sums
+    logs = np.concatenate([log for log, _ in _sums(problem, points, masses, at)])
+    attention = logs if problem.normalized else np.exp(logs)
     return np.asarray(attention / problem.beta + potential(problem, at))
 
 
 def gradient(problem: Problem, points: Array, masses: Array, *, at: Array) -> Array:
     """Tangential gradient of F (m, d) at ``at`` (m, d); the velocity is sign times it."""
-    pulls = []
-    scale = 1.0 if problem.shifted else np.exp(problem.beta * problem.largest)
-    for kernel in _kernels(problem, points, at):
-        pull = kernel @ (masses[:, np.newaxis] * problem.sent(points))
-        pulls.append(
-            pull / (kernel @ masses)[:, np.newaxis]
-            if problem.normalized
-            else scale * pull
-        )
+    sent, pulls = problem.sent(points), []
+    for logs, shares in _sums(problem, points, masses, at):
+        pull = shares @ sent
+        pulls.append(pull if problem.normalized else np.exp(logs)[:, None] * pull)
     return _tangential(at, np.concatenate(pulls)) + potential_gradient(problem, at)
 
 
 def energy(problem: Problem, points: Array, masses: Array) -> float:
     """E of atoms of ``masses`` (n,) at ``points`` (n, d); the kernel is not normalised."""
-    scale = 1.0 if problem.shifted else np.exp(problem.beta * problem.largest)
-    rows = np.concatenate([k @ masses for k in _kernels(problem, points, points)])
-    pairs = scale * float(masses @ rows) / (2 * problem.beta)
+    logs = [log for log, _ in _sums(problem, points, masses, points)]
+    pairs = float(masses @ np.exp(np.concatenate(logs))) / (2 * problem.beta)
     return pairs + float(masses @ potential(problem, points))
 
 
@@ -172,12 +166,24 @@ def cells_of(measure: Any) -> tuple[Array, Array]:
     return np.concatenate([points, atoms.points]), np.append(masses, atoms.masses)
 
 
-def _kernels(problem: Problem, points: Array, at: Array) -> Any:
-    """Yield blocks of the shifted kernel, rows of ``at`` by columns of ``points``."""
+def _sums(
+    problem: Problem, points: Array, masses: Array, at: Array
+) -> Iterator[tuple[Array, Array]]:
+    """Yield log int K dmu (m,) and each point's share of it (m, n), for blocks of ``at``.
+
+    In logarithms, so that it has its digits where the kernel is below the least number.
+    """
+    shift = problem.beta * problem.largest if problem.shifted else 0.0
     rows = max(BLOCK // max(len(points), 1), 1)
+    with np.errstate(divide="ignore"):
+        logs = np.log(masses) - shift
     for begin in range(0, len(at), rows):
-        logits = problem.logits(at[begin : begin + rows], points)
-        yield np.exp(problem.beta * (logits - problem.largest))
+        exponents = problem.beta * problem.logits(at[begin : begin + rows], points)
+        exponents += logs
+        peaks = exponents.max(axis=1, keepdims=True)
+        shares = np.exp(exponents - peaks)
+        totals = shares.sum(axis=1, keepdims=True)
+        yield (peaks + np.log(totals))[:, 0], shares / totals
 
 
 def _tangential(at: Array, vectors: Array) -> Array:
