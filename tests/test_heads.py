@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_points import random_points
 from scipy.integrate import solve_ivp
-from witness import cells_of, head_by_sums
 
 import mfpde
 from mfpde import Atoms, Attention, Circle, MeanFieldEquation, Sphere
 from validation.circle_cases import points_at
+from validation.independent import cells_of, problem_of
+from validation.independent import gradient as gradient_of
 
 CIRCLE, SPHERE = Circle(512), Sphere(64)
 
@@ -54,17 +55,11 @@ def test_velocity_is_that_of_direct_quadrature(
     density = smooth_density(geometry, seed)
     points = random_points(20, dimension, generator)
     equation = head_equation(bilinear, value, beta=beta, normalized=normalized)
-    expected, _ = head_by_sums(
-        points,
-        *cells_of(density),
-        beta=beta,
-        bilinear=bilinear,
-        value=value,
-        normalized=normalized and beta > 0,
-    )
+    cells = cells_of(density)
+    expected = gradient_of(problem_of(equation), *cells, at=points)
     size = max(1.0, np.abs(value).max())
     assert np.abs(equation.velocity(density, points) + expected).max() < 1e-10 * size
-    particles = equation.velocity(Atoms(*cells_of(density)), points)
+    particles = equation.velocity(Atoms(*cells), points)
     assert np.abs(particles + expected).max() < 1e-10 * size
     at_centres = equation.velocity(density)
     again = equation.velocity(density, geometry.points)
