@@ -11,9 +11,10 @@ from mfpde.settings import SettingsError, read_settings, settings_from_dict
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TEXT = """
-[geometry]
-kind = "circle"
-cells = 64
+geometry = {kind = "circle", cells = 64}
+equation = {direction = "descent", diffusion = 0.0}
+start = {kind = "perturbed_uniform", amplitude = 0.1, seed = 3}
+particles = {count = 100}
 
 [attention]
 beta = 2.0
@@ -26,15 +27,6 @@ weights = [0.8, -0.5]
 biases = [0.0, 0.1]
 activation = "relu"
 
-[equation]
-direction = "descent"
-diffusion = 0.0
-
-[start]
-kind = "perturbed_uniform"
-amplitude = 0.1
-seed = 3
-
 [solve]
 t_end = 1.0
 save_every = 0.25
@@ -43,11 +35,8 @@ rtol = 1e-4
 steady_state = 1e-8
 max_steps = 1000
 wall_time_limit = 60.0
-
-[particles]
-count = 100
 """
-CIRCLE = 'kind = "circle"\ncells = 64'
+CIRCLE = 'kind = "circle", cells = 64'
 DIRECTIONS = "directions = [[1.0, 0.0], [0.6, 0.8]]"
 
 
@@ -63,11 +52,11 @@ def changed(*changes: tuple[str, str]) -> str:
 TEXTS = {
     "circle": TEXT,
     "sphere": changed(
-        (CIRCLE, 'kind = "sphere"\nnlat = 32'),
+        (CIRCLE, 'kind = "sphere", nlat = 32'),
         (DIRECTIONS, "directions = [[1, 0, 0], [0, 0.6, 0.8]]"),
     ),
     "zonal": changed(
-        (CIRCLE, 'kind = "zonal"\ndimension = 64\ncells = 181'),
+        (CIRCLE, 'kind = "zonal", dimension = 64, cells = 181'),
         ('transport = "donor_blended"\n', ""),
         (DIRECTIONS, "directions = [1, -2]"),
     ),
@@ -132,7 +121,7 @@ SPHERE, WIDE = mfpde.Sphere(32), mfpde.Sphere(32, 40)
     ("kind", "change", "geometry"),
     [
         ("sphere", ("", ""), SPHERE),
-        ("sphere", ("= 32", "= 32\nnlon = 40"), WIDE),
+        ("sphere", ("= 32", "= 32, nlon = 40"), WIDE),
         ("zonal", ("", ""), mfpde.Zonal(64, 181)),
     ],
 )
@@ -177,17 +166,16 @@ def test_random_neurons_are_the_constructors_and_those_of_the_paper(
 WRONG_FILES = {
     "[solve] needs the setting 't_end'": changed(("t_end = 1.0", "")),
     "[geometry] needs the setting 'kind', one of 'circle', 'sphere', 'zonal'": changed(
-        ('kind = "circle"', "")
+        ('kind = "circle", ', "")
     ),
     "[geometry] needs the setting 'nlat'; kind = 'sphere' takes: nlat, nlon": TEXTS[
         "sphere"
-    ].replace("nlat = 32", ""),
+    ].replace(", nlat = 32", ""),
     "an equation needs [attention], [perceptron] or both": without(
-        TEXT, "[attention]", "[equation]"
+        TEXT, "[attention]", "[solve]"
     ),
-    "[particles] = 3 must be a table of settings": "particles = 3\n"
-    + TEXT.partition("[particles]")[0],
-    "needs the section [start]": without(TEXT, "[start]", "[solve]"),
+    "[particles] = 3 must be a table of settings": changed(("{count = 100}", "3")),
+    "needs the section [start]": without(TEXT, "start", "particles"),
     "run.toml is not TOML": "[solve\n",
 }
 
