@@ -6,10 +6,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from equations import ascent, descent
 
 import mfpde
 from oracles.quantities import Case, Quantities, nudged, words_of
-from oracles.run_cases import attention, descent, equation, layers, neurons, softmax
+from oracles.run_cases import layers, neurons
 from validation.verdict_cases import CORPORA
 
 
@@ -67,13 +68,13 @@ def _verdicts() -> list[Case]:
 
 def random_layer(draws: np.random.Generator, index: int) -> mfpde.MeanFieldEquation:
     """Attention with three random neurons on the circle."""
-    return equation(attention(7.0), neurons(2, seed=int(draws.integers(1000))))
+    return ascent(7.0, neurons(2, seed=int(draws.integers(1000))))
 
 
 def _tracked_runs() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
     circle, sphere = mfpde.Circle(192), mfpde.Sphere(32)
-    pull = equation(softmax(9.0))
-    driven = equation(softmax(9.0), neurons(2, "gelu"))
+    pull = ascent(9.0, normalized=True)
+    driven = ascent(9.0, neurons(2, "gelu"), normalized=True)
     drawn = mfpde.Layers.random(random_layer, count=6, duration=1.5, seed=1)
     exact = {"atoms": "exact"}
     return {
@@ -81,7 +82,7 @@ def _tracked_runs() -> dict[str, tuple[Any, Any, dict[str, Any]]]:
         "circle softmax exact": (pull, circle, exact),
         "circle neurons": (driven, circle, {}),
         "circle neurons exact": (driven, circle, exact),
-        "circle descent": (descent(attention(), neurons(2)), circle, {}),
+        "circle descent": (descent(5.0, neurons(2)), circle, {}),
         "circle layers": (layers(2), circle, {}),
         "circle random layers": (drawn, circle, {}),
         "sphere softmax": (pull, sphere, {}),

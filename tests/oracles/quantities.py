@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,12 +68,7 @@ def perturbed(
 ) -> mfpde.MeanFieldEquation:
     """Return the equation with the weights of its perceptron nudged."""
     terms = [
-        mfpde.Perceptron(
-            term.directions,
-            nudged(term.weights, size),
-            term.activation,
-            biases=term.biases,
-        )
+        replace(term, weights=nudged(term.weights, size))
         if isinstance(term, mfpde.Perceptron)
         else term
         for term in equation.terms

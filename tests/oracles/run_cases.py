@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from equations import ascent, descent
 
 import mfpde
 from oracles.quantities import Case, Quantities, moments_of, nudged, words_of
@@ -23,28 +24,6 @@ def neurons(
 ) -> mfpde.Perceptron:
     """Three random neurons."""
     return mfpde.Perceptron.random(3, dimension, seed=seed, activation=activation)
-
-
-def equation(
-    *terms: Any, direction: str = "ascent", **options: float
-) -> mfpde.MeanFieldEquation:
-    """Terms with a direction."""
-    return mfpde.MeanFieldEquation(*terms, direction=direction, **options)
-
-
-def descent(*terms: Any, **options: float) -> mfpde.MeanFieldEquation:
-    """Terms that go down."""
-    return equation(*terms, direction="descent", **options)
-
-
-def attention(beta: float = 5.0, **options: Any) -> mfpde.Attention:
-    """Attention, softmax or not."""
-    return mfpde.Attention(beta, **options)
-
-
-def softmax(beta: float = 5.0, **options: Any) -> mfpde.Attention:
-    """Normalised attention."""
-    return attention(beta, normalized=True, **options)
 
 
 def square() -> mfpde.Interaction:
@@ -67,13 +46,10 @@ def zonal_neurons(grid: mfpde.Zonal, activation: str = "relu") -> mfpde.Perceptr
     return mfpde.Perceptron([grid.axis, -grid.axis], [0.8, 0.5], activation)
 
 
-def layers(dimension: int, direction: str = "ascent") -> mfpde.Layers:
+def layers(dimension: int, toward: Any = ascent) -> mfpde.Layers:
     """Three layers of different neurons."""
     kinds = enumerate(("relu", "gelu", "tanh"), start=1)
-    equations = [
-        equation(attention(), neurons(dimension, kind, seed), direction=direction)
-        for seed, kind in kinds
-    ]
+    equations = [toward(5.0, neurons(dimension, kind, seed)) for seed, kind in kinds]
     return mfpde.Layers([(one, 0.7) for one in equations])
 
 
@@ -114,52 +90,55 @@ SPHERE_HEAD = {"bilinear": SKEW, "value": VALUE}
 FIVE = GRIDS["zonal"]
 
 RUNS: dict[str, tuple[Any, float]] = {
-    "circle relu ascent": (equation(attention(), neurons(2)), 6),
-    "circle gelu descent": (descent(attention(), neurons(2, "gelu")), 6),
-    "circle softmax": (equation(softmax(), neurons(2, "gelu")), 3),
-    "circle unshifted": (descent(attention(2.0, kernel="unshifted"), neurons(2)), 2),
-    "circle polynomial": (equation(square(), neurons(2, "tanh")), 3),
-    "circle kuramoto": (equation(attention(0.0)), 3),
-    "circle beta 200": (equation(attention(200.0), neurons(2)), 4),
-    "circle head": (equation(attention(4.0, **CIRCLE_HEAD)), 3),
-    "circle exact atoms": (equation(softmax(9.0)), 8),
+    "circle relu ascent": (ascent(5.0, neurons(2)), 6),
+    "circle gelu descent": (descent(5.0, neurons(2, "gelu")), 6),
+    "circle softmax": (ascent(5.0, neurons(2, "gelu"), normalized=True), 3),
+    "circle unshifted": (descent(2.0, neurons(2), kernel="unshifted"), 2),
+    "circle polynomial": (ascent(square(), neurons(2, "tanh")), 3),
+    "circle kuramoto": (ascent(0.0), 3),
+    "circle beta 200": (ascent(200.0, neurons(2)), 4),
+    "circle head": (ascent(4.0, **CIRCLE_HEAD), 3),
+    "circle exact atoms": (ascent(9.0, normalized=True), 8),
     "circle layers": (layers(2), 2.1),
-    "circle donor relu descent": (descent(attention(), neurons(2)), 6),
-    "circle donor softmax": (equation(softmax(), neurons(2, "tanh")), 3),
-    "circle donor diffusion": (equation(attention(), neurons(2), diffusion=0.05), 4),
-    "circle donor vector weights": (equation(attention(), vector_neurons(2)), 4),
-    "circle donor exact atoms": (equation(attention(12.0)), 30),
+    "circle donor relu descent": (descent(5.0, neurons(2)), 6),
+    "circle donor softmax": (ascent(5.0, neurons(2, "tanh"), normalized=True), 3),
+    "circle donor diffusion": (ascent(5.0, neurons(2), diffusion=0.05), 4),
+    "circle donor vector weights": (ascent(5.0, vector_neurons(2)), 4),
+    "circle donor exact atoms": (ascent(12.0), 30),
     "circle donor softmax head": (
-        equation(softmax(4.0, bilinear=TURN), attention(2.0)),
+        ascent(mfpde.Attention(4.0, normalized=True, bilinear=TURN), 2.0),
         2,
     ),
-    "circle default": (equation(attention(), neurons(2, "gelu")), 8),
-    "circle default layers": (layers(2, "descent"), 2.1),
-    "sphere relu descent": (descent(attention(), neurons(3)), 3),
-    "sphere gelu ascent": (equation(attention(), neurons(3, "gelu")), 3),
-    "sphere softmax": (equation(softmax(), neurons(3, "gelu")), 2),
-    "sphere unshifted": (equation(attention(2.0, kernel="unshifted"), neurons(3)), 1),
+    "circle default": (ascent(5.0, neurons(2, "gelu")), 8),
+    "circle default layers": (layers(2, descent), 2.1),
+    "sphere relu descent": (descent(5.0, neurons(3)), 3),
+    "sphere gelu ascent": (ascent(5.0, neurons(3, "gelu")), 3),
+    "sphere softmax": (ascent(5.0, neurons(3, "gelu"), normalized=True), 2),
+    "sphere unshifted": (ascent(2.0, neurons(3), kernel="unshifted"), 1),
     "sphere polynomial": (descent(square(), neurons(3, "tanh")), 2),
-    "sphere head": (equation(attention(3.0, **SPHERE_HEAD), neurons(3)), 2),
-    "sphere softmax head": (equation(softmax(3.0, bilinear=SKEW)), 2),
+    "sphere head": (ascent(3.0, neurons(3), **SPHERE_HEAD), 2),
+    "sphere softmax head": (ascent(3.0, normalized=True, bilinear=SKEW), 2),
     "sphere layers": (layers(3), 2.1),
-    "sphere vector weights": (equation(attention(), vector_neurons(3)), 2),
-    "sphere donor relu descent": (descent(attention(), neurons(3)), 3),
-    "sphere donor softmax": (equation(softmax(), neurons(3, "gelu")), 2),
-    "sphere donor diffusion": (equation(attention(), neurons(3), diffusion=0.05), 2),
-    "sphere donor exact atoms": (equation(softmax(9.0)), 6),
-    "sphere donor head": (equation(attention(3.0, **SPHERE_HEAD), attention(2.0)), 2),
-    "sphere donor layers": (layers(3, "descent"), 2.1),
-    "sphere default": (equation(attention(), neurons(3, "gelu")), 3),
-    "sphere default softmax": (equation(softmax(16.0), neurons(3)), 3),
-    "zonal relu ascent": (equation(attention(), zonal_neurons(FIVE)), 3),
-    "zonal softmax descent": (descent(softmax(8.0), zonal_neurons(FIVE, "gelu")), 3),
+    "sphere vector weights": (ascent(5.0, vector_neurons(3)), 2),
+    "sphere donor relu descent": (descent(5.0, neurons(3)), 3),
+    "sphere donor softmax": (ascent(5.0, neurons(3, "gelu"), normalized=True), 2),
+    "sphere donor diffusion": (ascent(5.0, neurons(3), diffusion=0.05), 2),
+    "sphere donor exact atoms": (ascent(9.0, normalized=True), 6),
+    "sphere donor head": (ascent(mfpde.Attention(3.0, **SPHERE_HEAD), 2.0), 2),
+    "sphere donor layers": (layers(3, descent), 2.1),
+    "sphere default": (ascent(5.0, neurons(3, "gelu")), 3),
+    "sphere default softmax": (ascent(16.0, neurons(3), normalized=True), 3),
+    "zonal relu ascent": (ascent(5.0, zonal_neurons(FIVE)), 3),
+    "zonal softmax descent": (
+        descent(8.0, zonal_neurons(FIVE, "gelu"), normalized=True),
+        3,
+    ),
     "zonal diffusion": (
-        equation(attention(), zonal_neurons(FIVE, "tanh"), diffusion=0.02),
+        ascent(5.0, zonal_neurons(FIVE, "tanh"), diffusion=0.02),
         2,
     ),
-    "zonal d = 64": (descent(attention(20.0), zonal_neurons(GRIDS["zonal d = 64"])), 3),
-    "zonal polynomial": (equation(square(), zonal_neurons(FIVE)), 2),
+    "zonal d = 64": (descent(20.0, zonal_neurons(GRIDS["zonal d = 64"])), 3),
+    "zonal polynomial": (ascent(square(), zonal_neurons(FIVE)), 2),
 }
 
 

@@ -8,18 +8,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from equations import ascent, descent
 
 import mfpde
 from oracles.quantities import Case, Quantities, nudged, perturbed
-from oracles.run_cases import (
-    FIVE,
-    attention,
-    descent,
-    equation,
-    neurons,
-    softmax,
-    zonal_neurons,
-)
+from oracles.run_cases import FIVE, neurons, zonal_neurons
 
 TOLERANCE = 1e-9
 
@@ -71,7 +64,7 @@ def closed_forms(dimension: int, beta: float, nudge: float) -> Quantities:
     theory = mfpde.theory
     beta = beta * (1 + nudge)
     degrees = np.arange(1, 9)
-    bound = theory.anti_concentration_bound(descent(attention(beta), neurons(2)))
+    bound = theory.anti_concentration_bound(descent(beta, neurons(2)))
     diagram = theory.phase_diagram(dimension, [beta])
     two = {"start_angle": 1.0, "end_angle": 1e-6}
     return {
@@ -97,32 +90,32 @@ def _minima() -> Iterator[Case]:
     grids = (mfpde.Circle(128), mfpde.Sphere(48))
     kinds = ("relu", "gelu", "tanh")
     for beta, kind, grid in product((2.0, 5.0, 12.0, 40.0), kinds, grids):
-        problem = descent(attention(beta), neurons(grid.dimension, kind, seed=11))
+        problem = descent(beta, neurons(grid.dimension, kind, seed=11))
         name = f"minimum {grid!r} {kind} beta {beta:g}"
         yield Case(name, partial(minimum, problem, grid))
     for seed in range(6):
         two = mfpde.Perceptron.random(2, 2, seed=seed)
-        work = partial(minimum, descent(attention(), two), mfpde.Circle(256))
+        work = partial(minimum, descent(5.0, two), mfpde.Circle(256))
         yield Case(f"minimum circle seed {seed}", work)
 
 
 def _polished() -> Iterator[Case]:
-    turn = attention(3.0, bilinear=[[1.0, 0.4], [-0.2, 0.7]])
-    alone = attention(6.0, bilinear=np.diag([1.0, 0.8, -0.5]))
+    turn = mfpde.Attention(3.0, bilinear=[[1.0, 0.4], [-0.2, 0.7]])
+    alone = mfpde.Attention(6.0, bilinear=np.diag([1.0, 0.8, -0.5]))
     cases: list[tuple[str, Any, int, int, int]] = [
         *(
             (f"d = {d} {kind} {count}", problem, d, count, 3)
             for d in (2, 3, 5)
             for kind, problem in (
-                ("relu", equation(attention(), neurons(d))),
-                ("gelu descent", descent(attention(), neurons(d, "gelu"))),
-                ("softmax", equation(softmax(), neurons(d, "tanh"))),
+                ("relu", ascent(5.0, neurons(d))),
+                ("gelu descent", descent(5.0, neurons(d, "gelu"))),
+                ("softmax", ascent(5.0, neurons(d, "tanh"), normalized=True)),
             )
             for count in ((2,) if d == 5 else (2, 4))
         ),
-        *((f"attention {n}", equation(softmax()), 3, n, 4) for n in (3, 5, 6)),
-        ("head", equation(turn, neurons(2)), 2, 3, 5),
-        ("indefinite head", equation(alone), 3, 3, 5),
+        *((f"attention {n}", ascent(5.0, normalized=True), 3, n, 4) for n in (3, 5, 6)),
+        ("head", ascent(turn, neurons(2)), 2, 3, 5),
+        ("indefinite head", ascent(alone), 3, 3, 5),
     ]
     for name, *given in cases:
         yield Case(f"polished {name}", partial(polished_atoms, *given))
@@ -132,9 +125,9 @@ def _branches() -> Iterator[Case]:
     circle, sphere = mfpde.Circle(128), mfpde.Sphere(32)
     up, down = np.linspace(4.0, 30.0, 6), np.linspace(4.0, 0.5, 4)
     noise = np.linspace(0.06, 0.02, 5)
-    flat, round_ = (descent(attention(4.0), neurons(d, "gelu")) for d in (2, 3))
-    noisy = equation(attention(4.0), diffusion=0.06)
-    along = equation(attention(4.0), zonal_neurons(FIVE, "tanh"), diffusion=0.06)
+    flat, round_ = (descent(4.0, neurons(d, "gelu")) for d in (2, 3))
+    noisy = ascent(4.0, diffusion=0.06)
+    along = ascent(4.0, zonal_neurons(FIVE, "tanh"), diffusion=0.06)
 
     def least(grid: Any) -> Any:
         return lambda problem: mfpde.minimize(problem, grid).atoms
