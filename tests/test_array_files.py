@@ -265,29 +265,3 @@ def test_starts_in_settings(tmp_path):
         start = {"kind": kind, **table}
         for found in read_twice(start=start, attention={"beta": 2.0}):
             np.testing.assert_array_equal(found.start.values, expected.values)
-
-
-WRONG_TABLES = """
-attention: {"beta": 1.0, "bilinear": "nothing.npy"} -> there is no file 'nothing.npy'
-attention: {"beta": 1.0, "bilinear": "head.txt"} -> .npy, .npz, .safetensors
-attention: {"beta": 1.0, "bilinear": np.eye(3).tolist()} -> S^1: it must be (2, 2)
-attention: [{"beta": 1.0}, {"beta": -1.0}] -> head 1: beta = -1.0
-interaction: {"kind": "polynomial", "coefficients": [1.0, 0.0]} -> constant kernel
-interaction: {"kind": "exponentail", "beta": 1.0} -> did you mean 'exponential'
-interaction: {"coefficients": [0, 1]} -> needs the setting 'kind'
-start: {"kind": "samples", "points": "none.npy"} -> there is no file
-start: {"kind": "samples"} -> needs the setting 'points'
-start: {"kind": "run"} -> needs the setting 'path'
-"""
-"""A table of the settings -> what the error says."""
-
-
-@pytest.mark.parametrize("row", WRONG_TABLES.strip().splitlines())
-def test_wrong_tables_are_named(row):
-    table, _, words = row.partition(" -> ")
-    name, _, value = table.partition(": ")
-    tables = SETTINGS | ({"attention": {"beta": 2.0}} if name == "start" else {})
-    with pytest.raises(SettingsError) as error:
-        settings_from_dict(tables | {name: eval(value)})
-    assert words in str(error.value)
-    assert "pydantic" not in str(error.value)
