@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from documents import ROOT, Page
+from equations import ascent, descent
 
 import mfpde
 import mfpde.transport
@@ -34,20 +35,12 @@ def made() -> Iterator[Any]:
     del ACTIVATIONS["arctan"]
 
 
-def ascent(*terms: Any) -> mfpde.MeanFieldEquation:
-    return mfpde.MeanFieldEquation(*terms, direction="ascent")
-
-
-def descent(*terms: Any) -> mfpde.MeanFieldEquation:
-    return mfpde.MeanFieldEquation(*terms, direction="descent")
-
-
 @pytest.fixture(params=["kernel", "activation"])
 def of_recipe(request, made) -> mfpde.MeanFieldEquation:
     """Return an equation with a term of a recipe."""
     if request.param == "kernel":
         return ascent(made.kernel, NEURON)
-    return ascent(mfpde.Attention(4.0), made.neurons)
+    return ascent(4.0, made.neurons)
 
 
 def test_a_density_moves_as_its_particles_do(of_recipe) -> None:
@@ -68,7 +61,7 @@ def test_what_a_kernel_does_not_say_is_refused(made) -> None:
 
 
 def test_its_minimiser_has_a_certificate(made) -> None:
-    equation = descent(mfpde.Attention(4.0), made.neurons)
+    equation = descent(4.0, made.neurons)
     found = mfpde.minimize(equation, mfpde.Circle(256))
     assert 0 <= found.gap < 1e-9
     assert equation.energy(found.measure) == pytest.approx(found.energy, abs=1e-12)
@@ -80,7 +73,7 @@ def test_what_an_activation_does_not_say_is_refused(made) -> None:
     unknown = replace(made.arctan, name="unknown", bounds=None)
     neurons = mfpde.Perceptron([[1.0, 0.0]], [0.8], unknown)
     with pytest.raises(ValueError, match="'unknown': no bounds of its derivatives"):
-        mfpde.minimize(descent(mfpde.Attention(4.0), neurons), mfpde.Circle(64))
+        mfpde.minimize(descent(4.0, neurons), mfpde.Circle(64))
     with pytest.raises(ValueError, match="needs its derivative"):
         replace(made.arctan, derivative=None)
     with pytest.raises(ValueError, match="is there already"):
@@ -174,7 +167,7 @@ def test_moments_and_fields_are_those_of_the_turned_centres(made) -> None:
 
 def test_what_is_new_is_printed_stored_loaded_and_drawn(made, tmp_path) -> None:
     start = mfpde.Density.from_function(made.TurnedCircle(128, 0.3), smooth)
-    equation = ascent(mfpde.Attention(4.0), made.neurons)
+    equation = ascent(4.0, made.neurons)
     run = mfpde.solve(equation, start, t_end=0.5, save_every=0.25)
     assert "TurnedCircle(num_cells=128, share=0.3)" in repr(run.final)
     assert mfpde.concentration(run.final, equation).verdict
