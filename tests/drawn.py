@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from equations import ascent, descent
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
@@ -15,7 +16,7 @@ import mfpde
 from mfpde.measures import Event
 from mfpde.runs.stopping import StopReason
 from mfpde.tracking import Junction, SeenAtoms, Track
-from validation.circle_cases import points_at
+from validation.circle_cases import density_of, points_at, poisson
 
 
 def by_gid(where: Artist, gid: str) -> list[Any]:
@@ -43,13 +44,12 @@ def is_within_page(figure: Figure) -> bool:
 # Measures and runs ----------------------------------------------------------------------------
 
 NEURONS = mfpde.Perceptron([[-0.9967, 0.0806], [-0.6199, -0.7847]], [0.63, -0.47])
-DESCENT = mfpde.MeanFieldEquation(mfpde.Attention(5.0), NEURONS, direction="descent")
+DESCENT = descent(5.0, NEURONS)
 
 
 def poisson_kernel(circle: mfpde.Circle, r: float) -> mfpde.Density:
-    """The density (1 - r^2) / (1 - 2 r cos(theta - 2) + r^2), of mass 1."""
-    values = (1 - r**2) / (1 - 2 * r * np.cos(circle.angles - 2.0) + r**2)
-    return mfpde.Density(circle, values).normalized()
+    """The Poisson kernel about the angle 2."""
+    return density_of(circle, poisson(circle.angles, r, 2.0))
 
 
 def bump(sphere: mfpde.Sphere, centre: Any, sharpness: float) -> mfpde.Density:
@@ -115,7 +115,7 @@ def zonal_run() -> mfpde.Run:
         for r in np.linspace(0.0, 30.0, 6)
     ]
     neuron = mfpde.Perceptron([zonal.axis], [1.0], biases=[0.5])
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(8.0), neuron, direction="ascent")
+    equation = ascent(8.0, neuron)
     numbers = {name: np.exp(-np.arange(6.0)) for name in ("energy", "dissipation")}
     times = np.linspace(0.0, 3.0, 6)
     return run_of(list(map(mfpde.Measure, states)), equation, times=times, **numbers)
@@ -131,10 +131,8 @@ def layered_run(geometry: Any) -> mfpde.Run:
     if geometry.axis is not None:
         first, second = geometry.axis, -geometry.axis
     one, other = (
-        mfpde.MeanFieldEquation(
-            mfpde.Attention(4.0), mfpde.Perceptron([unit], [0.8]), direction=direction
-        )
-        for unit, direction in ((first, "ascent"), (second, "descent"))
+        toward(4.0, mfpde.Perceptron([unit], [0.8]))
+        for unit, toward in ((first, ascent), (second, descent))
     )
     narrow = mfpde.Density.from_function(
         geometry, lambda x: 0.02 + np.exp(25 * (x @ first - 1))
@@ -157,12 +155,20 @@ EVENTS = (
 )
 
 
+def sighting(
+    points: Any, masses: Any, identities: Any = 0, *, is_forming: Any = False
+) -> SeenAtoms:
+    """The atoms of a save, of identities that are not known yet by default."""
+    masses = np.array(masses, dtype=float)
+    names = np.broadcast_to(np.asarray(identities, dtype=np.int64), masses.shape)
+    forming = np.broadcast_to(is_forming, masses.shape)
+    return SeenAtoms(np.array(points), masses, forming, names, masses)
+
+
 def empty_track(times: Any, dimension: int) -> Track:
     """A track without atoms; a run that has it is not searched for any."""
-    none, count = np.empty(0), len(times)
-    points = np.empty((0, dimension))
-    seen = SeenAtoms(points, none, none.astype(bool), none.astype(int), none)
-    return Track(np.asarray(times), (seen,) * count, ("",) * count, ())
+    seen = (sighting(np.empty((0, dimension)), []),) * len(times)
+    return Track(np.asarray(times), seen, ("",) * len(times), ())
 
 
 def placed(angles: Any, dimension: int) -> np.ndarray:
@@ -181,9 +187,7 @@ def known_track(dimension: int) -> Track:
     seen = []
     for save in range(len(TIMES)):
         held = [i for i in ANGLES if FIRST[i] <= save < FIRST[i] + 3]
-        points, masses = at(held, lambda i, save=save: save - FIRST[i])
-        forming = np.zeros(len(held), dtype=bool)
-        seen.append(SeenAtoms(points, masses, forming, np.array(held), masses))
+        seen.append(sighting(*at(held, lambda i, save=save: save - FIRST[i]), held))
     junctions = tuple(
         Junction(
             Event(kind, time, *at(identities, lambda _, last=last: last)),
@@ -199,33 +203,30 @@ def known_track(dimension: int) -> Track:
 def known_run(geometry: Any) -> mfpde.Run:
     """Uniform states with a known track."""
     neuron = mfpde.Perceptron(np.eye(1, geometry.dimension), [0.1])
-    equation = mfpde.MeanFieldEquation(neuron, direction="ascent")
     states = [mfpde.Measure(mfpde.uniform(geometry))] * len(TIMES)
     track = known_track(geometry.dimension)
-    return run_of(states, equation, times=TIMES, track=track, energy=TIMES)
+    return run_of(states, ascent(neuron), times=TIMES, track=track, energy=TIMES)
 
 
 # On the page of runs ---------------------------------------------------------------------------
 
 PAIR = mfpde.Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5])
-DRIVEN = mfpde.MeanFieldEquation(mfpde.Attention(5.0), PAIR, direction="descent")
-ASCENT = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
+DRIVEN = descent(5.0, PAIR)
+ASCENT = ascent(4.0)
 
 
 def sphere_run(nlat: int = 32) -> mfpde.Run:
     """A bump on the sphere that moves and becomes narrower."""
     sphere = mfpde.Sphere(nlat)
     neurons = mfpde.Perceptron([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], [1.0, -0.7])
-    equation = mfpde.MeanFieldEquation(
-        mfpde.Attention(3.0), neurons, direction="descent"
-    )
     states = []
     for share in np.linspace(0.0, 1.0, 4):
-        x = np.cos(0.9 - 0.5 * share)
-        heights = sphere.points @ [x, 0.0, np.sqrt(1 - x * x)]
+        angle = 0.9 - 0.5 * share
+        heights = sphere.points @ [np.cos(angle), 0.0, np.sin(angle)]
         values = 0.05 + np.exp((4 + 30 * share) * (heights - 1))
         states.append(mfpde.Measure(mfpde.Density(sphere, values).normalized()))
-    return run_of(states, equation, energy=np.exp(-np.arange(4.0) / 30))
+    energy = np.exp(-np.arange(4.0) / 30)
+    return run_of(states, descent(3.0, neurons), energy=energy)
 
 
 def runs_of_all_kinds() -> dict[str, mfpde.Run]:

@@ -24,8 +24,10 @@ from drawn import (
     particle_run,
     poisson_kernel,
     run_of,
+    sighting,
     zonal_run,
 )
+from equations import ascent, descent
 from matplotlib.animation import FFMpegWriter
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
@@ -36,19 +38,12 @@ import mfpde
 from mfpde.measures import Event
 from mfpde.plotting.animation import film_of
 from mfpde.plotting.projections import Camera, pixels_of, places_of, values_at
-from mfpde.tracking import Junction, SeenAtoms, Track
+from mfpde.tracking import Junction, Track
 from validation.circle_cases import points_at
 
 CIRCLE, SPHERE, ZONAL = mfpde.Circle(128), mfpde.Sphere(32), mfpde.Zonal(5, 64)
 NEURON = mfpde.Perceptron([[1.0, 0.0]], [-0.5])
-DESCENT = mfpde.MeanFieldEquation(mfpde.Attention(3.0), NEURON, direction="descent")
-ASCENT = mfpde.MeanFieldEquation(mfpde.Attention(6.0), direction="ascent")
-
-
-def axes_of(measure: Any, *terms: Any) -> Any:
-    """Return axes of the picture of a measure, with the landscape of these terms."""
-    equation = mfpde.MeanFieldEquation(*terms, direction="ascent") if terms else None
-    return mfpde.plot_density(measure, equation=equation).axes
+DESCENT, ASCENT = descent(3.0, NEURON), ascent(6.0)
 
 
 # A measure ------------------------------------------------------------------------------------
@@ -64,7 +59,7 @@ def test_neurons_are_tinted_where_they_are_active(geometry):
     directions = np.concatenate([length * units for length in lengths for _ in shares])
     biases = np.tile(np.repeat(shares, len(units)), len(lengths))
     neurons = mfpde.Perceptron(directions, np.ones(len(biases)), biases=biases)
-    (ax, _) = axes_of(mfpde.uniform(geometry), neurons)
+    ax, _ = mfpde.plot_density(mfpde.uniform(geometry), equation=ascent(neurons)).axes
     middle = (geometry.angles[:-1] + geometry.angles[1:]) / 2
     points = place(middle)
     for number, (direction, bias) in enumerate(zip(directions, biases, strict=True), 1):
@@ -81,8 +76,8 @@ def test_neurons_are_tinted_where_they_are_active(geometry):
 
 def test_the_landscape_of_what_is_no_gradient_is_its_drift():
     vectors = mfpde.Perceptron([[-1.0, 0.1], [-0.6, -0.8]], np.eye(2))
-    axes = axes_of(mfpde.uniform(CIRCLE), vectors)
-    (line,) = by_gid(axes[0].figure, "landscape")
+    figure = mfpde.plot_density(mfpde.uniform(CIRCLE), equation=ascent(vectors))
+    (line,) = by_gid(figure, "landscape")
     angles, found = line.get_data()
     exact = np.sum(
         vectors.drift(points_at(angles)) * points_at(angles + np.pi / 2), axis=-1
@@ -217,19 +212,16 @@ def test_nothing_leaves_the_page_of_a_run(run):
 def test_bands_of_a_tree_stand_below_the_whole_mass():
     """At any time: one atom of mass 1 after another stands from 0 to 1, not from 1 to 2."""
     one = np.array([[1.0, 0.0]])
-
-    def seen(identity: int) -> SeenAtoms:
-        held, masses = int(identity > 0), np.ones(int(identity > 0))
-        identities = np.full(held, identity)
-        return SeenAtoms(
-            one[:held], masses, np.zeros(held, dtype=bool), identities, masses
-        )
-
+    first, nothing, second = (
+        sighting(one[:held], np.ones(held), identity)
+        for held, identity in ((1, 1), (0, 0), (1, 2))
+    )
     gone, born = (
         Event(*what, one, np.ones(1)) for what in (("death", 1.5), ("birth", 3.5))
     )
     junctions = Junction(gone, 1.0, 2.0, (1,), ()), Junction(born, 3.0, 4.0, (), (2,))
-    track = Track(TIMES, tuple(map(seen, (1, 1, 0, 0, 2, 2))), ("",) * 6, junctions)
+    seen = (first, first, nothing, nothing, second, second)
+    track = Track(TIMES, seen, ("",) * 6, junctions)
     run = replace(known_run(mfpde.Circle(64)), track=track)
     ax = mfpde.plot_atom_tree(run).axes[0]
     for identity in (1, 2):

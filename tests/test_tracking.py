@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
+from drawn import sighting
 from equations import ascent, pull
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -36,8 +36,6 @@ def are_close(points: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 REST = FlowBetween(np.zeros_like, np.zeros_like, are_close, 0.0, 1.0)
 STEP = 0.02
-
-
 SHARP = ascent(1 / REACH**2)
 """Two radii of its cores are 1 / sqrt(beta)."""
 
@@ -106,14 +104,6 @@ def placed(angles: np.ndarray, dimension: int) -> np.ndarray:
     """Points on the circle, or on a great circle through both poles of the sphere."""
     flat = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     return flat if dimension == 2 else flat @ np.array([[0.6, 0.8, 0.0], [0, 0, 1.0]])
-
-
-def sighting(points: Any, masses: Any, is_forming: Any = False) -> SeenAtoms:
-    """The atoms of a save, whose identities are not known yet."""
-    masses = np.array(masses, dtype=float)
-    unknown = np.zeros(len(masses), dtype=np.int64)
-    forming = np.broadcast_to(is_forming, masses.shape)
-    return SeenAtoms(np.array(points), masses, forming, unknown, masses)
 
 
 def seen_at(nodes: list[Node], time: float, dimension: int) -> SeenAtoms:
@@ -227,7 +217,7 @@ def test_atoms_unseen_for_a_while_are_the_same_atoms(nodes, seed) -> None:
 def test_atoms_are_matched(earlier, later, masses, expected) -> None:
     """Which atoms at angles of the circle are in which later ones, where nothing moves."""
     seen = [
-        sighting(placed(np.array(angles), 2), held)
+        sighting(placed(angles, 2), held)
         for angles, held in zip((earlier, later), masses, strict=True)
     ]
     track, found = grown(np.arange(2.0), seen, []), {}
@@ -237,25 +227,42 @@ def test_atoms_are_matched(earlier, later, masses, expected) -> None:
     assert found == expected
 
 
-def test_an_atom_gone_for_longer_than_the_gap_has_died() -> None:
-    there = sighting(np.eye(2), [0.6, 0.4])
-    alone = sighting(np.eye(2)[:1], [0.6])
-    times = np.arange(6.0)
-    sightings = [there, there, alone, alone, alone, there]
-    died = grown(times, sightings, [], longest_gap=2)
-    assert [event.kind for event in died.events] == ["death", "birth"]
-    death = died.junctions[0]
-    assert (death.earliest, death.latest, death.parents) == (1.0, 2.0, (2,))
-    assert died.seen[5].identities.tolist() == [1, 3]
-    np.testing.assert_array_equal(died.counts, [2, 2, 1, 1, 1, 2])
-    back = grown(times, sightings, [], longest_gap=3)
-    assert back.events == ()
-    np.testing.assert_array_equal(back.counts, [2] * 6)
+BOTH = sighting(placed([0.0, 2.0], 2), [0.6, 0.4])
+LIGHT, GROWN, WHOLE = (sighting(placed([0.0], 2), [mass]) for mass in (0.6, 0.7, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("seen", "gap", "kinds", "counts"),
+    [
+        ([BOTH, BOTH, *[LIGHT] * 3, BOTH], 2, ["death", "birth"], [2, 2, 1, 1, 1, 2]),
+        ([BOTH, BOTH, *[LIGHT] * 3, BOTH], 3, [], [2] * 6),
+        # All mass is in another place: what is seen later is not the atom that was lost.
+        ([BOTH, WHOLE, WHOLE, BOTH], 5, ["death", "birth"], [2, 1, 1, 2]),
+        ([BOTH, GROWN, GROWN, BOTH], 5, [], [2] * 4),
+        ([BOTH, LIGHT, LIGHT], 5, ["death"], [2, 1, 1]),
+    ],
+    ids=["gone too long", "gone", "no room", "in a crowd", "at the last save"],
+)
+def test_an_atom_unseen_has_died_or_comes_back(seen, gap, kinds, counts) -> None:
+    track = grown(np.arange(float(len(seen))), seen, [], longest_gap=gap)
+    assert [event.kind for event in track.events] == kinds
+    np.testing.assert_array_equal(track.counts, counts)
+    if counts[-1] == 2:
+        assert track.seen[-1].identities.tolist() == [1, 3 if kinds else 2]
+    if kinds:
+        death, last = track.junctions[0], counts.index(1) - 1
+        assert (death.earliest, death.latest, death.parents) == (last, last + 1, (2,))
+        alive = track.paths[2].is_alive(np.array([last + 0.4, last + 0.6]))
+        assert alive.tolist() == [True, False]
+        assert f"died at t = {last}.5 ± 0.5" in str(track)
+    elif GROWN in seen:
+        # It has the mass that is left.
+        assert track.paths[2].masses == pytest.approx([0.4, 0.3, 0.3, 0.4])
+        assert track.paths[2].is_seen.tolist() == [True, False, False, True]
 
 
 def test_an_atom_is_born_when_it_is_first_seen_whatever_the_solver_tells() -> None:
-    wide = sighting(np.eye(2)[:1], [0.6], True)
-    narrow = replace(wide, is_forming=np.zeros(1, dtype=bool))
+    wide, narrow = (sighting(np.eye(1, 2), [0.6], is_forming=f) for f in (True, False))
     nothing = sighting(np.empty((0, 2)), [])
     birth = Event("birth", 2.25, np.eye(2)[:1], np.array([0.55]))
     track = grown(np.arange(4.0), [nothing, wide, wide, narrow], [birth])
@@ -267,8 +274,7 @@ def test_an_atom_is_born_when_it_is_first_seen_whatever_the_solver_tells() -> No
 
 def test_a_released_atom_has_ended_and_what_forms_in_its_place_is_born() -> None:
     one = sighting(np.eye(2)[:1], [0.6])
-    angles = np.array([-0.1, 0.1])
-    two = sighting(placed(angles, 2), [0.3, 0.3], True)
+    two = sighting(placed([-0.1, 0.1], 2), [0.3, 0.3], is_forming=True)
     fission = Event("fission", 0.25, np.eye(2)[:1], np.array([0.6]))
     track = grown(np.arange(2.0), [one, two], [fission])
     first, *births = track.junctions
@@ -431,45 +437,12 @@ def test_living_atoms_hold_no_more_than_the_whole_and_are_counted_once(name) -> 
     assert [int(number) for number in said.groups()] == track.counts[[0, -1]].tolist()
 
 
-def test_an_atom_for_which_no_room_is_left_has_ended() -> None:
-    """All mass is in another place: what is seen later is not the atom that was lost."""
-    two = sighting(placed(np.array([0.0, 2.0]), 2), [0.6, 0.4])
-    one = sighting(placed(np.array([0.0]), 2), [1.0])
-    track = grown(np.arange(4.0), [two, one, one, two], [])
-    assert track.seen[3].identities.tolist() == [1, 3]
-    assert [event.kind for event in track.events] == ["death", "birth"]
-    np.testing.assert_array_equal(track.counts, [2, 1, 1, 2])
-
-
-def test_an_atom_unseen_in_a_crowd_has_the_mass_that_is_left() -> None:
-    two = sighting(placed(np.array([0.0, 2.0]), 2), [0.6, 0.4])
-    one = sighting(placed(np.array([0.0]), 2), [0.7])
-    track = grown(np.arange(4.0), [two, one, one, two], [])
-    assert track.events == ()
-    np.testing.assert_array_equal(track.counts, [2, 2, 2, 2])
-    unseen = track.paths[2]
-    assert unseen.times.tolist() == [0.0, 1.0, 2.0, 3.0]
-    assert unseen.masses == pytest.approx([0.4, 0.3, 0.3, 0.4])
-    assert unseen.is_seen.tolist() == [True, False, False, True]
-
-
 def test_what_merges_loses_no_mass_between_two_saves() -> None:
     """At the middle of the interval parents have what the children have."""
-    two = sighting(placed(np.array([0.0, 0.15]), 2), [0.6, 0.35])
-    one = sighting(placed(np.array([0.1]), 2), [1.0])
-    track = grown(np.arange(2.0), [two, one], [])
+    two = sighting(placed([0.0, 0.15], 2), [0.6, 0.35])
+    track = grown(np.arange(2.0), [two, sighting(placed([0.1], 2), [1.0])], [])
     assert [event.kind for event in track.events] == ["merge"]
     first, second, whole = (track.paths[i] for i in (1, 2, 3))
     assert whole.begins == first.ends == second.ends == 0.5
     assert whole.masses == pytest.approx([0.95, 1.0])
     assert first.masses[-1] + second.masses[-1] == pytest.approx(0.95)
-
-
-def test_an_atom_unseen_at_the_last_save_is_not_counted_there() -> None:
-    two = sighting(placed(np.array([0.0, 2.0]), 2), [0.6, 0.4])
-    one = sighting(placed(np.array([0.0]), 2), [0.6])
-    track = grown(np.arange(3.0), [two, one, one], [])
-    np.testing.assert_array_equal(track.counts, [2, 1, 1])
-    assert track.paths[2].is_alive(np.array([0.4, 0.6])).tolist() == [True, False]
-    assert "1 at t = 2;" in str(track)
-    assert "died at t = 0.5 ± 0.5" in str(track)
