@@ -8,18 +8,17 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from drawn import sighting
+from drawn import placed, sighting
 from equations import ascent, pull
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracles.measure_cases import TRACKED_RUNS, tracked_run
-from scipy.integrate import quad
-from scipy.optimize import brentq
 
 import mfpde
 from mfpde.measures import Event
 from mfpde.tracking import Concentration, FlowBetween, SeenAtoms, Track, Tracker
 from validation.circle_cases import density_of, wrapped
+from validation.references.two_atoms import merge_time
 
 REACH = 0.2
 
@@ -98,12 +97,6 @@ def only_partners_meet(nodes: list[Node]) -> bool:
         if min(map(abs, gaps)) < 2 * REACH or gaps[0] * gaps[1] < 0:
             return False
     return True
-
-
-def placed(angles: np.ndarray, dimension: int) -> np.ndarray:
-    """Points on the circle, or on a great circle through both poles of the sphere."""
-    flat = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    return flat if dimension == 2 else flat @ np.array([[0.6, 0.8, 0.0], [0, 0, 1.0]])
 
 
 def seen_at(nodes: list[Node], time: float, dimension: int) -> SeenAtoms:
@@ -305,27 +298,6 @@ def test_points_are_carried_along_the_exact_flow(elapsed) -> None:
 # --- runs ----------------------------------------------------------------------------
 
 
-def time_between(beta: float, start: float, end: float) -> float:
-    """Time in which two atoms of total mass 1 come from angle ``start`` to ``end``."""
-
-    def rate(d: float) -> float:
-        return np.exp(beta * (1 - np.cos(d))) / np.sin(d)
-
-    return float(quad(rate, end, start)[0])
-
-
-def basins_unite(beta: float) -> float:
-    """Distance of two equal atoms below which the point between them attracts.
-
-    There beta sin^2(D/2) = cos(D/2): the second derivative of F along the arc vanishes.
-    """
-
-    def curvature(d: float) -> float:
-        return beta * np.sin(d / 2) ** 2 - np.cos(d / 2)
-
-    return float(brentq(curvature, 1e-3, np.pi / 2))
-
-
 @pytest.fixture(scope="module")
 def circle_run() -> tuple[mfpde.Run, float]:
     beta, distance = 25.0, 0.6
@@ -334,7 +306,9 @@ def circle_run() -> tuple[mfpde.Run, float]:
         np.exp(-(wrapped(circle.angles - c) ** 2) / (2 * 0.02**2))
         for c in (-distance / 2, distance / 2)
     )
-    expected = time_between(beta, distance, basins_unite(beta))
+    # Nearer to each other than this, two equal atoms attract the point between them.
+    united = 2 * mfpde.theory.concavity_angle(beta)
+    expected = merge_time(beta, start_angle=distance, end_angle=united)
     run = mfpde.solve(
         ascent(beta),
         density_of(circle, values),
