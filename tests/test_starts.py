@@ -8,31 +8,28 @@ import shutil
 import numpy as np
 import pytest
 from equations import ascent
+from fuzzing import toml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ive
+from stored import assert_same, raised_after
 
 import mfpde
 from mfpde import Atoms, Circle, Density, Sphere, Zonal, bumps, uniform, wasserstein
 from mfpde.commands.command_line import main
 from mfpde.settings import SettingsError, settings_from_dict
-from mfpde.storage import RunWriter
 from validation.verdict_shapes import unit
 
 GRIDS = [Circle(256), Sphere(64), Zonal(5, 256)]
 
 
 def test_perturbed_uniform_has_its_amplitude_and_seed() -> None:
-    circle = Circle(256)
-    density = mfpde.perturbed_uniform(circle, 0.2, seed=4)
-    relative = density.values * 2 * np.pi - 1
-    assert np.abs(relative).max() == pytest.approx(0.2, rel=1e-12)
-    again = mfpde.perturbed_uniform(circle, 0.2, seed=4)
-    np.testing.assert_array_equal(density.values, again.values)
-    assert (
-        np.abs(density.values - mfpde.perturbed_uniform(circle, 0.2, 5).values).max()
-        > 0.01
+    one, again, other = (
+        mfpde.perturbed_uniform(Circle(256), 0.2, seed).values for seed in (4, 4, 5)
     )
+    assert np.abs(one * 2 * np.pi - 1).max() == pytest.approx(0.2, rel=1e-12)
+    np.testing.assert_array_equal(one, again)
+    assert np.abs(one - other).max() > 0.01
 
 
 def test_measures_are_closed_for_writing() -> None:
@@ -119,18 +116,17 @@ def test_the_default_bandwidth_narrows_with_the_number_of_samples():
 
 SETTINGS = {
     "geometry": {"kind": "circle", "cells": 128},
-    "attention": {"beta": 2.0},
+    "attention": {"beta": 3.0},
     "equation": {"direction": "ascent"},
-    "solve": {"t_end": 1.0},
+    "solve": {"t_end": 0.5, "save_every": 0.1},
 }
+CONFIG = toml(SETTINGS | {"start": {"kind": "run", "path": "first.zarr"}})
+START = mfpde.perturbed_uniform(Circle(128), 0.3)
 
 
-def stored_run(path, geometry=None, **options):
+def stored_run(path, start=START, **options):
     """A short run with saves at 0, 0.25 and 0.5, stored at ``path``."""
-    grid = Circle(128) if geometry is None else geometry
-    equation = ascent(mfpde.Attention(3.0))
-    start = mfpde.perturbed_uniform(grid, 0.3)
-    run = mfpde.solve(equation, start, t_end=0.5, save_every=0.25, **options)
+    run = mfpde.solve(ascent(3.0), start, t_end=0.5, save_every=0.25, **options)
     mfpde.save(run, path)
     return run
 
@@ -145,12 +141,10 @@ def test_settings_start_from_a_stored_run(tmp_path):
     run = stored_run(tmp_path / "a.zarr")
     for more, state in (({}, run.final), ({"time": 0.25}, run.states[1])):
         found = started_from(tmp_path / "a.zarr", **more)
-        assert (found.start.values == state.density.values).all()
         again = settings_from_dict(json.loads(found.to_json()))
-        assert (again.start.values == state.density.values).all()
+        assert_same([found.start, again.start], [state.density] * 2)
         finer = started_from(tmp_path / "a.zarr", cells=512, **more).start
-        expected = state.density.interpolated(Circle(512))
-        assert (finer.values == expected.values).all()
+        assert_same(finer, state.density.interpolated(Circle(512)))
 
 
 def test_atoms_of_a_stored_run_are_part_of_the_start(tmp_path):
@@ -167,12 +161,8 @@ def test_atoms_of_a_stored_run_are_part_of_the_start(tmp_path):
 
 def test_wrong_stored_starts_are_named(tmp_path):
     stored_run(tmp_path / "a.zarr")
-    stored_run(tmp_path / "sphere.zarr", mfpde.Sphere(32))
-    particles = mfpde.solve_particles(
-        ascent(mfpde.Attention(1.0)),
-        Atoms(np.eye(2)),
-        t_end=0.1,
-    )
+    stored_run(tmp_path / "sphere.zarr", mfpde.perturbed_uniform(Sphere(32), 0.3))
+    particles = mfpde.solve_particles(ascent(1.0), Atoms(np.eye(2)), t_end=0.1)
     mfpde.save(particles, tmp_path / "particles.zarr")
     (tmp_path / "empty").mkdir()
     for name, more, words in (
@@ -196,32 +186,13 @@ def test_wrong_stored_starts_are_named(tmp_path):
             started_from(path)
 
 
-CONFIG = """
-[geometry]
-kind = "circle"
-cells = 128
-[attention]
-beta = 3.0
-[equation]
-direction = "ascent"
-[start]
-kind = "run"
-path = "first.zarr"
-[solve]
-t_end = 0.5
-save_every = 0.1
-"""
-
-
 def test_the_command_starts_from_a_stored_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     first = stored_run("first.zarr")
     (tmp_path / "second.toml").write_text(CONFIG)
     assert main(["run", "second.toml", "--quiet", "--out", "second.zarr"]) == 0
-    equation = ascent(mfpde.Attention(3.0))
-    expected = mfpde.solve(equation, first.final, t_end=0.5, save_every=0.1)
-    found = mfpde.load("second.zarr")
-    assert (found.final.density.values == expected.final.density.values).all()
+    expected = mfpde.solve(ascent(3.0), first.final, t_end=0.5, save_every=0.1)
+    assert_same(mfpde.load("second.zarr").final, expected.final)
     # A run does not write over its own start.
     written = ["--out", "first.zarr", "--overwrite"]
     assert main(["run", "second.toml", "--quiet", *written]) == 2
@@ -234,20 +205,11 @@ def test_a_run_goes_on_when_the_store_of_its_start_is_gone(tmp_path, monkeypatch
     stored_run("first.zarr")
     (tmp_path / "second.toml").write_text(CONFIG)
     main(["run", "second.toml", "--quiet", "--out", "whole.zarr"])
-    written, left = RunWriter.save, iter(range(3))
-
-    def save_until_interrupted(writer, *arguments):
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        written(writer, *arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RunWriter, "save", save_until_interrupted)
+    with raised_after(3, KeyboardInterrupt):
         main(["run", "second.toml", "--quiet", "--out", "x.zarr"])
     shutil.rmtree("first.zarr")
     assert main(["resume", "x.zarr", "--quiet"]) == 0
-    ends = (mfpde.load(name).final.density.values for name in ("x.zarr", "whole.zarr"))
-    assert (next(ends) == next(ends)).all()
+    assert_same(mfpde.load("x.zarr").final, mfpde.load("whole.zarr").final)
 
 
 SPHERE = Sphere(48)
