@@ -1,10 +1,12 @@
-"""Points and atoms that tests draw at random, the same for the same seed."""
+"""Points and atoms of tests: at random, the same for the same seed, or at given angles."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from mfpde import Atoms
+from mfpde import Atoms, Density, Measure
+from mfpde.geometry import Geometry
+from validation.circle_cases import points_at
 
 Seed = int | np.random.Generator
 """A number, or a generator that goes on."""
@@ -22,3 +24,13 @@ def random_atoms(count: int, dimension: int = 2, seed: Seed = 0) -> Atoms:
     points = random_points(count, dimension, generator)
     masses = generator.uniform(0.5, 1.5, count)
     return Atoms(points, masses / masses.sum())
+
+
+def atoms_at(angles: object, masses: object = None) -> Atoms:
+    """Atoms at angles of the circle."""
+    return Atoms(points_at(np.asarray(angles, dtype=float)), masses)
+
+
+def atoms_alone(geometry: Geometry, atoms: Atoms) -> Measure:
+    """Atoms beside a density without mass."""
+    return Measure(Density(geometry, np.zeros(geometry.shape)), atoms)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from equations import ascent, descent
+from random_points import atoms_at
 from scipy.optimize import brentq
 from scipy.special import ive
 
@@ -18,7 +19,7 @@ CIRCLE, SPHERE = mfpde.Circle(96), mfpde.Sphere(32)
 
 def attracting_neuron(beta=BETA, angle=np.pi / 4):
     """Weight scale |w|: in descent one ReLU neuron of weight -|w|."""
-    return descent(beta, mfpde.Perceptron(points_at(np.array([angle])), [-1.0]))
+    return descent(beta, mfpde.Perceptron(points_at([angle]), [-1.0]))
 
 
 def half_angle(weight, beta=BETA):
@@ -32,7 +33,7 @@ def events(result, kind):
 def two_halves(weight, beta=BETA):
     """The state of two atoms beside the direction of the neuron."""
     half = half_angle(weight, beta)
-    return mfpde.Atoms(points_at(np.array([np.pi / 4 - half, np.pi / 4 + half])))
+    return atoms_at([np.pi / 4 - half, np.pi / 4 + half])
 
 
 @pytest.mark.parametrize("beta", [10.0, 30.0])
@@ -82,18 +83,14 @@ def test_a_split_says_in_how_many_directions_it_may_go(dimension, side, expected
 @pytest.mark.parametrize("masses", [[0.5, 0.5], [0.3, 0.7]])
 def test_atoms_meet_where_the_united_one_has_no_rate(masses):
     """Masses m and 1 - m: both on a, united, at |w| = 1 whatever m."""
-    scaled = descent(BETA, mfpde.Perceptron(points_at(np.array([np.pi / 4])), [-0.5]))
-    start = mfpde.polish(
-        scaled, mfpde.Atoms(points_at(np.array([0.4, 1.0])), masses), max_move=1.0
-    )
+    scaled = descent(BETA, mfpde.Perceptron(points_at([np.pi / 4]), [-0.5]))
+    start = mfpde.polish(scaled, atoms_at([0.4, 1.0], masses), max_move=1.0)
     assert start.converged
     values = [1.0, 1.6, 2.0, 2.4]
     found = mfpde.continuation(scaled, start.atoms, "weight_scale", values)
     (merge,) = events(found, "merge")
     assert merge.value == pytest.approx(2.0, abs=1e-8)
-    np.testing.assert_allclose(
-        merge.points, points_at(np.array([np.pi / 4])), atol=1e-8
-    )
+    np.testing.assert_allclose(merge.points, points_at([np.pi / 4]), atol=1e-8)
     assert [len(state.atoms) for state in found.states] == [2, 2, 1, 1]
     assert found.is_complete
     np.testing.assert_array_equal(found.values, values)
@@ -116,7 +113,7 @@ def test_two_atoms_meet_their_antipodal_arrangement_at_a_pitchfork():
     (begins,) = there.events
     assert begins.value == pytest.approx(brentq(rate, 0.1, 2.0, xtol=1e-14), abs=1e-8)
     assert (begins.before, begins.after) == (1, 2)
-    beside = mfpde.Atoms(points_at(np.array([0.6, np.pi - 0.6])))
+    beside = atoms_at([0.6, np.pi - 0.6])
     start = mfpde.polish(descent(2.0, neuron), beside, max_move=1.0)
     back = mfpde.continuation(equation, start.atoms, "beta", values[::-1])
     *earlier, pitchfork = back.events
@@ -140,7 +137,7 @@ def test_a_branch_is_followed_through_its_fold():
     fold = brentq(lambda c: 4 * beta * c**2 * (c - bias) - bias, bias, 1.0, xtol=1e-15)
     start = 0.9
     neuron = mfpde.Perceptron([[1.0, 0.0]], [-1.0], activation="linear", biases=[-bias])
-    pair = mfpde.Atoms(points_at(np.array([-np.arccos(start), np.arccos(start)])))
+    pair = atoms_at([-np.arccos(start), np.arccos(start)])
     wanted = np.linspace(weight(start), weight(fold) * 0.9, 5)
     # Two values beside the fold: the branch passes them on both sides within a step.
     wanted = np.sort([*wanted, weight(fold) * 1.0002, weight(fold) * 1.002])[::-1]

@@ -3,21 +3,20 @@
 import numpy as np
 import pytest
 from equations import ascent, descent
+from random_points import atoms_alone, atoms_at
 
 import mfpde
-from mfpde import Attention, Circle, Density, Perceptron, Sphere
+from mfpde import Circle, Density, Perceptron, Sphere
 from mfpde.studies import Converging
-from mfpde.studies.study import (
-    find_final_atoms,
-    start_on,
-)
+from mfpde.studies.study import find_final_atoms, start_on
+from validation.circle_cases import angles_of, points_at
 
-ASCENT = ascent(Attention(6.0))
+ASCENT = ascent(6.0)
 
 
 def two_waves(points, phase=0.4):
     """Return a smooth density that collapses to two clusters."""
-    angles = np.arctan2(points[..., 1], points[..., 0])
+    angles = angles_of(points)
     return 1 + 0.6 * np.cos(2 * angles + phase) + 0.15 * np.sin(angles)
 
 
@@ -86,7 +85,7 @@ def test_a_study_is_printed_and_drawn(study):
 
 
 def test_an_under_resolved_case_is_not_converged():
-    equation = descent(Attention(25.0), Perceptron([[1.0, 0.0]], [0.5]))
+    equation = descent(25.0, Perceptron([[1.0, 0.0]], [0.5]))
     study = mfpde.convergence_to_atoms(
         equation, two_waves, cells=[72, 128, 256], t_end=60.0, particles=0
     )
@@ -96,32 +95,24 @@ def test_an_under_resolved_case_is_not_converged():
 
 
 def test_the_merge_time_of_two_bumps_is_that_of_two_points_but_for_their_width():
-    def bumps(points):
-        angles = np.arctan2(points[..., 1], points[..., 0])
-        return np.exp(100 * (np.cos(angles - 1) - 1)) + np.exp(
-            100 * (np.cos(angles - 2.1) - 1)
-        )
+    pair, equation = atoms_at([1.0, 2.1]), ascent(10.0)
 
-    equation = ascent(Attention(10.0))
+    def bumps(points):
+        return np.exp(100 * (points @ pair.points.T - 1)).sum(axis=-1)
+
     study = mfpde.convergence_to_atoms(
         equation, bumps, cells=[256, 512, 1024], t_end=80.0, particles=0, rtol=1e-4
     )
     (merge,) = study.of_kind("merge time")
     assert merge.converged
-    centres = [[np.cos(angle), np.sin(angle)] for angle in (1.0, 2.1)]
-    nothing = Density(Circle(64), np.zeros(64))
-    points = mfpde.solve(
-        equation,
-        mfpde.Measure(nothing, mfpde.Atoms(centres)),
-        t_end=80.0,
-        atoms="exact",
-    )
+    alone = atoms_alone(Circle(64), pair)
+    points = mfpde.solve(equation, alone, t_end=80.0, atoms="exact")
     # Bumps of width 0.1 merge a little earlier: exp(-beta (1 - cos d)) is convex there.
     earlier = 1 - merge.values[-1] / points.events[0].time
     assert 0 < earlier < 10 * 0.1**2
     # Equal by symmetry: the atom ends where both have the same way to go.
     (place,) = study.of_kind("position")
-    assert abs(np.arctan2(*place.values[-1][::-1]) - 1.55) <= 1e-3
+    assert abs(angles_of(place.values[-1]) - 1.55) <= 1e-3
 
 
 def test_a_pair_on_the_sphere():
@@ -131,10 +122,9 @@ def test_a_pair_on_the_sphere():
         widths=[0.35, 0.35],
         masses=[0.6, 0.4],
     )
-    equation = ascent(Attention(4.0))
     grids = [Sphere(32), Sphere(48), Sphere(64)]
     study = mfpde.convergence_to_atoms(
-        equation, start, cells=grids, t_end=12.0, particles=0, rtol=1e-4
+        ascent(4.0), start, cells=grids, t_end=12.0, particles=0, rtol=1e-4
     )
     assert len(study.of_kind("position")) == 2
     # No order shows: the hand-off places atoms to such a share of a cell on any grid.
@@ -146,14 +136,9 @@ def test_a_pair_on_the_sphere():
 
 
 def test_atoms_about_to_merge_are_kept_apart():
-    circle = Circle(256)
-    nothing = Density(circle, np.zeros(256))
-    angles = np.array([1.0, 1.2])
-    centres = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    found = find_final_atoms(
-        mfpde.Measure(nothing, mfpde.Atoms(centres, [0.6, 0.4])), ASCENT, 1e-2
-    )
-    np.testing.assert_allclose(found["position"], centres, atol=1e-14)
+    pair = atoms_alone(Circle(256), atoms_at([1.0, 1.2], [0.6, 0.4]))
+    found = find_final_atoms(pair, ASCENT, 1e-2)
+    np.testing.assert_allclose(found["position"], points_at([1.0, 1.2]), atol=1e-14)
 
 
 @pytest.mark.parametrize("order", [0.7, 1.0, 2.0, 3.0])
@@ -205,8 +190,5 @@ def test_a_rough_density_is_smoothed_on_a_coarser_grid(fine, coarse):
     start = Density.from_function(fine, lambda x: (x[..., 0] > 0.3) + 0.0)
     found = start_on(start, coarse)
     assert found.total_mass == pytest.approx(1.0)
-    means = [
-        d.masses.ravel() @ d.geometry.points.reshape(-1, d.dimension)
-        for d in (start, found)
-    ]
+    means = [d.geometry.moments(d.masses, 1) for d in (start, found)]
     np.testing.assert_allclose(means[1], means[0], atol=0.03)

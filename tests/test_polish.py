@@ -7,19 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 from equations import ascent, descent, pull
-from random_points import random_atoms
+from random_points import atoms_at, random_atoms
 
 import mfpde
 from mfpde.geometry import geodesic_moves, tangent_frames
 from mfpde.stationary import field_derivatives
-from validation.circle_cases import Array, cosine_potential, points_at
+from validation.circle_cases import Array, cosine_potential, curvature
 
 ACTIVATIONS = ["relu", "leaky_relu", "gelu", "tanh", "linear", "custom"]
 USERS_OWN = (lambda z: np.sin(z) + z**3, lambda z: 1 - np.cos(z) + z**4 / 4)
-
-
-def on_circle(angles, masses=None) -> mfpde.Atoms:
-    return mfpde.Atoms(points_at(np.asarray(angles)), masses)
 
 
 def nudged(atoms: mfpde.Atoms, size: float, seed: int = 0) -> mfpde.Atoms:
@@ -40,10 +36,8 @@ def neuron(weight: float, dimension: int = 2) -> mfpde.Perceptron:
 def equispaced_rates(count: int, beta: float) -> Array:
     """Rates in ascent of n equal equispaced atoms, q = 0 (the rotation) to n - 1."""
     t = 2 * np.pi * np.arange(1, count) / count
-    kernel = np.exp(beta * (np.cos(t) - 1))
-    bend = kernel * (beta * np.sin(t) ** 2 - np.cos(t))
     modes = np.arange(count)[:, np.newaxis]
-    return (bend * (1 - np.cos(modes * t))).sum(axis=1) / count
+    return (curvature(beta, t) * (1 - np.cos(modes * t))).sum(axis=1) / count
 
 
 @pytest.mark.parametrize(
@@ -53,7 +47,7 @@ def equispaced_rates(count: int, beta: float) -> Array:
 @pytest.mark.parametrize("toward", [ascent, descent])
 def test_equispaced_atoms_have_the_rates_of_the_formula(count, beta, toward) -> None:
     angles = 0.3 + 2 * np.pi * np.arange(count) / count
-    start = nudged(on_circle(angles), 0.02 / (count + np.sqrt(beta)))
+    start = nudged(atoms_at(angles), 0.02 / (count + np.sqrt(beta)))
     equation = toward(beta)
     found = mfpde.polish(equation, start)
     assert found.converged
@@ -71,7 +65,7 @@ def test_equispaced_atoms_have_the_rates_of_the_formula(count, beta, toward) -> 
 
 def test_tiny_forces_are_balanced_to_rounding_of_their_own_size() -> None:
     """At beta = 25 neighbours push with 1e-8: the residual is 1e-14 of that, not of 1."""
-    start = nudged(on_circle(2 * np.pi * np.arange(5) / 5), 1e-3)
+    start = nudged(atoms_at(2 * np.pi * np.arange(5) / 5), 1e-3)
     found = mfpde.polish(ascent(25.0), start)
     force = np.exp(25 * (np.cos(2 * np.pi / 5) - 1)) * np.sin(2 * np.pi / 5) / 5
     assert found.residual <= 1e-14 * force
@@ -85,7 +79,7 @@ def test_tiny_forces_are_balanced_to_rounding_of_their_own_size() -> None:
 
 
 def halves(angle: float) -> mfpde.Atoms:
-    return on_circle(np.array([-angle, angle]))
+    return atoms_at([-angle, angle])
 
 
 def half_angle(weight: float, beta: float) -> float:
@@ -247,7 +241,7 @@ def test_rotations_of_a_simplex_are_counted(count: int, dimension: int) -> None:
 )
 def test_at_a_kink_the_less_stable_side_counts(angle, weight, toward, rate) -> None:
     """V'' of a ReLU neuron is w on one side and 0 on the other, where an atom is neutral."""
-    found = mfpde.polish(toward(4.0, neuron(weight)), on_circle([angle]))
+    found = mfpde.polish(toward(4.0, neuron(weight)), atoms_at([angle]))
     np.testing.assert_allclose(found.shift_rates, [rate], atol=1e-15)
     assert found.is_second_order == (rate == 0)
     assert found.neutral_dimension == int(rate == 0)
@@ -260,9 +254,8 @@ def test_at_a_kink_the_less_stable_side_counts(angle, weight, toward, rate) -> N
 
 def test_coinciding_atoms_are_united() -> None:
     angle = half_angle(-0.5, 10.0)
-    double = on_circle(
-        np.array([-angle, angle, angle, angle + 1e-10]), np.array([0.5, 0.2, 0.2, 0.1])
-    )
+    places = [-angle, angle, angle, angle + 1e-10]
+    double = atoms_at(places, [0.5, 0.2, 0.2, 0.1])
     found = beside_a_neuron(double, -0.5, 10.0)
     assert found.merged == 2
     np.testing.assert_allclose(np.sort(found.atoms.masses), [0.5, 0.5])
@@ -273,7 +266,7 @@ def test_coinciding_atoms_are_united() -> None:
 
 def test_an_atom_that_may_not_move_so_far_is_named() -> None:
     equation = ascent(4.0, cosine_potential(1.0))
-    start = on_circle(np.array([0.3]))
+    start = atoms_at([0.3])
     refused = mfpde.polish(equation, start, max_move=0.1)
     flags = ("converged", "is_second_order", "is_strict", "is_split_stable")
     assert not any(getattr(refused, flag) for flag in flags)

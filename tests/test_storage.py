@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
+from equations import ascent, descent
+from random_points import random_points
 from stored import KilledError, assert_same, has_journal
 
 import mfpde
@@ -27,9 +29,7 @@ GRIDS = {
     "zonal": mfpde.Zonal(8, 64),
     "high-dimensional zonal": mfpde.Zonal(256, 352),
 }
-EQUATION = mfpde.MeanFieldEquation(
-    mfpde.Attention(2.0), mfpde.Perceptron([[1.0, 0.0]], [0.3]), direction="descent"
-)
+EQUATION = descent(2.0, mfpde.Perceptron([[1.0, 0.0]], [0.3]))
 START = mfpde.perturbed_uniform(CIRCLE, 0.3)
 ARGUMENTS = {
     "t_end": 1.0,
@@ -41,8 +41,7 @@ ARGUMENTS = {
 def solved(geometry=CIRCLE, *terms, **options):
     """Return a short density run."""
     direction = np.eye(1, geometry.dimension, geometry.dimension - 1)
-    neurons = (mfpde.Attention(1.0), mfpde.Perceptron(direction, [0.3]))
-    equation = mfpde.MeanFieldEquation(*(terms or neurons), direction="descent")
+    equation = descent(*(terms or (1.0, mfpde.Perceptron(direction, [0.3]))))
     start = mfpde.perturbed_uniform(geometry, 0.3)
     return mfpde.solve(equation, start, **{"t_end": 0.2, "save_every": 0.1, **options})
 
@@ -52,8 +51,7 @@ def run_with_atoms(geometry=CIRCLE, widths=()):
 
     def half_in_atoms(count, seed):
         generator = np.random.default_rng(seed)
-        points = generator.standard_normal((count, geometry.dimension))
-        points /= np.linalg.norm(points, axis=1, keepdims=True)
+        points = random_points(count, geometry.dimension, generator)
         masses = 0.5 * generator.dirichlet(np.ones(count)) if count else ()
         values = mfpde.perturbed_uniform(geometry, 0.5, seed).values / 2
         covariances = generator.random((count, *(points.shape[1:] * 2)))
@@ -79,7 +77,7 @@ def tracked_run():
     """Return a run with births and a merge."""
     bumps = {"angles": [0.3, 0.8, 3.0], "widths": [0.03] * 3, "masses": [0.3, 0.3, 0.4]}
     return mfpde.solve(
-        mfpde.MeanFieldEquation(mfpde.Attention(25.0), direction="ascent"),
+        ascent(25.0),
         mfpde.bumps(mfpde.Circle(256), **bumps),
         t_end=30.0,
         save_every=3.0,
@@ -104,10 +102,8 @@ def run_with_last_state(**saves):
 
 
 def particles(dimension):
-    points = np.random.default_rng(1).standard_normal((21, dimension))
-    start = mfpde.Atoms(points / np.linalg.norm(points, axis=1, keepdims=True))
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(2.0), direction="ascent")
-    return mfpde.solve_particles(equation, start, t_end=0.5, save_every=0.25)
+    start = mfpde.Atoms(random_points(21, dimension, 1))
+    return mfpde.solve_particles(ascent(2.0), start, t_end=0.5, save_every=0.25)
 
 
 TERMS = (
