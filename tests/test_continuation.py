@@ -7,7 +7,6 @@ import pytest
 from equations import ascent, descent
 from random_points import atoms_at
 from scipy.optimize import brentq
-from scipy.special import ive
 
 import mfpde
 from mfpde import theory
@@ -178,22 +177,6 @@ def test_the_uniform_state_loses_stability_at_the_critical_diffusion(
     assert [count >= d for count in counts] == [share < 1 for share in shares]
     assert max(state.order for state in found.states) < 1e-12
     assert found.residuals.max() < 1e-12
-
-
-def test_kuramoto_states_are_exact():
-    """beta = 0: rho ~ e^(r cos / kappa), r = I_1 / I_0 at r / kappa."""
-    kappas, circle = [0.2, 0.3, 0.45, 0.55], mfpde.Circle(64)
-    bump = mfpde.Density.from_function(circle, lambda x: np.exp(3 * x[..., 0]))
-    first = ascent(0.0, diffusion=kappas[0])
-    start = mfpde.stationary_density(first, bump.normalized()).density
-    found = mfpde.continuation(ascent(0.0), start, "diffusion", kappas)
-    assert found.events[0].value == pytest.approx(0.5, abs=1e-12)
-    assert [state.symmetry_dimension for state in found.states] == [1, 1, 1, 0]
-    for kappa, state in zip(kappas[:3], found.states[:3], strict=True):
-        exact = brentq(
-            lambda r, k=kappa: ive(1, r / k) / ive(0, r / k) - r, 0.05, 1.0, xtol=1e-15
-        )
-        assert state.order == pytest.approx(exact, abs=1e-12)
 
 
 @pytest.mark.parametrize("diffusion", [0.0, 0.6])

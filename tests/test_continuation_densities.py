@@ -7,7 +7,8 @@ any d: with z = cos(theta) the field is
     beta k = exp(beta (z z' - 1)) Gamma(nu + 1) (2/a)^nu I_nu(a),
     a = beta sin(theta) sin(theta'),  nu = (d - 3)/2,
 
-K averaged over the rotations about the axis; integrals are Gauss sums in theta, so that it
+K averaged over the rotations about the axis (beta k = 1 + beta z z' + ...: at beta = 0 what is
+left but for a constant is z z', Kuramoto's kernel); integrals are Gauss sums in theta, so that it
 shares neither grid nor harmonics with the package.
 """
 
@@ -39,6 +40,8 @@ class Witness:
         """K / beta between rings at ``angles`` and the nodes, averaged over them."""
         nu = (self.dimension - 3) / 2
         cosines = np.cos(angles)[:, None] * np.cos(self.angles)
+        if self.beta == 0:
+            return cosines
         arguments = self.beta * np.sin(angles)[:, None] * np.sin(self.angles)
         bessel = gamma(nu + 1) * (2 / arguments) ** nu * ive(nu, arguments)
         return bessel * np.exp(self.beta * (cosines - 1) + arguments) / self.beta
@@ -77,6 +80,7 @@ class Witness:
 
 # Grid, beta, least and largest diffusion of the sweep over the critical one.
 BRANCHES = {
+    "Kuramoto": (mfpde.Circle(96), 0.0, 0.4, 1.1),
     "circle below": (mfpde.Circle(96), 1.5, 0.8, 1.2),
     "circle above": (mfpde.Circle(96), 4.0, 0.8, 1.2),
     "sphere below": (mfpde.Sphere(32), 1.0, 0.9, 1.1),
@@ -160,6 +164,9 @@ def test_an_ordered_branch_folds_or_not_and_ends_in_a_pitchfork(
     at_fold = before[0].index if before else len(ordered)
     counts = [state.unstable_dimension for state in ordered]
     assert counts == [int(i >= at_fold) for i in range(len(ordered))]
+    rotations = d - 1 if geometry.axis is None else 0
+    expected = [rotations] * len(ordered) + [0] * len(uniform)
+    assert [state.symmetry_dimension for state in found.states] == expected
     # Each is that of Newton's method of another kind.
     witness, areas = Witness(beta, d), geometry.areas.ravel() / geometry.areas.sum()
     for kappa, state in zip(found.values, ordered, strict=False):
