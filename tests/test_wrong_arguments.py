@@ -59,7 +59,7 @@ WITHOUT_NUMBERS = {
     *RESULTS.split(),
     # Bases, files, runs, figures and tables, of which other tests are.
     *("Kernel", "Observer", "animate", "load", "save", "save_figure", "Sweep", "view"),
-    *("theory.phase_diagram", "stationary_density"),
+    *("theory.phase_diagram", "stationary_density", "Network.from_safetensors"),
     # Labels are of any kind.
     "adjusted_rand",
     *(name for name in dir(mfpde) if name.startswith("plot_") and name not in CALLED),

@@ -34,6 +34,8 @@ HIDDEN = -1e300
 """The logit of a key that a query does not see."""
 Norm = tuple[FloatArray, FloatArray]
 """Gain and bias (d,) of a norm."""
+OUTER_NORMS = {"post": "embedding_norm", "pre": "final_norm"}
+"""The norm outside the blocks of a network."""
 SHAPES = """q rd, k kd, v kd, o dr, w1 fd, w2 df, gate fd, bq r, bk k, bv k, bo d, b1 f, b2 d,
             gain1 d, bias1 d, gain2 d, bias2 d"""
 """Of weights, with r = H d_h rows of queries, k = H_kv d_h of keys, and f = F units."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +27,8 @@ from mfpde.arrays import (
     whole_number,
 )
 from mfpde.geometry.arcs import distances
-from mfpde.networks.block import LARGEST, NetworkBlock, Norm, check_weights
-from mfpde.networks.layouts import Embedding
+from mfpde.networks.block import LARGEST, OUTER_NORMS, NetworkBlock, Norm, check_weights
+from mfpde.networks.layouts import Embedding, read_network
 from mfpde.notebook import Printed, format_table
 
 MOST_COPIES = 10_000
@@ -142,7 +143,7 @@ class Network:
             raise ValueError(f"blocks have (d, rms) = {sorted(kinds)}: all need one")
         choice("norm", self.norm, ("post", "pre"))
         found: dict[str, Any] = {"blocks": blocks}
-        for name, kind in {"embedding_norm": "post", "final_norm": "pre"}.items():
+        for kind, name in OUTER_NORMS.items():
             if (pair := getattr(self, name)) is not None:
                 if self.norm != kind:
                     raise ValueError(f"{name} is for norm = {kind!r} only")
@@ -152,6 +153,27 @@ class Network:
         found["step"] = real_number("step", self.step, above=0.0, at_most=LARGEST)
         for name, value in found.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_safetensors(cls, path: str | Path, config: Any = None) -> Network:
+        """Read a network of the kind of BERT, GPT-2, or LLaMA, Mistral and Qwen2.
+
+        Parameters
+        ----------
+        path
+            A safetensors file, the index of several, or the folder with either.  Weights
+            become float64 one at a time; the vectors of tokens stay in the file.
+        config
+            Path of ``config.json``, by default that beside the tensors; or what it says, such
+            as ``{"num_attention_heads": 12}``.
+
+        Raises
+        ------
+        ValueError
+            For damaged files, a tensor that is missing or no part of such a network, and a
+            configuration that is missing or asks for what is not known here.
+        """
+        return cls(**read_network(Path(path), config))
 
     @property
     def dimension(self) -> int:

@@ -1,0 +1,82 @@
+"""Tensors of safetensors files, in memory one at a time.
+
+A file is 8 bytes of length, a header in JSON with kinds, shapes and offsets, and raw data; a large
+network is several files and an index (github.com/huggingface/safetensors).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mfpde.arrays import FloatArray
+
+KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+"""The numbers that are read, as numpy has them; bf16 is the upper half of a float32."""
+NAMES = ("model.safetensors", "model.safetensors.index.json")
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """A tensor in a file; an index, ``[:]`` or that of rows, reads it as float64."""
+
+    path: Path
+    kind: str
+    shape: tuple[int, ...]
+    begin: int
+
+    def __getitem__(self, rows: Any) -> FloatArray:
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.path} has numbers of {self.kind}: save it as F32")
+        stored = np.memmap(self.path, KINDS[self.kind], "r", self.begin, self.shape)
+        part = stored[rows]
+        if self.kind == "BF16":
+            part = (part.astype("<u4") << 16).view("<f4")
+        return np.array(part, dtype=np.float64)
+
+
+def read_json(path: Path) -> Any:
+    """What a file in JSON says; ``ValueError`` if it is none."""
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+def find_tensors(path: Path) -> dict[str, StoredTensor]:
+    """The tensors of a file, of the files of an index, or of a folder with either."""
+    if path.is_dir():
+        path = next((path / name for name in NAMES if (path / name).is_file()), path)
+    if not path.is_file():
+        raise ValueError(f"path = {str(path)!r} must be, or hold, {' or '.join(NAMES)}")
+    files = {path}
+    if path.suffix == ".json":
+        named = read_json(path).get("weight_map", {})
+        files = {path.with_name(Path(name).name) for name in named.values()}
+    headers = map(_read_header, sorted(files))
+    return {name: one for header in headers for name, one in header.items()}
+
+
+def _read_header(path: Path) -> dict[str, StoredTensor]:
+    try:
+        with path.open("rb") as file:
+            start = 8 + int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(start - 8))
+        header.pop("__metadata__", None)
+        ends = [start + entry["data_offsets"][1] for entry in header.values()]
+        if max(ends, default=0) > path.stat().st_size:
+            raise ValueError("it is shorter than its header says")
+        return {
+            name: StoredTensor(
+                path, one["dtype"], tuple(one["shape"]), start + one["data_offsets"][0]
+            )
+            for name, one in header.items()
+        }
+    except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
+        raise ValueError(
+            f"{path} is no safetensors file, or damaged: {error}"
+        ) from error
