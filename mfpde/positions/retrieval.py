@@ -179,20 +179,28 @@ class Hierarchy:
         """Return the rates of change of all rows."""
         base, acting = spectra[0], spectra[1 : -self._modes]
         self._check_resolved(time, base)
-        rows = scipy.fft.ifft(spectra)
-        # Of mu and of what acts, the fields A'[mu] X' that the measure mu feels.
-        pull, forces = np.zeros(base.shape), np.zeros(acting.shape, dtype=complex)
+        fluxes = scipy.fft.ifft(spectra)
+        masses = self._sign * fluxes[0].real
+        velocity, forces = self._external.copy(), np.zeros(acting.shape, dtype=complex)
+        # In place: memory that is new for each result costs more than all transforms.
         for kernel, beta in self._kernels:
-            slope = scipy.fft.ifft(self._slopes * kernel * base).real
-            force = scipy.fft.ifft(self._slopes * kernel * acting)
+            wave = self._slopes * kernel
+            slope = scipy.fft.ifft(wave * base).real
+            force = scipy.fft.ifft(wave * acting, overwrite_x=True)
+            divisor = 1.0
             if beta is not None:
-                mean = beta * scipy.fft.ifft(kernel * base).real
-                slope /= mean
-                force /= mean
-                force -= scipy.fft.ifft(kernel * acting) * (beta * slope / mean)
-            pull += slope
+                mean = scipy.fft.ifft(kernel * base).real
+                values = scipy.fft.ifft(kernel * acting, overwrite_x=True)
+                values *= slope / mean
+                force -= values
+                divisor = beta * mean
+            velocity += self._sign * slope / divisor
+            force *= masses / divisor
             forces += force
-        fluxes = rows * (self._sign * pull + self._external)
-        fluxes[1 + self._modes :] += forces * (self._sign * rows[0].real)
-        heat = self._diffusion * self._waves**2
-        return np.asarray(-self._slopes * scipy.fft.fft(fluxes) - heat * spectra)
+        fluxes *= velocity
+        fluxes[1 + self._modes :] += forces
+        rates = scipy.fft.fft(fluxes, overwrite_x=True)
+        rates *= -self._slopes
+        if self._diffusion > 0:
+            rates -= self._diffusion * self._waves**2 * spectra
+        return np.asarray(rates)
