@@ -1,19 +1,15 @@
-r"""Retrieval profiles S(s) from their series, and in closed form about the uniform density.
+r"""Retrieval profiles S(s) by the series of :mod:`mfpde.positions.retrieval`.
 
-With E(s) = e^(lambda s) - 1, or s for lambda = 0, and y = log(E(r) / E(s)),
+With c_k = sum_n omega_n Re int e^(inx) dGamma_k,
 
-    S(s) = (E'(s) / E(r)) sum_k (y^k / k!) c_k(t),     c_k = sum_n omega_n Re int e^(inx) dGamma_k
-
-(:mod:`mfpde.positions.retrieval`).  About the uniform density a mode grows at the rate g_n and
-decays by diffusion kappa, Gamma_k = (g_n t)^(k+1) / (k+1)! e^(-kappa n^2 t) of a unit
-mode (arXiv 2605.09213).
+    S(s) = (E'(s) / E(r)) sum_k (y^k / k!) c_k(t).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,37 +19,25 @@ from scipy.special import exprel, factorial
 from mfpde.arrays import (
     ComplexArray,
     FloatArray,
+    IntArray,
     check_entries,
-    choice,
     read_only,
     real_array,
     real_number,
     whole_number,
 )
 from mfpde.notebook import PLOT_RETRIEVAL, Shown, call_above
-from mfpde.terms import Attention
 
 MOST_MODES = 64
 NEGLIGIBLE_WEIGHT = 1e-12
 LEAST_SOURCE, LONGEST_TIME = 1e-12, 1e4
 LARGEST_RESIDUAL = 1e-6
 """Beyond it a series tells no digits."""
-TERMS_OF_CLOSED_FORM = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Readings:
-    """The profiles asked for, by the arguments of :func:`mfpde.retrieval_profile`.
-
-    Attributes
-    ----------
-    sources, times, alibi
-        Sources s (n,), times t (t,) and numbers lambda (a,).
-    reader
-        The position r that reads.
-    weights
-        omega_n of the modes 1, 2, ..., (m,).
-    """
+    """The profiles asked for, by the arguments of :func:`mfpde.retrieval_profile`."""
 
     sources: FloatArray
     times: FloatArray
@@ -93,9 +77,9 @@ class Readings:
         return cls(s, t, reader, omega, rates)
 
     @property
-    def modes(self) -> FloatArray:
+    def modes(self) -> IntArray:
         """The modes n = 1, 2, ... of the weights."""
-        return np.arange(1.0, len(self.weights) + 1)
+        return np.arange(1, len(self.weights) + 1)
 
 
 def log_size(alibi: FloatArray, positions: FloatArray | float) -> FloatArray:
@@ -186,8 +170,6 @@ class RetrievalProfile(Readings, Shown):
         Until then a profile is a U, high for the first and the last tokens.  It is 0 without
         ALiBi (lambda <= 0), and nan where it is later than the last of the times.
         """
-        if len(self.gammas) < 2:
-            return np.full(len(self.alibi), np.nan)
         # dS/ds = (E'/E) (lambda c_0 - (E'/E) c_1) at s = r.
         ratios = np.append(0.0, self._coefficients[1] / self._coefficients[0])
         growths = np.exp(self.alibi * self.reader - log_size(self.alibi, self.reader))
@@ -212,46 +194,3 @@ class RetrievalProfile(Readings, Shown):
             "residual": f"{self.residual:.1e}",
             "unresolved": f"{self.unresolved:.1e}",
         }
-
-
-def retrieval_profile(
-    beta: float,
-    *,
-    sources: ArrayLike,
-    times: ArrayLike,
-    direction: str = "ascent",
-    reader: float = 1.0,
-    modes: int = 8,
-    weights: ArrayLike | None = None,
-    alibi: ArrayLike = (0.0, 1.0),
-    normalized: bool = False,
-    kernel: Literal["shifted", "unshifted"] = "shifted",
-    diffusion: float = 0.0,
-) -> RetrievalProfile:
-    r"""The retrieval profiles on the circle of rows that all start uniform.
-
-        S(s) = sum_n omega_n (E'(s)/E(r)) e^(-kappa n^2 t) sqrt(g_n t / y) I_1(2 sqrt(g_n t y)),
-
-    y = log(E(r)/E(s)), g_n the growth rates without diffusion, by its power series
-    (arXiv 2605.09213, whose unshifted t is beta e^beta times as long here).  Begin with
-    ``retrieval_profile(5.0, sources=[0.1, 0.5, 1.0], times=[1.0])``.
-
-    Parameters and errors are those of :func:`mfpde.retrieval_profile` and of
-    :func:`mfpde.theory.growth_rates`.
-    """
-    asked = Readings.of(sources, times, reader, modes, weights, alibi)
-    sign = (
-        1 if choice("direction", direction, ("ascent", "descent")) == "ascent" else -1
-    )
-    kappa = real_number("diffusion", diffusion, at_least=0.0)
-    attention = Attention(beta, normalized=normalized, kernel=kernel)
-    n, t = asked.modes, asked.times[:, np.newaxis]
-    spectrum = attention.zonal_kernel.spectrum(2, len(n))
-    divisor = attention.beta * spectrum[0] if attention.needs_values else 1.0
-    rates = sign * n**2 * attention.amplitude * spectrum[1:] / divisor
-    orders = np.arange(1, TERMS_OF_CLOSED_FORM + 1)[:, np.newaxis, np.newaxis]
-    # What overflows is no sum, and refused.
-    with np.errstate(over="ignore", invalid="ignore"):
-        gammas = (rates * t) ** orders / factorial(orders) * np.exp(-kappa * n**2 * t)
-        found = RetrievalProfile(**vars(asked), gammas=gammas.astype(complex))
-        return found.check_series()

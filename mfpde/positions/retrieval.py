@@ -103,7 +103,7 @@ class Hierarchy:
     """
 
     def __init__(self, equation: MeanFieldEquation, start: Density, modes: int) -> None:
-        grid = equation.on(start.geometry)
+        self._grid = grid = equation.on(start.geometry)
         for term in equation.interactions:
             if not term.is_zonal:
                 raise ValueError(
@@ -111,12 +111,9 @@ class Hierarchy:
                 )
         circle = as_kind("start.geometry", start.geometry, Circle)
         count = circle.num_cells
-        self._modes, self._sign, self._diffusion = modes, grid.sign, grid.diffusion
-        self._external = grid.external_velocity[0]
         self._waves = scipy.fft.fftfreq(count, 1 / count)
         self._slopes = 1j * self._waves * (2 * np.abs(self._waves) < count)
         places = np.minimum(np.abs(self._waves).astype(int), grid.degree + 1)
-
         # Fourier coefficients of the kernels, and beta where softmax divides by the mean.
         self._kernels = []
         for term in equation.interactions:
@@ -124,12 +121,13 @@ class Hierarchy:
             beta = None
             if isinstance(term, Attention) and term.needs_values:
                 beta = term.beta
-            scale = term.amplitude if beta is None else 1.0
-            self._kernels.append((count * scale * spectrum[places], beta))
-        self._reading = np.exp(1j * np.outer(circle.angles, np.arange(1, modes + 1)))
-        sent = start.masses * self._reading.T.conj()
+            self._kernels.append((count * term.amplitude * spectrum[places], beta))
+        self._modes = np.arange(1, modes + 1)
+        sent = start.masses * np.exp(-1j * np.outer(self._modes, circle.angles))
         sent -= np.outer(sent.sum(axis=1), start.masses)
         self._start = scipy.fft.fft(np.concatenate([start.masses[np.newaxis], sent]))
+        # Of a coefficient of cells, to the integral of e^(inx).
+        self._phases = np.exp(1j * self._modes * circle.angles[0])
 
     def solve(self, count: int, times: FloatArray) -> tuple[ComplexArray, float]:
         """Return int e^(inx) dGamma_k, k < ``count``, at ``times``, (count, times, modes).
@@ -141,9 +139,8 @@ class Hierarchy:
         ValueError
             If the grid no longer resolves mu at one of the times.
         """
-        width = self._start.shape[1]
-        zeros = np.zeros((count * self._modes, width))
-        start = np.concatenate([self._start, zeros])
+        modes, width = len(self._modes), len(self._waves)
+        start = np.concatenate([self._start, np.zeros((count * modes, width))])
         shape = start.shape
         solution = solve_ivp(
             lambda t, y: self._find_rates(t, y.reshape(shape)).ravel(),
@@ -158,9 +155,9 @@ class Hierarchy:
             raise ValueError(f"times up to {times[-1]:g}: {solution.message}")
         found = np.asarray(solution.y).reshape(*shape, -1)
         unresolved = self._check_resolved(float(times[-1]), found[0])
-        responses = found[1 + self._modes :].reshape(count, self._modes, width, -1)
-        masses = scipy.fft.ifft(responses, axis=2)
-        return np.einsum("kmxt,xm->ktm", masses, self._reading), unresolved
+        responses = found[1 + modes :].reshape(count, modes, width, -1)
+        read = responses[:, self._modes - 1, -self._modes % width]
+        return np.moveaxis(read, 1, 2) * self._phases, unresolved
 
     def _check_resolved(self, time: float, base: ComplexArray) -> float:
         """Return the largest moment of mu in the last eighth of degrees; ValueError if large."""
@@ -177,11 +174,13 @@ class Hierarchy:
 
     def _find_rates(self, time: float, spectra: ComplexArray) -> ComplexArray:
         """Return the rates of change of all rows."""
-        base, acting = spectra[0], spectra[1 : -self._modes]
+        base, acting = spectra[0], spectra[1 : -len(self._modes)]
         self._check_resolved(time, base)
         fluxes = scipy.fft.ifft(spectra)
-        masses = self._sign * fluxes[0].real
-        velocity, forces = self._external.copy(), np.zeros(acting.shape, dtype=complex)
+        sign, diffusion = self._grid.sign, self._grid.diffusion
+        masses = sign * fluxes[0].real
+        velocity = self._grid.external_velocity[0].copy()
+        forces = np.zeros(acting.shape, dtype=complex)
         # In place: memory that is new for each result costs more than all transforms.
         for kernel, beta in self._kernels:
             wave = self._slopes * kernel
@@ -194,13 +193,13 @@ class Hierarchy:
                 values *= slope / mean
                 force -= values
                 divisor = beta * mean
-            velocity += self._sign * slope / divisor
+            velocity += sign * slope / divisor
             force *= masses / divisor
             forces += force
         fluxes *= velocity
-        fluxes[1 + self._modes :] += forces
+        fluxes[1 + len(self._modes) :] += forces
         rates = scipy.fft.fft(fluxes, overwrite_x=True)
         rates *= -self._slopes
-        if self._diffusion > 0:
-            rates -= self._diffusion * self._waves**2 * spectra
+        if diffusion > 0:
+            rates -= diffusion * self._waves**2 * spectra
         return np.asarray(rates)
