@@ -169,10 +169,15 @@ class GridEquation:
             velocity += term.drift(moments, fields)
         return velocity if self.sign > 0 else np.negative(velocity, out=velocity)
 
-    def velocity(self, moments: ComplexArray) -> FloatArray:
-        """The velocity s grad F at the cell centres, (directions, *shape)."""
+    def velocity(
+        self, moments: ComplexArray, external: FloatArray | None = None
+    ) -> FloatArray:
+        """The velocity s grad F at the cell centres, or with another ``external`` part of it.
+
+        All are (directions, *shape).
+        """
         velocity = self.attention_velocity(moments)
-        velocity += self.external_velocity
+        velocity += self.external_velocity if external is None else external
         return velocity
 
     def velocity_at(self, moments: ComplexArray, points: FloatArray) -> FloatArray:

@@ -96,10 +96,12 @@ def _spread_ring(ring: FloatArray, size: int) -> None:
 
 @compiled
 def spread(masses: FloatArray, sizes: IntArray) -> None:
-    """Spread the masses (nlat, nlon) within all groups, in place, by a limited linear profile."""
-    for i in range(len(sizes)):
-        if sizes[i] > 1:
-            _spread_ring(masses[i], sizes[i])
+    """Spread masses (..., nlat, nlon) within all groups, in place, by a limited linear profile."""
+    all_rings = masses.reshape(-1, masses.shape[-1])
+    for i in range(len(all_rings)):
+        size = sizes[i % len(sizes)]
+        if size > 1:
+            _spread_ring(all_rings[i], size)
 
 
 @compiled
@@ -115,8 +117,9 @@ def level_ring(ring: FloatArray, size: int) -> None:
 
 @compiled
 def group_means(values: FloatArray, sizes: IntArray) -> FloatArray:
-    """Values (nlat, nlon) with each cell replaced by the mean of its group."""
+    """Values (..., nlat, nlon) with each cell replaced by the mean of its group."""
     result = values.copy()
-    for i in range(len(sizes)):
-        level_ring(result[i], sizes[i])
+    all_rings = result.reshape(-1, values.shape[-1])
+    for i in range(len(all_rings)):
+        level_ring(all_rings[i], sizes[i % len(sizes)])
     return result

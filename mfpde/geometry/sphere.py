@@ -223,7 +223,13 @@ class Sphere(Geometry):
     def drift_moments(
         self, masses: FloatArray, velocity: FloatArray, degree: int
     ) -> ComplexArray:
-        """Rates of change of the moments, l (l + 1) times the potential part of v dmu."""
+        """Rates of change of the moments, l (l + 1) times the potential part of v dmu.
+
+        Masses are (..., nlat, nlon), velocities (2, ..., nlat, nlon).
+        """
+        if masses.ndim > 2:
+            rows = zip(masses, np.moveaxis(velocity, 1, 0), strict=True)
+            return np.stack([self.drift_moments(*row, degree) for row in rows])
         plan = self._plan(degree)
         potential, rotation = np.empty((2, plan.nlm), dtype=np.complex128)
         south, east = masses * velocity * self._inverse_probabilities

@@ -19,7 +19,6 @@ from mfpde.geometry import Circle, Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.positions.blocks import VanishedError
 from mfpde.positions.rows import PositionedDensity, RunState
-from mfpde.positions.transport import RowsOnCircle, drain_rows, rates_of_rows
 from mfpde.terms.kernels import PointMasses
 from mfpde.terms.normalization import (
     RADIUS_ZERO,
@@ -30,6 +29,7 @@ from mfpde.terms.normalization import (
 from mfpde.terms.softmax_sums import PointFields
 from mfpde.transport import Scheme
 from mfpde.transport.base import DEFAULT_RTOL, NOTHING, Flow, State
+from mfpde.transport.circle import DonorBlendedCircle, drain_cells, net_rate
 from mfpde.transport.euler_stages import IGNORED_SHARE, find_draining_time
 from mfpde.transport.lagrangian import LONGEST_MOVE, LagrangianSphere
 
@@ -51,7 +51,7 @@ def is_heavy(masses: FloatArray) -> BoolArray:
     return np.asarray(masses[0] > IGNORED_SHARE * masses[0].mean())
 
 
-class TokensOnCircle(RowsOnCircle):
+class TokensOnCircle(DonorBlendedCircle):
     """Tokens on the circle; outflows are (3, 2, n): through both faces, and what R' brings."""
 
     def __init__(
@@ -78,7 +78,7 @@ class TokensOnCircle(RowsOnCircle):
         acting = self.grid.with_masses(moments[0], masses[0], nobody)
         updates = self.grid.updates(acting, self.circle.centres)
         radial = (updates * self.circle.points.T).sum(axis=0)
-        along = self.grid.attention_velocity(acting) + self._external_velocity[:, 0]
+        along = self.velocity(acting)
         radii = find_radii(masses)
         velocity, growth = self._normalization.find_motion(along, radial, radii)
         velocity = np.repeat(velocity[np.newaxis], 2, axis=1)
@@ -91,7 +91,7 @@ class TokensOnCircle(RowsOnCircle):
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses after an Euler stage; R of next to no mass stays between those of the rest."""
-        after, gained = drain_rows(masses, outflows[:2], step), step * outflows[2, 1]
+        after, gained = drain_cells(masses, outflows[:2], step), step * outflows[2, 1]
         after[1] += gained
         known = find_radii(np.stack([masses[0], masses[1] + gained]))[is_heavy(masses)]
         bounded = after[0] * find_radii(after).clip(known.min(), known.max())
@@ -100,7 +100,7 @@ class TokensOnCircle(RowsOnCircle):
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses."""
-        return np.asarray(rates_of_rows(outflows[:2]) + outflows[2])
+        return np.asarray(net_rate(outflows[:2]) + outflows[2])
 
     def draining_time(
         self, masses: FloatArray, outflows: FloatArray, least: float

@@ -19,12 +19,15 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ive
 
-from mfpde.arrays import BoolArray, ComplexArray, FloatArray
+from mfpde.arrays import BoolArray, ComplexArray, FloatArray, choice
 from mfpde.geometry.base import Fields
 from mfpde.grid_equation import GridEquation
+from mfpde.positions.rows import PositionedDensity, RunState
 from mfpde.positions.weights import Full
 from mfpde.terms import Attention, InteractionTerm, Positions
 from mfpde.terms.softmax_sums import EMPTY
+from mfpde.transport import Scheme, Transport, scheme_for
+from mfpde.transport.base import DEFAULT_RTOL
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +110,8 @@ class RowsEquation(GridEquation):
     """
 
     edges: FloatArray
+    # A softmax knows the moments of mixtures, not their masses.
+    may_lose_mass = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -144,3 +149,30 @@ class RowsEquation(GridEquation):
         for part in self._parts:
             velocity += part.velocity(moments, fields)
         return velocity
+
+    def velocity(
+        self, moments: ComplexArray, external: FloatArray | None = None
+    ) -> FloatArray:
+        """The velocity, whose ``external`` part (directions, *shape) all rows have."""
+        same = self.external_velocity if external is None else external
+        return super().velocity(moments, same[:, np.newaxis])
+
+
+def scheme_of_rows(rows: RunState, transport: str | None, atoms: str) -> Scheme:
+    """Return donor blending of ``rows``; ``ValueError`` for another scheme, or exact atoms.
+
+    Stages couple the rows, so that all take one step, the shortest that one asks for; the error
+    is that of the moments of all together.
+    """
+    assert isinstance(rows, PositionedDensity)
+    edges = rows.edges
+    choice("atoms", atoms, ["grid"])
+    name = choice("transport", transport or "donor_blended", ["donor_blended"])
+    of_one = scheme_for(name, rows.geometry).transport
+
+    def make(grid: GridEquation, rtol: float = DEFAULT_RTOL) -> Transport:
+        terms = grid.geometry, grid.interactions, grid.externals
+        of_rows = RowsEquation(*terms, grid.sign, grid.diffusion, edges=edges)
+        return of_one(of_rows, rtol)
+
+    return Scheme(name, make)

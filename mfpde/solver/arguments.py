@@ -13,7 +13,7 @@ from mfpde.positions.blocks import is_discrete
 from mfpde.positions.push_forward import scheme_of_layers
 from mfpde.positions.radii import scheme_of_tokens
 from mfpde.positions.rows import PositionedDensity, RunState
-from mfpde.positions.transport import scheme_of_rows
+from mfpde.positions.rows_equation import scheme_of_rows
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
     Dynamics,

@@ -30,7 +30,7 @@ class State(NamedTuple):
     Attributes
     ----------
     masses
-        Masses of the cells, ``geometry.shape``.
+        Masses of the cells, ``geometry.shape``, or (P, ...) of P rows.
     points, atom_masses
         Points (n, d) of atoms or labels, and their constant masses (n,).
     cloud_size
@@ -233,9 +233,10 @@ class Transport(ABC):
 
 @compiled_sum
 def weighted_norm(weights: FloatArray, moments: ComplexArray) -> float:
-    """Euclidean norm of moments (k,) times weights (k,); numpy takes four times as long."""
-    total = 0.0
-    for k in range(len(weights)):
-        real, imag = moments[k].real, moments[k].imag
-        total += weights[k] * weights[k] * (real * real + imag * imag)
+    """Euclidean norm of moments (..., k) times weights (k,); numpy takes four times as long."""
+    total, rows = 0.0, moments.reshape(-1, len(weights))
+    for r in range(len(rows)):
+        for k in range(len(weights)):
+            real, imag = rows[r, k].real, rows[r, k].imag
+            total += weights[k] * weights[k] * (real * real + imag * imag)
     return float(np.sqrt(total))

@@ -1,7 +1,7 @@
 r"""Donor blending on the circle, one periodic line (:mod:`mfpde.transport.line`).
 
-Outflows are (2, n), the mass per unit time that each cell would send through its lower and its
-upper face.
+Outflows are (2, ..., n), the mass per unit time that each cell would send through its lower and
+its upper face.  The axes before the last one are those of rows: one density has none.
 """
 
 from __future__ import annotations
@@ -26,9 +26,21 @@ def fifth_order_outflows(
 
     The second result is the sum of density times blend, which the grid does not resolve.
     """
+    n = density.shape[-1]
+    rows, velocities = density.reshape(-1, n), velocity.reshape(-1, n)
+    result, unresolved = np.empty((2, *density.shape)), 0.0
+    sides = result.reshape(2, -1, n)
+    for k in range(len(rows)):
+        unresolved += _fill_outflows(sides[0, k], sides[1, k], rows[k], velocities[k])
+    return result, unresolved
+
+
+@compiled
+def _fill_outflows(
+    low: FloatArray, high: FloatArray, density: FloatArray, velocity: FloatArray
+) -> float:
+    """Fill in the outflows of a row; return its sum of density times blend."""
     n = len(density)
-    result = np.empty((2, n))
-    low, high = result[0], result[1]
     v = wrapped(velocity)
     r = wrapped(density)
     f = r * v
@@ -50,7 +62,7 @@ def fifth_order_outflows(
     unresolved = 0.0
     for i in range(n):
         unresolved += max(b[i + GHOSTS], b[i + 1 + GHOSTS]) * density[i]
-    return result, unresolved
+    return unresolved
 
 
 @compiled
@@ -59,35 +71,39 @@ def drain_cells(masses: FloatArray, outflows: FloatArray, step: float) -> FloatA
 
     The stage is conservative, and never negative for any step.
     """
-    n, low, high = len(masses), outflows[0], outflows[1]
+    n, result = masses.shape[-1], masses.copy()
+    rows, sides = result.reshape(-1, n), outflows.reshape(2, -1, n)
     sent_low = np.empty(n)
     sent_high = np.empty(n)
-    for i in range(n):
-        total = low[i] + high[i]
-        # Where nothing flows the quotient is inf or nan, and the step itself is taken.
-        longest = masses[i] / total * FULL_DRAIN if total > 0.0 else step
-        share = min(step, longest)
-        sent_low[i] = share * low[i]
-        sent_high[i] = share * high[i]
-    result = np.empty(n)
-    for i in range(n):
-        below = i - 1 if i > 0 else n - 1
-        above = i + 1 if i < n - 1 else 0
-        kept = max(masses[i] - (sent_low[i] + sent_high[i]), 0.0)
-        result[i] = kept + (sent_high[below] + sent_low[above])
+    for k in range(len(rows)):
+        row, low, high = rows[k], sides[0, k], sides[1, k]
+        for i in range(n):
+            total = low[i] + high[i]
+            # Where nothing flows the quotient is inf or nan, and the step itself is taken.
+            longest = row[i] / total * FULL_DRAIN if total > 0.0 else step
+            share = min(step, longest)
+            sent_low[i] = share * low[i]
+            sent_high[i] = share * high[i]
+        for i in range(n):
+            below = i - 1 if i > 0 else n - 1
+            above = i + 1 if i < n - 1 else 0
+            kept = max(row[i] - (sent_low[i] + sent_high[i]), 0.0)
+            row[i] = kept + (sent_high[below] + sent_low[above])
     return result
 
 
 @compiled
 def net_rate(outflows: FloatArray) -> FloatArray:
-    """Rate of change of each cell's mass, shape (n,)."""
-    n, low, high = outflows.shape[1], outflows[0], outflows[1]
-    rate = np.empty(n)
-    for i in range(n):
-        below = i - 1 if i > 0 else n - 1
-        above = i + 1 if i < n - 1 else 0
-        rate[i] = (high[below] + low[above]) - (low[i] + high[i])
-    return rate
+    """Rate of change of each cell's mass, shape (..., n)."""
+    n, result = outflows.shape[-1], np.empty(outflows.shape[1:])
+    rates, sides = result.reshape(-1, n), outflows.reshape(2, -1, n)
+    for k in range(len(rates)):
+        low, high = sides[0, k], sides[1, k]
+        for i in range(n):
+            below = i - 1 if i > 0 else n - 1
+            above = i + 1 if i < n - 1 else 0
+            rates[k, i] = (high[below] + low[above]) - (low[i] + high[i])
+    return result
 
 
 class CircleTransport(DrainingTransport):
@@ -118,7 +134,7 @@ class DonorBlendedCircle(CircleTransport):
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Outflows (2, n) through the lower and the upper face, and unresolved mass."""
+        """Outflows (2, ..., n) through the lower and the upper face, and unresolved mass."""
         spacing = self.circle.spacing
         result, unresolved = fifth_order_outflows(
             np.asarray(masses / spacing), velocity[0]

@@ -71,9 +71,7 @@ class DrainingTransport(FluxTransport):
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """Velocity at the centres, without what half-stable kinks push, (directions, *shape)."""
-        velocity = self.grid.attention_velocity(moments)
-        velocity += self._external_velocity
-        return velocity
+        return self.grid.velocity(moments, self._external_velocity)
 
     @abstractmethod
     def drained(

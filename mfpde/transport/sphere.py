@@ -91,26 +91,31 @@ class DonorBlendedSphere(DrainingTransport):
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Fluxes (3, nlat, nlon) of :mod:`mfpde.transport.sphere_fluxes`, and unresolved mass."""
+        """Fluxes (3, ..., nlat, nlon), and unresolved mass.
+
+        They are those of :mod:`mfpde.transport.sphere_fluxes`.
+        """
         return fluxes_of(masses, velocity, self._faces)
 
 
 @compiled
 def send_masses(fluxes: FloatArray, sizes: IntArray, step: float) -> FloatArray:
-    """Mass (2, nlat, nlon) through south and east faces in an Euler stage.
+    """Mass (2, ..., nlat, nlon) through south and east faces in an Euler stage.
 
     A group sends min(step, draining time) times its fluxes.
     """
-    nlat, nlon = fluxes.shape[1:]
-    moved, times = np.empty((2, nlat, nlon)), fluxes[DRAINING_TIME]
-    for i in range(nlat):
-        size, last, here = sizes[i], nlon - sizes[i], times[i]
-        east, eastward = moved[EASTWARD, i], fluxes[EASTWARD, i]
-        behind = times[min(i + 1, nlat - 1)]
-        _fill_moved(moved[SOUTHWARD, i], fluxes[SOUTHWARD, i], here, behind, step)
+    nlon, result = fluxes.shape[-1], np.empty((2, *fluxes.shape[1:]))
+    moved, flows = result.reshape(2, -1, nlon), fluxes.reshape(3, -1, nlon)
+    times = flows[DRAINING_TIME]
+    for i in range(len(times)):
+        size, here = sizes[i % len(sizes)], times[i]
+        last, behind = nlon - size, times[min(i + 1, len(times) - 1)]
+        east, eastward = moved[EASTWARD, i], flows[EASTWARD, i]
+        # Nothing flows through a pole, to the first ring of the next row.
+        _fill_moved(moved[SOUTHWARD, i], flows[SOUTHWARD, i], here, behind, step)
         _fill_moved(east[:last], eastward, here, here[size:], step)
         _fill_moved(east[last:], eastward[last:], here[last:], here, step)
-    return moved
+    return result
 
 
 @compiled
@@ -129,12 +134,13 @@ def _fill_moved(
 
 @compiled
 def find_gains(fluxes: FloatArray, sizes: IntArray) -> FloatArray:
-    """What flows into each cell (nlat, nlon) less what flows out."""
-    nlat, nlon = fluxes.shape[1:]
-    result, north = np.empty((nlat, nlon)), np.zeros(nlon)
-    for i in range(nlat):
-        size, gain = sizes[i], result[i]
-        south, east = fluxes[SOUTHWARD, i], fluxes[EASTWARD, i]
+    """What flows into each cell (..., nlat, nlon) less what flows out."""
+    nlon, result = fluxes.shape[-1], np.empty(fluxes.shape[1:])
+    flows, gains = fluxes.reshape(len(fluxes), -1, nlon), result.reshape(-1, nlon)
+    north = np.zeros(nlon)
+    for i in range(len(gains)):
+        size, gain = sizes[i % len(sizes)], gains[i]
+        south, east = flows[SOUTHWARD, i], flows[EASTWARD, i]
         for j in range(nlon):
             gain[j] = (north[j] - south[j]) - east[j]
         behind, ahead = east[nlon - size :], gain[size:]

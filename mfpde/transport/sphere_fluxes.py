@@ -41,7 +41,7 @@ _GHOSTS = 2
 def fluxes_of(
     masses: FloatArray, velocity: FloatArray, faces: Faces
 ) -> tuple[FloatArray, float]:
-    """Fluxes (3, nlat, nlon), and the mass that the grid does not resolve.
+    """Fluxes (3, ..., nlat, nlon), and the mass that the grid does not resolve.
 
     The fluxes are net mass per unit time through the south and the east face of each cell, and
     the draining time: the mass of a cell's group over the sum of its outflows.  The unresolved
@@ -50,12 +50,17 @@ def fluxes_of(
     Parameters
     ----------
     masses
-        Cell masses (nlat, nlon).
+        Cell masses (..., nlat, nlon).
     velocity
-        Velocity to the south and to the east at the centres, (2, nlat, nlon).
+        Velocity to the south and to the east at the centres, (2, ..., nlat, nlon).
     faces
         Lengths and weights of the faces.
     """
+    if masses.ndim > 2:
+        rows = zip(masses, np.moveaxis(velocity, 1, 0), strict=True)
+        found = [fluxes_of(*row, faces) for row in rows]
+        stacked = np.stack([one for one, _ in found], axis=1)
+        return stacked, sum(unresolved for _, unresolved in found)
     nlat, nlon = masses.shape
     fluxes, fields = np.empty((3, nlat, nlon)), np.empty((4, nlat + 2, nlon))
     inside = fields[:, 1:-1]
