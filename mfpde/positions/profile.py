@@ -1,4 +1,4 @@
-r"""Retrieval profiles S(s) by the series of :mod:`mfpde.positions.retrieval`.
+r"""Retrieval profiles S(s) by the series of :mod:`mfpde.positions.retrieval`, and in closed form.
 
 With c_k = sum_n omega_n Re int e^(inx) dGamma_k,
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,18 +21,21 @@ from mfpde.arrays import (
     FloatArray,
     IntArray,
     check_entries,
+    choice,
     read_only,
     real_array,
     real_number,
     whole_number,
 )
 from mfpde.notebook import PLOT_RETRIEVAL, Shown, call_above
+from mfpde.terms import Attention
 
 MOST_MODES = 64
 NEGLIGIBLE_WEIGHT = 1e-12
 LEAST_SOURCE, LONGEST_TIME = 1e-12, 1e4
 LARGEST_RESIDUAL = 1e-6
 """Beyond it a series tells no digits."""
+TERMS_OF_CLOSED_FORM = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,3 +197,45 @@ class RetrievalProfile(Readings, Shown):
             "residual": f"{self.residual:.1e}",
             "unresolved": f"{self.unresolved:.1e}",
         }
+
+
+def retrieval_profile(
+    beta: float,
+    *,
+    sources: ArrayLike,
+    times: ArrayLike,
+    direction: str = "ascent",
+    reader: float = 1.0,
+    modes: int = 8,
+    weights: ArrayLike | None = None,
+    alibi: ArrayLike = (0.0, 1.0),
+    normalized: bool = False,
+    kernel: Literal["shifted", "unshifted"] = "shifted",
+    diffusion: float = 0.0,
+) -> RetrievalProfile:
+    r"""The retrieval profiles on the circle of rows that all start uniform.
+
+        S(s) = sum_n omega_n (E'(s)/E(r)) e^(-kappa n^2 t) sqrt(g_n t / y) I_1(2 sqrt(g_n t y)),
+
+    y = log(E(r)/E(s)), g_n the growth rates without diffusion, by its power series
+    (arXiv 2605.09213, whose unshifted t is beta e^beta times as long here).  Begin with
+    ``retrieval_profile(5.0, sources=[0.1, 0.5, 1.0], times=[1.0])``.
+
+    Parameters and errors are those of :func:`mfpde.retrieval_profile` and of
+    :func:`mfpde.theory.growth_rates`.
+    """
+    asked = Readings.of(sources, times, reader, modes, weights, alibi)
+    ascends = choice("direction", direction, ("ascent", "descent")) == "ascent"
+    kappa = real_number("diffusion", diffusion, at_least=0.0)
+    attention = Attention(beta, normalized=normalized, kernel=kernel)
+    n, t = asked.modes, asked.times[:, np.newaxis]
+    spectrum = attention.zonal_kernel.spectrum(2, len(n))
+    divisor = attention.beta * spectrum[0] if attention.needs_values else 1.0
+    rates = n**2 * attention.amplitude * spectrum[1:] / divisor
+    gains = rates * t if ascends else -rates * t
+    orders = np.arange(1, TERMS_OF_CLOSED_FORM + 1)[:, np.newaxis, np.newaxis]
+    # What overflows is no sum, and refused.
+    with np.errstate(over="ignore", invalid="ignore"):
+        gammas = gains**orders / factorial(orders) * np.exp(-kappa * n**2 * t)
+        found = RetrievalProfile(**vars(asked), gammas=gammas.astype(complex))
+        return found.check_series()

@@ -5,6 +5,7 @@ package are marked so.  All are in the shifted convention, K = exp(beta (x.y - 1
 ``kernel="unshifted"`` is chosen.
 """
 
+from mfpde.positions.profile import retrieval_profile
 from mfpde.theory.anti_concentration import (
     AntiConcentrationBound,
     KernelCurvature,
@@ -26,7 +27,6 @@ from mfpde.theory.spectrum import (
     eigenvalues,
     fastest_mode,
     growth_rates,
-    retrieval_profile,
 )
 from mfpde.theory.transitions import (
     PhaseDiagram,

@@ -17,9 +17,7 @@ the rest is the same linearisation, done here).  At beta = 0, lambda_l / beta is
 l = 1 and 0 for l > 1.
 
 With diffusion the uniform state is stable in ascent for kappa > kappa_# = lambda_1 / beta, the
-largest lambda_l / beta of l >= 1.  Rows behind a causal mask that all start uniform respond by
-Gamma_k = (g_n t)^(k+1) / (k+1)! e^(-kappa n^2 t) of a unit mode
-(:mod:`mfpde.positions.retrieval`).
+largest lambda_l / beta of l >= 1.
 """
 
 from __future__ import annotations
@@ -27,8 +25,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import factorial
 
 from mfpde.arrays import (
     LARGEST_DIMENSION,
@@ -40,14 +36,11 @@ from mfpde.arrays import (
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.measures.sampling import as_atoms
-from mfpde.positions.profile import Readings, RetrievalProfile
 from mfpde.terms import Attention, Kernel
 from mfpde.terms.funk_hecke import log_eigenvalues
 
 Convention = Literal["shifted", "unshifted"]
 """K = exp(beta (x.y - 1)), or exp(beta x.y)."""
-TERMS_OF_CLOSED_FORM = 64
-"""Of a retrieval profile."""
 
 
 def eigenvalues(
@@ -229,42 +222,3 @@ def find_relative_curvatures(beta: float | Kernel, dimension: int) -> FloatArray
 def check_dimension(dimension: int) -> None:
     """Raise ``ValueError`` for a dimension d of no sphere S^(d-1)."""
     whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
-
-
-def retrieval_profile(
-    beta: float,
-    *,
-    sources: ArrayLike,
-    times: ArrayLike,
-    direction: str = "ascent",
-    reader: float = 1.0,
-    modes: int = 8,
-    weights: ArrayLike | None = None,
-    alibi: ArrayLike = (0.0, 1.0),
-    normalized: bool = False,
-    kernel: Convention = "shifted",
-    diffusion: float = 0.0,
-) -> RetrievalProfile:
-    r"""The retrieval profiles on the circle of rows that all start uniform.
-
-        S(s) = sum_n omega_n (E'(s)/E(r)) e^(-kappa n^2 t) sqrt(g_n t / y) I_1(2 sqrt(g_n t y)),
-
-    y = log(E(r)/E(s)), g_n the growth rates without diffusion, by its power series
-    (arXiv 2605.09213, whose unshifted t is beta e^beta times as long here).  Begin with
-    ``retrieval_profile(5.0, sources=[0.1, 0.5, 1.0], times=[1.0])``.
-
-    Parameters and errors are those of :func:`mfpde.retrieval_profile` and of
-    :func:`growth_rates`.
-    """
-    asked = Readings.of(sources, times, reader, modes, weights, alibi)
-    kappa = real_number("diffusion", diffusion, at_least=0.0)
-    n, t = asked.modes, asked.times[:, np.newaxis]
-    rates = growth_rates(
-        beta, 2, n, direction=direction, normalized=normalized, kernel=kernel
-    )
-    orders = np.arange(1, TERMS_OF_CLOSED_FORM + 1)[:, np.newaxis, np.newaxis]
-    # What overflows is no sum, and refused.
-    with np.errstate(over="ignore", invalid="ignore"):
-        gammas = (rates * t) ** orders / factorial(orders) * np.exp(-kappa * n**2 * t)
-        found = RetrievalProfile(**vars(asked), gammas=gammas.astype(complex))
-        return found.check_series()
