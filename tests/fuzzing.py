@@ -165,19 +165,15 @@ def random_case(draw: Random, kind: str) -> Case:
     scheme = draw.choice(SCHEMES[kind])
     if scheme.endswith("labels") and of_case.diffusion:
         scheme = "donor_blended"
-    if scheme.endswith("labels") or kind == "zonal" or of_case.diffusion:
-        case = Case(of_case, mfpde.Measure(density), scheme)
-        return case._replace(
-            t_end=draw.choice([0.3, 30.0]), rtol=draw.choice([1e-4, 1.0])
-        )
-    atoms = None
-    if draw.random() < 0.5:
-        atoms = mfpde.Atoms(
-            [unit_vector(draw, geometry.dimension) for _ in range(2)], [0.2, 0.3]
-        )
-        density = mfpde.Density(geometry, density.values / 2)
-    how = draw.choice(["grid", "exact"])
-    case = Case(of_case, mfpde.Measure(density, atoms), scheme, how)
+    case = Case(of_case, mfpde.Measure(density), scheme)
+    if not (scheme.endswith("labels") or kind == "zonal" or of_case.diffusion):
+        atoms = None
+        if draw.random() < 0.5:
+            places = [unit_vector(draw, geometry.dimension) for _ in range(2)]
+            atoms = mfpde.Atoms(places, [0.2, 0.3])
+            density = mfpde.Density(geometry, density.values / 2)
+        how = draw.choice(["grid", "exact"])
+        case = Case(of_case, mfpde.Measure(density, atoms), scheme, how)
     return case._replace(t_end=draw.choice([0.3, 30.0]), rtol=draw.choice([1e-4, 1.0]))
 
 

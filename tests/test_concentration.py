@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from equations import ascent, descent, pull
 from hypothesis import given, settings
+from random_points import atoms_alone, atoms_at
 
 import mfpde
 from mfpde.detection import ball_radius, largest_ball_mass
@@ -19,11 +20,6 @@ from validation.verdict_shapes import unit
 CENTRES = unit([[0.0, 0.0, 1.0], [1.0, 0.2, -0.3], [-0.5, -0.8, 0.3]])
 MASSES = np.array([0.5, 0.3, 0.2])
 TILT = np.array([0.5, 0.4, -0.3])
-
-
-def atoms_on(geometry, points, masses):
-    empty = mfpde.Density(geometry, np.zeros(geometry.shape))
-    return mfpde.Measure(empty, mfpde.Atoms(points, masses))
 
 
 def rotation(seed):
@@ -90,10 +86,9 @@ def test_masses_are_masses_whatever_the_total(
 
 def test_polished_regions_are_the_atoms_of_the_measure() -> None:
     """Atoms of total mass 2 turn and split at the same rates, however they are handed over."""
-    circle = mfpde.Circle(256)
     atoms = mfpde.Atoms([[1.0, 0.0], [-1.0, 0.0]], [1.2, 0.8])
     equation = ascent(9.0)
-    measure = mfpde.Measure(mfpde.Density(circle, np.zeros(256)), atoms)
+    measure = atoms_alone(mfpde.Circle(256), atoms)
     own = mfpde.polish(equation, atoms)
     found = mfpde.polish(equation, mfpde.concentration(measure, equation).clusters)
     assert found.atoms.total_mass == pytest.approx(2.0)
@@ -119,14 +114,13 @@ def test_a_track_adds_no_shares_to_masses() -> None:
 def test_exact_atoms_are_found_in_any_orientation(seed, bare) -> None:
     turn = np.eye(3) if seed is None else rotation(seed)
     points = CENTRES @ turn.T
-    measure = (
-        mfpde.Atoms(points, MASSES)
-        if bare
-        else atoms_on(mfpde.Sphere(64), points, MASSES)
-    )
+    atoms = mfpde.Atoms(points, MASSES)
+    measure = atoms if bare else atoms_alone(mfpde.Sphere(64), atoms)
     report = mfpde.concentration(measure, ascent(20.0))
     assert [a.kind for a in report.atoms] == ["atom"] * 3
     assert len(report.regions) == 3
+    assert report.arrived_mass == pytest.approx(1.0, abs=1e-14)
+    assert report.arriving_mass == 0
     np.testing.assert_allclose([a.mass for a in report.atoms], MASSES, atol=1e-14)
     np.testing.assert_allclose([a.core_mass for a in report.atoms], MASSES, atol=1e-14)
     for atom, point in zip(report.atoms, points, strict=True):
@@ -140,8 +134,8 @@ def test_a_lone_atom_contracts_at_its_mass(tilt: float) -> None:
     """All directions shrink at rate 1 per unit mass, at a pole too."""
     sphere = mfpde.Sphere(128)
     point = np.array([[np.sin(tilt) * 0.6, np.sin(tilt) * 0.8, np.cos(tilt)]])
-    report = mfpde.concentration(atoms_on(sphere, point, [1.0]), ascent(5.0))
-    (atom,) = report.atoms
+    alone = atoms_alone(sphere, mfpde.Atoms(point))
+    (atom,) = mfpde.concentration(alone, ascent(5.0)).atoms
     # Differences over half a cell to both sides see the kernel's next order.
     expected = -np.exp(-5.0 * (sphere.spacing / 2) ** 2 / 2)
     np.testing.assert_allclose(atom.eigenvalues, expected, rtol=1e-4)
@@ -194,12 +188,6 @@ def test_a_curve_has_the_axis_the_polar_angle_and_the_length_of_its_circle(angle
     assert region.curve.length == pytest.approx(2 * np.pi * np.sin(angle), rel=0.05)
 
 
-def quadratic(turn, rates):
-    """V = sum_k rates_k (turn_k.x)^2 / 2: basins are the halves about +- turn_0."""
-    neurons = mfpde.Perceptron(turn, rates, "linear")
-    return ascent(neurons)
-
-
 def half_masses(turn, width):
     """Masses about +- turn_0 of (1 + tilt.x) exp(-(turn_2.x / width)^2 / 2)."""
     z, weights = np.polynomial.legendre.leggauss(400)
@@ -221,9 +209,13 @@ SHAPES = [([1.0, 0.6, 0.0], 50.0), ([1.0, 0.9, 0.0], 0.15)]
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("rates", "width"), SHAPES)
 def test_masses_of_basins_are_those_of_their_halves(rates, width, seed) -> None:
-    """Edges oblique to the grid: eight directions leave some thousandths beyond them."""
+    """V = sum_k rates_k (turn_k.x)^2 / 2: basins are the halves about +- turn_0.
+
+    Edges are oblique to the grid: eight directions leave some thousandths beyond them.
+    """
     turn = rotation(seed)
-    exact, equation = half_masses(turn, width), quadratic(turn, rates)
+    exact = half_masses(turn, width)
+    equation = ascent(mfpde.Perceptron(turn, rates, "linear"))
     particles = mfpde.Atoms(
         mfpde.quantized(tilted(mfpde.Sphere(32), turn, width), 3000).points
     )
@@ -273,13 +265,11 @@ def test_a_cluster_beside_a_kink_has_its_own_basin() -> None:
     below pi/2: with phi = pi/2 + e and w = 2 c, zeros at phi and near pi/2 - e.
     """
     e, c = 1e-4, 1.0
-    target = np.array([-np.sin(e), np.cos(e)])
+    target = points_at(np.pi / 2 + e)
     neuron = mfpde.Perceptron([[1.0, 0.0]], [2 * c])
     np.testing.assert_allclose(neuron.kink_angles(), [np.pi / 2, 3 * np.pi / 2])
     equation = ascent(pull(c * target), neuron)
-    particles = mfpde.Atoms(
-        points_at(np.array([np.pi / 2 + e, np.pi / 2 - 3 * e])), [0.6, 0.4]
-    )
+    particles = atoms_at([np.pi / 2 + e, np.pi / 2 - 3 * e], [0.6, 0.4])
     report = mfpde.concentration(particles, equation)
     (held,) = [r for r in report.regions if abs(r.angle - np.pi / 2 - e) < 1e-12]
     assert held.kind == "atom"
@@ -312,23 +302,15 @@ def test_kinks_of_biased_neurons_lie_where_the_slope_jumps() -> None:
     assert len(mfpde.Perceptron([[1.0, 0.0]], [1.0], biases=[2.0]).kink_angles()) == 0
 
 
-def to_one_end(dimension):
-    """A drift to one end, without attention: one basin."""
-    neuron = mfpde.Perceptron(np.eye(dimension)[:1], [1.0], "linear", biases=[5.0])
-    return ascent(neuron)
-
-
 @settings(max_examples=25, deadline=None)
 @given(count=st.integers(1, 5000), dimension=st.integers(2, 3), seed=st.integers(0))
 def test_particles_of_a_density_are_no_clusters(count, dimension, seed) -> None:
-    geometry = mfpde.Circle(64) if dimension == 2 else mfpde.Sphere(32)
-    density = mfpde.uniform(geometry)
-    for particles in (
-        mfpde.sampled(density, count, seed),
-        mfpde.quantized(density, count),
-    ):
-        report = mfpde.concentration(particles, to_one_end(dimension))
-        assert len(report.regions) == 1
+    """All drift to one end, without attention: one basin."""
+    density = mfpde.uniform(mfpde.Circle(64) if dimension == 2 else mfpde.Sphere(32))
+    neuron = mfpde.Perceptron(np.eye(1, dimension), [1.0], "linear", biases=[5.0])
+    drawn = mfpde.sampled(density, count, seed), mfpde.quantized(density, count)
+    for particles in drawn:
+        assert len(mfpde.concentration(particles, ascent(neuron)).regions) == 1
 
 
 def test_what_is_far_from_all_atoms_is_on_its_way() -> None:
@@ -353,11 +335,3 @@ def test_what_is_far_from_all_atoms_is_on_its_way() -> None:
     assert f"mass {report.arrived_mass:.6f} in atoms" in report.summary
     assert f"{report.arriving_mass:.6f} on its way" in report.summary
     assert report.summary in str(run)
-
-
-def test_an_exact_atom_has_all_of_its_own_mass() -> None:
-    equation = ascent(5.0)
-    atoms = mfpde.Atoms([[1.0, 0.0], [-1.0, 0.0]], [0.7, 0.3])
-    report = mfpde.concentration(atoms, equation)
-    assert report.arrived_mass == pytest.approx(1.0, abs=1e-14)
-    assert report.arriving_mass == 0.0

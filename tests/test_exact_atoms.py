@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from equations import ascent, descent, pull
+from random_points import atoms_alone, atoms_at, random_points
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
@@ -20,17 +21,9 @@ from mfpde import (
     uniform,
 )
 from mfpde.atoms import StepTooSmallError
-from validation.circle_cases import angles_of, points_at
+from validation.circle_cases import angles_of
 from validation.references import ring, two_bumps
 from validation.references.two_atoms import merge_time
-
-
-def at_angles(values, masses):
-    return Atoms(points_at(np.asarray(values)), masses)
-
-
-def empty(geometry, atoms):
-    return Measure(Density(geometry, np.zeros(geometry.shape)), atoms)
 
 
 def bumps(geometry, *, centres, masses, width):
@@ -53,11 +46,9 @@ def bumps(geometry, *, centres, masses, width):
 @pytest.mark.parametrize("softmax", [False, True])
 @pytest.mark.parametrize("beta", [1.0, 8.0, 25.0])
 def test_two_atoms_merge_when_they_should(beta, softmax):
+    start = atoms_alone(Circle(256), atoms_at([0.3, 1.1]))
     equation = ascent(beta, normalized=softmax)
-    start = at_angles([0.3, 1.1], [0.5, 0.5])
-    run = solve(
-        equation, empty(Circle(256), start), t_end=1e4, save_at=[1e4], atoms="exact"
-    )
+    run = solve(equation, start, t_end=1e4, save_at=[1e4], atoms="exact")
     (merge,) = run.events
     assert merge.kind == "merge"
     apart = np.linalg.norm(merge.points[0] - merge.points[1])
@@ -84,7 +75,7 @@ def test_the_dissipation_is_that_of_the_atoms_too(geometry):
 
 def test_atoms_that_meet_are_at_their_mean_when_they_meet_whenever_that_is():
     """Three atoms alone, from the time 0 and from 7."""
-    start = empty(Circle(256), at_angles([0.0, 0.5, 1.3], [0.6, 0.3, 0.1]))
+    start = atoms_alone(Circle(256), atoms_at([0.0, 0.5, 1.3], [0.6, 0.3, 0.1]))
     runs = [
         solve(ascent(4.0), start, start_time=time, t_end=time + 90.0, atoms="exact")
         for time in (0.0, 7.0)
@@ -131,9 +122,7 @@ def mean_point(measure):
 @pytest.mark.parametrize("geometry", [Circle(256), Sphere(64)], ids=["S1", "S2"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_hand_off_keeps_mass_and_first_moment(geometry, seed):
-    generator = np.random.default_rng(seed)
-    centre = generator.standard_normal(geometry.dimension)
-    centre /= np.linalg.norm(centre)
+    (centre,) = random_points(1, geometry.dimension, seed)
     width = 1.5 * geometry.spacing
 
     def bump(points):
@@ -166,7 +155,7 @@ def test_what_is_too_light_for_an_atom_stays_in_its_cells():
     light = bumps(circle, centres=[kink], masses=[1.0], width=1.5 * h)
     tail = bumps(circle, centres=[4.7], masses=[1.0], width=2 * h)
     masses = 1.4e-4 * light.masses + 1e-3 * tail.masses
-    rest = at_angles([4.7], [1 - masses.sum()])
+    rest = atoms_at([4.7], [1 - masses.sum()])
     run = handed_off(Measure(Density(circle, masses / circle.areas), rest), equation)
     assert run.events == ()
     assert run.final.atoms.masses > rest.masses
@@ -182,7 +171,7 @@ def test_a_wide_atom_is_released_where_the_flow_expands_one_way(rates):
     covariance = (2 * sphere.spacing) ** 2 * np.diag([1.0, 1.0, 0.0])
     atoms = Atoms([[0.0, 0.0, 1.0]], [1.0], [covariance])
     equation = MeanFieldEquation(saddle, direction="ascent")
-    run = handed_off(empty(sphere, atoms), equation)
+    run = handed_off(atoms_alone(sphere, atoms), equation)
     assert [event.kind for event in run.events] == ["fission"]
 
 
@@ -215,7 +204,7 @@ def test_a_wide_atom_is_released_where_the_flow_expands(geometry, mass):
 def test_a_narrow_atom_stays_where_the_flow_expands():
     position = np.array([0.6, 0.8])
     atoms = Atoms([position], [1.0], np.zeros((1, 2, 2)))
-    run = handed_off(empty(Circle(256), atoms), descent(4.0))
+    run = handed_off(atoms_alone(Circle(256), atoms), descent(4.0))
     assert run.events == ()
     assert run.final.atoms.points[0] == pytest.approx(position, abs=1e-15)
 
@@ -230,7 +219,7 @@ def test_a_released_atom_has_its_mass_and_place_however_narrow(narrow):
         place, rounding = turn[:, 2], 6e-15 * sphere.spacing**2
         covariance = axes @ axes.T + rounding * np.outer(place, place)
         atom = Atoms([place], [1.0], [covariance])
-        run = handed_off(empty(sphere, atom), descent(4.0))
+        run = handed_off(atoms_alone(sphere, atom), descent(4.0))
         assert [event.kind for event in run.events] == ["fission"]
         assert run.final.density.values.min() >= 0
         assert run.final.total_mass == pytest.approx(1.0, rel=1e-12)
@@ -245,28 +234,18 @@ def test_a_released_atom_has_its_mass_and_place_however_narrow(narrow):
     ("geometry", "beta"), [(Circle(128), 4.0), (Sphere(64), 50.0)], ids=["S1", "S2"]
 )
 def test_a_coarse_grid_is_named_before_the_run(geometry, beta):
-    equation = ascent(beta)
     with pytest.warns(UserWarning, match="the grid is coarse for exact atoms"):
-        solve(equation, uniform(geometry), t_end=0.01, save_at=[0.01], atoms="exact")
+        solve(ascent(beta), uniform(geometry), t_end=0.01, atoms="exact")
 
 
 def test_atoms_alone_that_would_never_arrive_end_the_run():
     """A weight of 1e50 moves the atom by steps of 1e-50: a reason, not a run without end."""
-    circle = Circle(128)
-    values = np.zeros(128)
-    values[38] = 1.0
-    start = Measure(Density(circle, values).normalized())
+    start = Measure(Density(Circle(128), np.eye(128)[38]).normalized())
     head = Attention(1.0, bilinear=[[0.0, 0.352], [-0.386, -0.602]])
     directions = [[-0.85441581, 0.51958986], [-0.42536114, 0.9050237], [0.0, -1.0]]
     neurons = Perceptron(directions, [1e50, 1e-300, -5e-324])
-    run = solve(
-        ascent(head, neurons),
-        start,
-        t_end=0.3,
-        save_at=[0.1, 0.3],
-        atoms="exact",
-        transport="donor_blended",
-    )
+    options = {"atoms": "exact", "transport": "donor_blended"}
+    run = solve(ascent(head, neurons), start, t_end=0.3, save_at=[0.1, 0.3], **options)
     assert run.stop.kind == "step_too_small"
     assert run.final.total_mass == pytest.approx(1.0, abs=1e-12)
 
@@ -282,7 +261,7 @@ def test_a_method_that_takes_too_many_evaluations_gives_way_to_the_next(monkeypa
         return solve_ivp(rate, span, first, method=method, **options)
 
     monkeypatch.setattr("mfpde.atoms.motion.solve_ivp", recorded)
-    start = empty(Circle(128), at_angles([0.0, 1.0], [0.5, 0.5]))
+    start = atoms_alone(Circle(128), atoms_at([0.0, 1.0], [0.5, 0.5]))
     run = solve(ascent(1.0), start, t_end=1.0, save_at=[1.0], atoms="exact")
     assert tried == ["LSODA", "BDF"]
     exact = solve_ivp(
@@ -294,7 +273,7 @@ def test_a_method_that_takes_too_many_evaluations_gives_way_to_the_next(monkeypa
 def test_a_method_that_fails_gives_way_without_a_warning():
     """LSODA finds no step for a velocity of 1e30 beside its zero; warnings are errors here."""
     neuron = Perceptron([[0.0, 1.0]], [-1e30], "leaky_relu")
-    start = empty(Circle(128), Atoms([[1.0, 1.75358081e-33]]))
+    start = atoms_alone(Circle(128), Atoms([[1.0, 1.75358081e-33]]))
     times = {"start_time": 4e-6, "t_end": 0.2, "save_at": [0.2]}
     run = solve(ascent(1.0, neuron), start, atoms="exact", **times)
     assert np.abs(run.final.atoms.points - [[1.0, 0.0]]).max() <= 1e-12
@@ -368,7 +347,7 @@ def test_an_atom_opens_into_a_ring():
     neuron = Perceptron([TILTED], [ring.WEIGHT])
     equation = descent(ring.BETA, neuron)
     width = ring.WIDTH**2 * (np.eye(3) - np.outer(TILTED, TILTED))
-    start = empty(sphere, Atoms([TILTED], [1.0], [width]))
+    start = atoms_alone(sphere, Atoms([TILTED], [1.0], [width]))
     options = {"save_at": ring.TIMES, "atoms": "exact", "observe": {"radius": radius}}
     run = solve(equation, start, t_end=ring.TIMES[-1], **options)
     radii = run.diagnostics["radius"]

@@ -19,19 +19,15 @@ from mfpde.stationary.convex_energy import convex_energy
 from mfpde.stationary.mass_program import best_masses
 from mfpde.terms import PointMasses
 from mfpde.theory import eigenvalues
+from validation.circle_cases import points_at
 from validation.references.ring import ring_angle
+from validation.stable_states import random_descent
+from validation.verdict_shapes import unit
 
 CIRCLE = mfpde.Circle(256)
 SPHERE = mfpde.Sphere(64)
 LADDER_BETA = 10.0
-AXIS = np.array([np.cos(0.4), np.sin(0.4)])
-
-
-def random_equation(beta, dimension, scale, *, seed=0, activation="relu"):
-    perceptron = mfpde.Perceptron.random(
-        2 * dimension, dimension, seed=seed, scale=scale, activation=activation
-    )
-    return descent(beta, perceptron)
+AXIS = points_at(0.4)
 
 
 def random_field(generator, seed, beta, activation, dimension):
@@ -71,7 +67,7 @@ def test_gaps_are_certified(activation, grid, beta, scale):
     """Of weak neurons on the sphere F is flat to 1e-8, and its atoms hardly determined."""
     is_flat, d = grid is SPHERE and scale < 1, grid.dimension
     seed = int(grid is SPHERE and not is_flat)
-    equation = random_equation(beta, d, scale, seed=seed, activation=activation)
+    equation = random_descent(beta, d, scale, seed=seed, activation=activation)
     found = mfpde.minimize(equation, grid)
     assert 0 <= found.gap <= 1e-12
     if is_flat:
@@ -161,8 +157,7 @@ def test_floors_and_expansions_are_below_the_field(
     assert above <= 1e-6 + field.third * 0.01 + rounding
     points = random_points(40, dimension, seed + 2)
     frames = tangent_frames(points)
-    headings = generator.standard_normal((40, dimension - 1))
-    headings /= np.linalg.norm(headings, axis=1, keepdims=True)
+    headings = random_points(40, dimension - 1, generator)
     room = 1e-13 + (rounding if 0 < beta < 0.01 else 0.0)
     for t in (0.02, 0.1, 0.2):
         radii = np.full(40, t)
@@ -189,8 +184,7 @@ def test_a_field_that_is_nearly_constant_has_small_derivatives(activation, grid)
     cells = grid.points.reshape(-1, grid.dimension)
     field = field_of(descent(1.0, neurons), cells, mfpde.uniform(grid).masses.ravel())
     start, other = random_points(2, grid.dimension, 2)
-    heading = other - (other @ start) * start
-    heading /= np.linalg.norm(heading)
+    heading = unit(other - (other @ start) * start)
     t = np.linspace(0, 2 * np.pi, 65)[:-1]
     values = field.values(np.outer(np.cos(t), start) + np.outer(np.sin(t), heading))
     series = np.fft.rfft(values) / len(t)
@@ -220,7 +214,7 @@ def test_potentials_are_polynomials_of_the_degree_that_is_claimed(activation):
 def test_a_density_has_the_certificate_of_its_point_masses(geometry):
     """And so has one with an atom beside it."""
     d = geometry.dimension
-    equation = random_equation(5.0, d, 0.5)
+    equation = random_descent(5.0, d, 0.5)
     density = mfpde.perturbed_uniform(geometry, 0.3, seed=1)
     spectral = mfpde.certificate(equation, density)
     points = geometry.points.reshape(-1, d)

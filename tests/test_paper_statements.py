@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from equations import ascent
+from equations import ascent, descent
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_points import random_points
@@ -24,7 +24,7 @@ from validation.circle_cases import (
 )
 from validation.figures.paper_protocol import cluster_distance, clusters
 from validation.references.ring import ring_angle
-from validation.stable_states import descent, random_descent, weak_neurons
+from validation.stable_states import random_descent, weak_neurons
 from validation.theorems.theorem_3_3 import circle_at
 from validation.theorems.witness import residual
 
@@ -40,7 +40,7 @@ INDEFINITE = np.array([[0.9, 0.4], [0.4, -0.5]])
 @pytest.mark.parametrize("beta", [2.0, 6.0, 12.0])
 def test_minimisers_on_the_circle_are_atoms_at_rest(activation, beta) -> None:
     """Neurons of weights 1 or so; grad F by sums that share no code with the package."""
-    directions = points_at(np.array([0.2, 2.4, 4.1]))
+    directions = points_at([0.2, 2.4, 4.1])
     biased = mfpde.Perceptron(
         directions, [-0.8, 0.6, -0.5], activation, biases=[0.4, -0.3, 0.1]
     )
@@ -107,14 +107,13 @@ def test_random_neurons_hold_no_fixed_ring_at_rest_whatever_their_weights(
 
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("matrix", [None, INDEFINITE], ids=["identity", "B"])
-@pytest.mark.parametrize("direction", ["ascent", "descent"])
-def test_a_density_ends_in_atoms_at_rest(normalized, matrix, direction) -> None:
+@pytest.mark.parametrize("toward", [ascent, descent])
+def test_a_density_ends_in_atoms_at_rest(normalized, matrix, toward) -> None:
     """Proposition 6.1, Remarks 3.4 (ii) and 6.2: ReLU, with softmax and with a matrix B."""
     rows = points_at(0.2 + 2 * np.pi * np.arange(3) / 3)
-    factor = 0.5 if direction == "ascent" else -2.0
+    factor = 0.5 if toward is ascent else -2.0
     neurons = mfpde.Perceptron(rows, factor * np.array([1.0, 0.9, 0.8]))
-    head = mfpde.Attention(5.0, normalized, bilinear=matrix)
-    equation = mfpde.MeanFieldEquation(head, neurons, direction=direction)
+    equation = toward(5.0, neurons, normalized=normalized, bilinear=matrix)
     if normalized and matrix is None:
         assert theory.non_degeneracy(equation).holds
     run = mfpde.solve(equation, mfpde.uniform(CIRCLE), t_end=200.0, atoms="exact")
@@ -129,7 +128,7 @@ def test_polished_atoms_of_softmax_are_critical_for_log_z_and_v(rng) -> None:
     """(2.9): grad(log Z + (beta/2) v) = 0 at the atoms, from Z and V alone."""
     beta = 4.0
     neurons = mfpde.Perceptron(random_points(3, 2, rng), [0.5, 0.7, 0.4], "gelu")
-    equation = ascent(mfpde.Attention(beta, normalized=True), neurons)
+    equation = ascent(beta, neurons, normalized=True)
     run = mfpde.solve(equation, mfpde.uniform(CIRCLE), t_end=100.0, atoms="exact")
     found = mfpde.polish(equation, run.final.atoms)
     assert found.converged
@@ -203,11 +202,8 @@ def test_with_a_matrix_the_interaction_is_injective_iff_it_is_invertible() -> No
     points = points_at(2 * np.pi * np.arange(8) / 8 + 0.3)
 
     def rank(matrix: Array) -> int:
-        head = mfpde.Attention(5.0, bilinear=matrix)
-        equation = mfpde.MeanFieldEquation(head, direction="descent")
-        columns = [
-            equation.first_variation(mfpde.Atoms([point]), points) for point in points
-        ]
+        field = descent(5.0, bilinear=matrix).first_variation
+        columns = [field(mfpde.Atoms([point]), points) for point in points]
         return int(np.linalg.matrix_rank(np.stack(columns), tol=1e-9))
 
     assert rank(np.eye(2)) == rank(INDEFINITE) == 8
@@ -236,9 +232,7 @@ def test_a_cluster_is_as_wide_as_half_the_angle_of_concavity(beta) -> None:
 def test_the_odd_part_of_v_is_the_matrix_of_non_degeneracy(rng) -> None:
     """(6.2): v(x) - v(-x) = x^T D_C x on C, constant iff D_C is a multiple of I."""
     neurons = mfpde.Perceptron(random_points(4, 3, rng), rng.standard_normal(4))
-    softmax = mfpde.Attention(3.0, normalized=True)
-    equation = ascent(softmax, neurons)
-    found = theory.non_degeneracy(equation)
+    found = theory.non_degeneracy(ascent(3.0, neurons, normalized=True))
     points = random_points(4000, 3, rng)
     odd = 2 * (neurons.value(points) - neurons.value(-points))
     signs = np.sign(points @ neurons.directions.T)
@@ -271,8 +265,7 @@ def test_no_density_has_the_z_of_a_component_unless_it_is_constant(weights) -> N
     expected = values.mean() / iv(0, z) * abs(iv(k, z))
     np.testing.assert_allclose(moments, expected, atol=1e-14)
     if weights[0] == weights[1]:
-        softmax = mfpde.Attention(beta, normalized=True)
-        equation = mfpde.MeanFieldEquation(softmax, neurons, direction="descent")
+        equation = descent(beta, neurons, normalized=True)
         assert np.abs(equation.velocity(mfpde.uniform(CIRCLE))).max() < 1e-12
     else:
         # Coefficients of a density do not grow without bound.
@@ -291,7 +284,7 @@ def test_energy_is_strictly_convex(rng) -> None:
 
 def test_the_minimiser_has_the_symmetries_of_the_neurons() -> None:
     """The reflection at the neurons' common line leaves each of them as it is."""
-    axis = points_at(np.array(0.7))
+    axis = points_at(0.7)
     neurons = mfpde.Perceptron([axis, -0.8 * axis], [-0.5, -0.4])
     found = mfpde.minimize(descent(10.0, neurons), CIRCLE)
     assert found.kind == "atoms"

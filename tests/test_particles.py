@@ -7,7 +7,7 @@ import pytest
 from equations import ascent, descent
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_points import random_atoms, random_points
+from random_points import atoms_at, random_atoms, random_points
 
 from mfpde import (
     Atoms,
@@ -27,12 +27,7 @@ from mfpde import (
     uniform,
 )
 from mfpde.terms import Exponential, PointMasses
-from validation.circle_cases import (
-    angles_of,
-    cosine_potential,
-    orders,
-    points_at,
-)
+from validation.circle_cases import angles_of, cosine_potential, orders
 from validation.references.moebius import kuramoto_parameter, poisson, poisson_mass
 from validation.references.two_atoms import merge_time
 
@@ -43,10 +38,6 @@ WEIGHTS = [0.8, -0.5]
 
 each_method = pytest.mark.parametrize("method", METHODS)
 plain_and_softmax = pytest.mark.parametrize("normalized", [False, True])
-
-
-def atoms_at(angles, masses=None):
-    return Atoms(points_at(np.asarray(angles, dtype=float)), masses)
 
 
 def assert_both_sums_agree(equation, atoms, rtol, atol=0.0):
@@ -104,7 +95,7 @@ def test_velocity_and_energy_on_the_circle_are_those_of_direct_sums(
 def test_heads_beside_a_zonal_term_are_not_left_out():
     """Sums by moments hold zonal kernels only."""
     head = Attention(2.0, bilinear=[[1.0, 0.4], [-0.2, 0.6]])
-    assert_both_sums_agree(ascent(Attention(3.0), head), random_atoms(300), 1e-14)
+    assert_both_sums_agree(ascent(3.0, head), random_atoms(300), 1e-14)
 
 
 NEURONS = Perceptron([[1.0, 0.2, -0.4], [0.3, -1.0, 0.5]], [0.8, -0.6], "gelu")
@@ -196,20 +187,15 @@ def test_fixed_steps_have_order_four_and_stay_on_the_sphere(dimension, normalize
 
 
 def test_a_fixed_step_is_shortened_at_the_end_of_each_interval():
-    run = solve_particles(
-        ascent(Attention(2.0)),
-        random_atoms(10),
-        t_end=1.0,
-        save_at=[0.25],
-        time_step=0.1,
-    )
+    times = {"t_end": 1.0, "save_at": [0.25], "time_step": 0.1}
+    run = solve_particles(ascent(2.0), random_atoms(10), **times)
     assert run.final_time == 1.0
     assert run.statistics["steps"] == 3 + 8
     assert run.statistics["evaluations"] == 4 * 11
 
 
 def test_saves_change_nothing_but_where_steps_end():
-    equation = descent(Attention(3.0), Perceptron(DIRECTIONS, WEIGHTS))
+    equation = descent(3.0, Perceptron(DIRECTIONS, WEIGHTS))
     start = random_atoms(20)
     plain, again, often, some = (
         solve_particles(equation, start, t_end=2.0, **saves, **TIGHT)
@@ -258,7 +244,7 @@ def test_a_velocity_that_overflows_ends_the_run(chosen):
 
 def test_the_progress_bar_reaches_the_end(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    solve_particles(ascent(Attention(1.0)), random_atoms(5), t_end=1.0, progress=True)
+    solve_particles(ascent(1.0), random_atoms(5), t_end=1.0, progress=True)
     assert "100%" in capsys.readouterr().err
 
 
@@ -277,9 +263,7 @@ def test_the_progress_bar_reaches_the_end(capsys, monkeypatch):
 )
 def test_densities_are_quantised_into_count_particles(geometry, method):
     density = Density.from_function(geometry, lambda x: np.exp(x[..., -1]))
-    run = solve_particles(
-        ascent(Attention(2.0)), density, t_end=0.1, count=150, time_step=0.05
-    )
+    run = solve_particles(ascent(2.0), density, t_end=0.1, count=150, time_step=0.05)
     assert run.statistics["method"] == method
     assert run.statistics["particles"] == 150
     assert run.final.points.shape == (150, geometry.dimension)
@@ -288,9 +272,7 @@ def test_densities_are_quantised_into_count_particles(geometry, method):
 
 def test_many_particles_are_summed_spectrally_and_few_directly():
     named = [
-        solve_particles(
-            ascent(Attention(2.0)), random_atoms(count, 3), t_end=0.01
-        ).statistics
+        solve_particles(ascent(2.0), random_atoms(count, 3), t_end=0.01).statistics
         for count in (50, 300)
     ]
     assert [s["method"] for s in named] == METHODS
@@ -300,7 +282,7 @@ def test_many_particles_are_summed_spectrally_and_few_directly():
 
 def test_the_default_count_moves_through_moments_in_few_evaluations():
     """ReLU: each particle at a kink in a step spoils its error estimate."""
-    equation = descent(Attention(5.0), Perceptron.random(3, 3, seed=111))
+    equation = descent(5.0, Perceptron.random(3, 3, seed=111))
     run = solve_particles(equation, uniform(Sphere(32)), t_end=1.0)
     assert len(run.final) == 2000
     assert run.statistics["method"] == "spectral"
@@ -414,7 +396,7 @@ def test_label_density_stays_a_probability_when_mass_concentrates(duration):
     """Several clusters, then one; labels meet, the flow map is a staircase."""
     circle = Circle(128)
     start = Density.from_function(circle, lambda x: np.maximum(x[..., 0] + 0.3, 0.0))
-    problem = ascent(Attention(8.0), Perceptron(DIRECTIONS, WEIGHTS))
+    problem = ascent(8.0, Perceptron(DIRECTIONS, WEIGHTS))
     labels = solve_particles(problem, start, t_end=duration, method="labels").final
     density = label_density(labels, circle)
     assert density.values.min() >= 0.0
@@ -427,14 +409,14 @@ def test_labels_that_all_met_are_one_cell():
     """All but the mass of one label, which spans the rest of the circle."""
     count = 40
     angles = 1.0 + 1e-15 * np.random.default_rng(0).standard_normal(count)
-    density = label_density(Atoms(points_at(angles)), Circle(32))
+    density = label_density(atoms_at(angles), Circle(32))
     assert density.masses.max() >= 1 - 1 / count
 
 
 def test_labels_that_nearly_met_keep_their_order():
     """Between their angles the waves that resolve them go back."""
     shares = np.exp(28 * (np.cos(2 * np.pi * (np.arange(64) + 0.5) / 64) - 1))
-    labels = Atoms(points_at(2 * np.pi * np.cumsum(shares) / shares.sum()))
+    labels = atoms_at(2 * np.pi * np.cumsum(shares) / shares.sum())
     density = label_density(labels, Circle(32))
     assert density.values.min() > 0
     assert density.total_mass == pytest.approx(1.0, abs=1e-12)

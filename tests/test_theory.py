@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from equations import ascent
+from equations import ascent, descent
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from random_points import random_points
 from scipy.optimize import brentq
 from scipy.special import comb, gamma, iv, roots_legendre
 
@@ -23,9 +24,9 @@ from validation.circle_cases import (
     points_at,
 )
 from validation.references import two_atoms
-from validation.stable_states import descent, weak_neurons
+from validation.stable_states import weak_neurons
 
-BETAS = st.floats(0.01, 60.0)
+BETAS, ONE = st.floats(0.01, 60.0), [[1.0, 0.0]]
 
 
 # The uniform state
@@ -153,12 +154,9 @@ def test_the_bound_is_the_same_in_both_conventions(beta, weight):
     assert (shifted.published is None) is (unshifted.published is None)
     if shifted.published is not None:
         assert shifted.published == pytest.approx(unshifted.published, rel=1e-12)
-        lipschitz = 1.1289042
-        size = np.abs(weights).sum()
-        # Theorem 3.5 as printed.
-        constant = 2 * lipschitz * size
-        expected = 4 + 2 * np.exp(1.5) * constant
-        expected /= 4 + 0.75 * np.exp(11 / 8)
+        # Theorem 3.5 as printed, GeLU's slope at most 1.1289.
+        constant = 2 * 1.1289042 * np.abs(weights).sum()
+        expected = (4 + 2 * np.exp(1.5) * constant) / (4 + 0.75 * np.exp(11 / 8))
         assert shifted.published == pytest.approx(expected, rel=1e-6)
 
 
@@ -182,12 +180,8 @@ def test_no_second_order_state_has_more_mass_in_a_cluster(
     mass = min(largest + excess, 1.0)
     inside = generator.uniform(0, bound.diameter, count)
     outside = generator.uniform(0, 2 * np.pi, 4)
-    masses = np.concatenate(
-        [
-            mass * generator.dirichlet(np.ones(count)),
-            (1 - mass) * generator.dirichlet(np.ones(4)),
-        ]
-    )
+    shares = (generator.dirichlet(np.ones(n)) for n in (count, 4))
+    masses = np.concatenate([mass * next(shares), (1 - mass) * next(shares)])
     angles = np.concatenate([inside, outside])
     if count == 1:
         # An atom splits: the rate of a part of it that moves by itself.
@@ -208,10 +202,6 @@ COSINE = Activation(
 )
 
 
-def one_neuron(*given, **options):
-    return mfpde.Perceptron([[1.0, 0.0]], *given, **options)
-
-
 def test_no_bound_is_claimed_where_none_holds():
     strong = descent(5.0, weak_neurons(np.array([0.8, -0.5])))
     bound = theory.anti_concentration_bound(strong)
@@ -220,8 +210,8 @@ def test_no_bound_is_claimed_where_none_holds():
     assert theory.cluster_count_bound(strong, 0.1) is None
     # What the theorem leaves out, the derived bounds include.
     for words, equation in (
-        ("biases", descent(5.0, one_neuron([0.01], biases=[0.1]))),
-        ("sigma(0)", descent(5.0, one_neuron([0.01], COSINE))),
+        ("biases", descent(5.0, mfpde.Perceptron(ONE, [0.01], biases=[0.1]))),
+        ("sigma(0)", descent(5.0, mfpde.Perceptron(ONE, [0.01], COSINE))),
         ("too small", descent(0.3)),
     ):
         bound = theory.anti_concentration_bound(equation)
@@ -254,8 +244,7 @@ def test_the_margin_is_a_lower_bound_on_the_hessian(seed, beta, *, dimension, ki
     generator = np.random.default_rng(seed)
     directions = generator.standard_normal((3, dimension))
     perceptron = mfpde.Perceptron(directions, generator.normal(0, 2, 3), kind)
-    points = generator.standard_normal((6, dimension))
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    points = random_points(6, dimension, generator)
     equation, masses = descent(beta, perceptron), generator.dirichlet(3 * np.ones(6))
     margin = theory.strict_stability(equation, points).margin
     # Symmetric in L2(mu): sqrt(m) J / sqrt(m).
@@ -269,7 +258,8 @@ def test_the_margin_is_a_lower_bound_on_the_hessian(seed, beta, *, dimension, ki
 def test_components_are_those_that_random_points_find(dimension, count, rng):
     directions = rng.standard_normal((count, dimension))
     directions[-1] = -2 * directions[0]  # twice the same hyperplane
-    equation = softmax(mfpde.Perceptron(directions, rng.standard_normal(count)))
+    neurons = mfpde.Perceptron(directions, rng.standard_normal(count))
+    equation = ascent(5.0, neurons, normalized=True)
     signs = theory.non_degeneracy(equation).signs
     found = {tuple(row) for row in np.vstack([signs, -signs])}
     seen = np.sign(rng.standard_normal((100_000, dimension)) @ directions.T)
@@ -277,11 +267,6 @@ def test_components_are_those_that_random_points_find(dimension, count, rng):
     # m hyperplanes in general position: 2 sum_{k<d} binomial(m - 1, k) components.
     expected = 2 * sum(comb(count - 2, k) for k in range(dimension))
     assert len(found) == 2 * len(signs) == expected
-
-
-def softmax(*terms):
-    attention = mfpde.Attention(5.0, normalized=True)
-    return ascent(attention, *terms)
 
 
 @pytest.mark.parametrize(
@@ -300,8 +285,8 @@ def softmax(*terms):
 def test_non_degeneracy_fails_for_matrices_that_are_multiples_of_the_identity(
     dimension, weights, holds
 ):
-    directions = np.eye(len(weights), dimension)
-    found = theory.non_degeneracy(softmax(mfpde.Perceptron(directions, weights)))
+    neurons = mfpde.Perceptron(np.eye(len(weights), dimension), weights)
+    found = theory.non_degeneracy(ascent(5.0, neurons, normalized=True))
     assert found.holds is holds
     assert ((found.signs == 0) == (np.array(weights) == 0)).all()
 

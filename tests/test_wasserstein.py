@@ -5,7 +5,7 @@ import ot
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_points import random_atoms
+from random_points import atoms_alone, atoms_at, random_atoms
 
 from mfpde import (
     Atoms,
@@ -20,7 +20,7 @@ from mfpde import (
     wasserstein_report,
 )
 from mfpde.detection import largest_ball_mass
-from validation.circle_cases import angles_of, points_at
+from validation.circle_cases import angles_of
 
 TURN = 2 * np.pi
 LAWS = settings(deadline=None, max_examples=50)
@@ -46,9 +46,7 @@ def split_cells(density, parts):
 
 
 def cap(center, sharpness=4.0):
-    return Density.from_function(
-        Sphere(32), lambda x: np.exp(sharpness * (x @ np.asarray(center)))
-    )
+    return Density.from_function(Sphere(32), lambda x: np.exp(sharpness * (x @ center)))
 
 
 def linear_program(a, b, order):
@@ -64,7 +62,7 @@ def linear_program(a, b, order):
 @pytest.mark.parametrize("angle", [0.0, 0.3, np.pi, 6.2])
 @pytest.mark.parametrize("cells", [16, 33, 500])
 def test_uniform_to_an_atom(angle, cells):
-    even, atom = uniform(Circle(cells)), Atoms(points_at(np.array([angle])))
+    even, atom = uniform(Circle(cells)), atoms_at([angle])
     for order, exact in ((1, np.pi / 2), (2, np.pi / np.sqrt(3))):
         report = wasserstein_report(even, atom, order=order)
         assert report.value == pytest.approx(exact, rel=1e-13)
@@ -78,7 +76,7 @@ def test_uniform_to_an_atom(angle, cells):
     [(0, 1), (0.1, 6.2), (1, 1 + np.pi), (4, 2), (3, 3), (0, -1e-17)],
 )
 def test_two_atoms_are_as_far_apart_as_their_angles(first, second, order):
-    a, b = (Atoms(points_at(np.array([float(x)]))) for x in (first, second))
+    a, b = atoms_at([first]), atoms_at([second])
     arc = np.arccos(np.cos(first - second))
     assert wasserstein(a, b, order=order) == pytest.approx(arc, rel=1e-7, abs=1e-14)
 
@@ -201,10 +199,8 @@ def test_zonal_uniform_to_the_pole(order):
 @pytest.mark.parametrize("dimension", [3, 64, 1000])
 def test_rings_and_shifted_bands_of_any_dimension(order, dimension):
     zonal = Zonal(dimension, 200)
-    empty = np.zeros(200)
     rings = [
-        Measure(Density(zonal, empty), Atoms(zonal.points_at(np.array([x]))))
-        for x in (0.4, 2.9)
+        atoms_alone(zonal, Atoms(zonal.points_at(np.array([x])))) for x in (0.4, 2.9)
     ]
     assert wasserstein(*rings, order=order) == pytest.approx(2.5, rel=1e-12)
     masses = np.zeros((2, 200))
@@ -222,7 +218,7 @@ def measures(draw):
     empty = generator.random(circle.shape) < draw(st.sampled_from([0.0, 0.5, 0.9, 1.0]))
     values = np.where(empty, 0.0, generator.random(circle.shape))
     places = TURN * generator.random(draw(st.integers(1, 6)))
-    atoms = Atoms(points_at(places), generator.uniform(0.01, 1, len(places)))
+    atoms = atoms_at(places, generator.uniform(0.01, 1, len(places)))
     return Measure(Density(circle, values), atoms)
 
 
@@ -247,7 +243,7 @@ def test_quantiles_and_balls_are_those_of_the_cumulated_mass(measure, count, rad
     assert (cumulated(measure, angles - 1e-9) <= levels + slack).all()
 
     # Densities are interpolated within their cells.
-    bare = Measure(Density(Circle(16), np.zeros(16)), measure.atoms)
+    bare = atoms_alone(Circle(16), measure.atoms)
 
     def most(reach):
         centres = np.linspace(0, TURN, 2000)
@@ -263,7 +259,6 @@ def test_balls_are_closed_and_of_the_uniform_density_shares():
     for radius in (0.01, 1.0, 3.1):
         mass = largest_ball_mass(Measure(uniform(Circle(64))), radius)
         assert mass == pytest.approx(radius / np.pi, rel=1e-11)
-    empty = Density(Circle(16), np.zeros(16))
     for first in np.linspace(0, 6, 20):
-        pair = Atoms(points_at(np.array([first, first + 1.0])), [0.3, 0.7])
-        assert largest_ball_mass(Measure(empty, pair), 0.5) == pytest.approx(1.0)
+        pair = atoms_alone(Circle(16), atoms_at([first, first + 1.0], [0.3, 0.7]))
+        assert largest_ball_mass(pair, 0.5) == pytest.approx(1.0)
