@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from drawn import run_of
 from equations import ascent, descent, pull
 from hypothesis import given, settings
 from random_points import atoms_alone, atoms_at
@@ -100,12 +99,9 @@ def test_polished_regions_are_the_atoms_of_the_measure() -> None:
 def test_a_track_adds_no_shares_to_masses() -> None:
     """An exact atom and one on the grid, in a measure of mass 2, are followed by their masses."""
     circle = mfpde.Circle(256)
-    equation = ascent(25.0)
     peak = mfpde.Density(circle, 0.8 * shapes.bump(circle, 4.0, circle.spacing / 2))
     measure = mfpde.Measure(peak, mfpde.Atoms([[1.0, 0.0]], [1.2]))
-    run = mfpde.solve_particles(equation, mfpde.Atoms([[1.0, 0.0]]), t_end=0.1)
-    saved = replace(run, times=np.array([0.0]), states=(measure,), events=())
-    (seen,) = saved.tracked().track.seen
+    (seen,) = run_of([measure], ascent(25.0)).tracked().track.seen
     np.testing.assert_allclose(np.sort(seen.masses), [0.8, 1.2], rtol=1e-6)
 
 

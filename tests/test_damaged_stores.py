@@ -282,18 +282,14 @@ def test_an_error_that_nobody_has_foreseen_is_a_line(monkeypatch, capsys) -> Non
     def failing(_) -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("mfpde.commands.run.say", failing)
     monkeypatch.setattr("sys.argv", ["mfpde", "settings"])
-    assert main() == 2
-    said = capsys.readouterr().err
-    assert said == (
-        "mfpde settings: RuntimeError: two lines (MFPDE_TRACEBACK=1 shows where)\n"
-    )
-    monkeypatch.setattr("mfpde.commands.run.say", lambda _: bytes(2**60))
-    assert main() == 2
-    told = "mfpde settings: memory: there is not enough of it\n"
-    assert capsys.readouterr().err == told
-    monkeypatch.setattr("mfpde.commands.run.say", failing)
+    for say, told in (
+        (lambda _: bytes(2**60), "memory: there is not enough of it"),
+        (failing, "RuntimeError: two lines (MFPDE_TRACEBACK=1 shows where)"),
+    ):
+        monkeypatch.setattr("mfpde.commands.run.say", say)
+        assert main() == 2
+        assert capsys.readouterr().err == f"mfpde settings: {told}\n"
     monkeypatch.setenv("MFPDE_TRACEBACK", "1")
     with pytest.raises(RuntimeError):
         main()

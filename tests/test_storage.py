@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import shutil
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,12 +12,12 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
+from drawn import run_of
 from equations import ascent, descent
 from random_points import random_points
 from stored import KilledError, assert_same, has_journal
 
 import mfpde
-from mfpde.runs.stopping import StopReason
 from mfpde.storage import PARTICLES, RunWriter, StoreError, load, save
 from mfpde.storage.journal import Journal
 from mfpde.storage.records import CONVERTER
@@ -60,17 +61,9 @@ def run_with_atoms(geometry=CIRCLE, widths=()):
         return mfpde.Measure(mfpde.Density(geometry, values), atoms)
 
     states = [half_in_atoms(n, seed) for seed, n in enumerate([0, 3, 5, 0, 1])]
-    times = np.arange(5) / 3
-    return mfpde.Run(
-        equation=EQUATION if geometry is CIRCLE else None,
-        times=times,
-        states=states,
-        diagnostics={"mass": np.array([s.total_mass for s in states])},
-        stop=StopReason.of("t_end", time=times[-1]),
-        final=states[-1],
-        final_time=float(times[-1]),
-        statistics={"steps": 4},
-    )
+    equation = EQUATION if geometry is CIRCLE else None
+    run = run_of(states, equation, times=np.arange(5) / 3)
+    return replace(run, statistics={"steps": 4})
 
 
 def tracked_run():
@@ -230,21 +223,10 @@ def test_particles_live_beside_the_density(run, path):
 def test_a_store_half_removed_can_be_overwritten(run, path, monkeypatch):
     """A process that is killed while it replaces a store leaves what is known as one."""
     save(run, path)
-    for first in range(5):
-        left = iter(range(first))
-
-        def killed_at(original, left=left):
-            def removing(part, **options):
-                if next(left, None) is None:
-                    raise OSError("killed")
-                original(part, **options)
-
-            return removing
-
+    for first in range(8):
         with monkeypatch.context() as patch:
-            patch.setattr(Path, "unlink", killed_at(Path.unlink))
-            patch.setattr(shutil, "rmtree", killed_at(shutil.rmtree))
-            with pytest.raises(OSError, match="killed"):
+            killed_after(patch, first)
+            with pytest.raises(KilledError):
                 save(run, path, overwrite=True)
         save(run, path, overwrite=True)
         assert_same(run, load(path))
@@ -313,6 +295,7 @@ def killed_after(monkeypatch, changes):
     changes = ("rename", "replace", "unlink", "mkdir", "rmdir", "write_bytes")
     for name in (*changes, "write_text"):
         monkeypatch.setattr(Path, name, counted(getattr(Path, name)))
+    monkeypatch.setattr(shutil, "rmtree", counted(shutil.rmtree))
     return left
 
 
