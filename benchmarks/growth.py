@@ -54,7 +54,7 @@ def step_on(
     transport = scheme.transport(equation.on(geometry))
     density = Density.from_function(geometry, lambda x: np.exp(x[..., 0])).normalized()
     none = np.empty((0, geometry.dimension)), np.empty(0)
-    state = State(transport.represented(density.masses), *none)
+    state = State(transport.represent_masses(density.masses), *none)
     length = transport.largest_step(state)
     return lambda: transport.step(state, length)
 

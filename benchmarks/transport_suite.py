@@ -151,7 +151,7 @@ def by_fluxes(case: Case, rings: int) -> Errors:
     moments = sphere.moments(sphere.areas, grid.degree)
     latitudes = (np.pi / 2 - sphere.colatitudes)[:, np.newaxis]
     start = case.start(sphere.points)
-    masses = transport.represented(start * sphere.areas)
+    masses = transport.represent_masses(start * sphere.areas)
     total, now, steps = masses.sum(), 0.0, 0
 
     def outflows(masses: np.ndarray, t: float) -> np.ndarray:
@@ -164,10 +164,10 @@ def by_fluxes(case: Case, rings: int) -> Errors:
         least = IGNORED_SHARE * total / masses.size
         third = 1.2 * transport.draining_time(masses, first, least)
         third = min(third, (PERIOD - now) / 3)
-        stage = transport.drained(masses, first, third)
+        stage = transport.drain(masses, first, third)
         for number in (1, 2, 3):
             flow = outflows(stage, now + number * third)
-            stage = transport.drained(stage, flow, third)
+            stage = transport.drain(stage, flow, third)
         masses = 0.25 * masses + 0.75 * stage
         now, steps = now + 3 * third, steps + 1
     return errors(start, masses, start, sphere, steps)
@@ -205,7 +205,7 @@ def by_labels(case: Case, rings: int) -> Errors:
     start = case.start(sphere.points)
     state = transport.begin(State(start * sphere.areas, *nobody))
     moved = carried(case.wind, state.points, 0.0, PERIOD / 2)
-    found = transport.measured(state.moved(state.masses, moved)).masses
+    found = transport.restore(state.moved(state.masses, moved)).masses
     origins = carried(case.wind, state.points, PERIOD / 2, 0.0)
     truth = case.start(origins.reshape(sphere.points.shape))
     return errors(start, found, truth, sphere, PATH_STEPS)

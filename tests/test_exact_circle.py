@@ -169,7 +169,7 @@ def conversions(cells: int):
     circle = mfpde.Circle(cells)
     scheme = scheme_for("semi_lagrangian", circle)
     transport = scheme.transport(ascent(0.0).on(circle))
-    return transport.represented, transport.restored
+    return transport.represent_masses, transport.restore_masses
 
 
 @given(seed=st.integers(0, 2**31), size=st.integers(16, 90), power=st.integers(1, 40))

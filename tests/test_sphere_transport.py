@@ -67,7 +67,7 @@ def test_speed_of_a_flow_over_the_pole(colatitude):
         sphere = Sphere(nlat)
         scheme = scheme_for("donor_blended", sphere).transport(equation.on(sphere))
         density = Density.from_function(sphere, lambda x: 0.1 + von_mises(x, centre, 6))
-        masses = scheme.represented(density.masses)
+        masses = scheme.represent_masses(density.masses)
         state = State(masses, np.empty((0, 3)), np.empty(0))
         moved = scheme.stage(state, scheme.flow(state), step).masses - masses
         x = sphere.points[..., 0]

@@ -202,7 +202,7 @@ class HandOff:
                 atoms.one(index), smoothing, 6 * widths[index]
             )
             at_centres = at_centres.reshape(self.geometry.shape)
-            cells.masses += self.transport.represented(at_centres).ravel()
+            cells.masses += self.transport.represent_masses(at_centres).ravel()
             exchange.record("fission", atoms.chosen([index]))
         exchange.atoms = atoms.chosen(~is_released)
 

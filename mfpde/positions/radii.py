@@ -66,7 +66,7 @@ class TokensOnCircle(DonorBlendedCircle):
         start = normalization.radii_at(self.circle.points)
         self._start, self._shortest = start, SHORTEST_RADIUS * start.min()
 
-    def represented(self, masses: FloatArray) -> FloatArray:
+    def represent_masses(self, masses: FloatArray) -> FloatArray:
         """The masses of rho, and those of rho R at the start."""
         return np.stack([masses, masses * self._start])
 
@@ -87,7 +87,7 @@ class TokensOnCircle(DonorBlendedCircle):
         outflows = np.concatenate([outflows, gains])
         return Flow(moments, moments, velocity, state.points, outflows, unresolved)
 
-    def drained(
+    def drain(
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses after an Euler stage; R of next to no mass stays between those of the rest."""
@@ -134,11 +134,11 @@ class TokensOnSphere(LagrangianSphere):
         begun = super().begin(state, labels)
         return begun.moved(begun.masses, begun.points * self._start)
 
-    def measured(self, state: State) -> State:
+    def restore(self, state: State) -> State:
         """The masses (2, nlat, nlon) of rho and rho R on the grid."""
         radii, directions = split_tokens(state.points)
         both = [
-            super(TokensOnSphere, self).measured(
+            super(TokensOnSphere, self).restore(
                 State(state.masses, directions, weights)
             )
             for weights in (state.atom_masses, radii * state.atom_masses)

@@ -50,13 +50,13 @@ class Part:
 
     def velocity(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The velocity s grad A of the mixtures, (directions, P, ...)."""
-        mixed = self.mixed(moments[:, self.is_used])
+        mixed = self.mix_moments(moments[:, self.is_used])
         if not self.grid.heads:
             return self.grid.attention_velocity(mixed, where)
         each = [self.grid.attention_velocity(row, where) for row in mixed]
         return np.stack(each, axis=1)
 
-    def mixed(self, moments: ComplexArray) -> ComplexArray:
+    def mix_moments(self, moments: ComplexArray) -> ComplexArray:
         """The moments (P, m) of the mixtures of rows."""
         # A complex number is two numbers that are mixed.
         numbers = np.ascontiguousarray(moments).view(np.float64)
@@ -75,7 +75,7 @@ class TurnedPart(Part):
         back = np.exp(1j * np.outer(self.angles, k))
         turned = moments[:, self.is_used] * back.conj()
         cos, sin = np.cos([self.angles]).T, np.sin([self.angles]).T
-        a, b, seen = map(self.mixed, (cos * turned, sin * turned, turned))
+        a, b, seen = map(self.mix_moments, (cos * turned, sin * turned, turned))
         along, across = back * (cos * a + sin * b), back * (sin * a - cos * b)
         total = np.zeros((len(moments), *where.tangents.shape[1:-1]))
         for head in self._heads:

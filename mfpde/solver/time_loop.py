@@ -144,7 +144,7 @@ class TimeLoop:
         if labels is not None:
             now.state = self.transport.begin(now.state, labels)
         elif not (goes_on or isinstance(equation, LayerEquation)):
-            now.state = self._begin(self.recorder.measure(before.measured(now.state)))
+            now.state = self._begin(self.recorder.measure(before.restore(now.state)))
         now.stage += 1
         now.next_step, now.rates = np.inf, ()
         now.steps_since_hand_off = LONG_AGO
@@ -274,7 +274,7 @@ class TimeLoop:
         What goes on from a save within a step takes the step again.
         """
         now, at = self.now, self.next_save
-        self.recorder.save(at, self.transport.measured(state), step=step)
+        self.recorder.save(at, self.transport.restore(state), step=step)
         now.saves, now.saved_until = now.saves + 1, at
         self.recorder.keep(now, self.seconds)
 
@@ -310,7 +310,7 @@ class TimeLoop:
         """What is left to a run that starts from it, with labels if it has them."""
         if self.now.saved_until > self.now.time:
             return self.recorder.states[-1]
-        measure = self.recorder.measure(self.transport.measured(self.now.state))
+        measure = self.recorder.measure(self.transport.restore(self.now.state))
         if self.labels is None:
             return measure
         return Measure(replace(as_measure(measure).density, labels=self.labels))
@@ -336,7 +336,7 @@ class TimeLoop:
             now.steps,
             now.first_mass,
             lambda name: self.recorder.diagnose(
-                name, transport.measured(state), step=step
+                name, transport.restore(state), step=step
             ),
             change_rate=rates[-1],
             is_slowing=is_slowing or max(rates) < AT_REST,

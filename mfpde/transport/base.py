@@ -161,17 +161,17 @@ class Transport(ABC):
         ``labels`` are those that carried the density so far, if any did.
         """
         del labels
-        return state.moved(self.represented(state.masses), state.points)
+        return state.moved(self.represent_masses(state.masses), state.points)
 
-    def measured(self, state: State) -> State:
+    def restore(self, state: State) -> State:
         """Return the masses of cells and the atoms of a state that evolves."""
-        return state.moved(self.restored(state.masses), state.points)
+        return state.moved(self.restore_masses(state.masses), state.points)
 
-    def represented(self, masses: FloatArray) -> FloatArray:
+    def represent_masses(self, masses: FloatArray) -> FloatArray:
         """Return masses of cells in the form that evolves; the mass is kept."""
         return masses.copy()
 
-    def restored(self, masses: FloatArray) -> FloatArray:
+    def restore_masses(self, masses: FloatArray) -> FloatArray:
         """Return masses of cells from the form that evolves; the mass is kept."""
         return masses
 
@@ -208,7 +208,7 @@ class Transport(ABC):
         if len(state.atom_masses):
             moments = moments + grid.geometry.atom_moments(*atoms, grid.degree)
         if grid.may_lose_mass:
-            moments = grid.with_masses(moments, self.restored(masses), atoms)
+            moments = grid.with_masses(moments, self.restore_masses(masses), atoms)
         atom_velocities = grid.velocity_at(moments, atoms.points)
         return Flow(density_moments, moments, self.velocity(moments), atom_velocities)
 

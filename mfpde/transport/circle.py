@@ -15,7 +15,7 @@ from mfpde.geometry.circle import Circle
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL
 from mfpde.transport.euler_stages import FULL_DRAIN, SSPRK33, DrainingTransport
-from mfpde.transport.line import GHOSTS, face_blends, fifth_order_flux, wrapped
+from mfpde.transport.line import GHOSTS, face_blends, fifth_order_flux, wrap
 
 
 @compiled
@@ -41,11 +41,11 @@ def _fill_outflows(
 ) -> float:
     """Fill in the outflows of a row; return its sum of density times blend."""
     n = len(density)
-    v = wrapped(velocity)
-    r = wrapped(density)
+    v = wrap(velocity)
+    r = wrap(density)
     f = r * v
     # Face i, below cell i, has the blend b[i + 3].
-    b = wrapped(face_blends(r)[:n])
+    b = wrap(face_blends(r)[:n])
     smooth = np.empty(n + 1)
     for i in range(n + 1):
         j = i - 1 + GHOSTS
@@ -117,7 +117,7 @@ class CircleTransport(DrainingTransport):
             self.method_in_time = SSPRK33
             self.tolerance_share = 1.0
 
-    def drained(
+    def drain(
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses after an Euler stage."""

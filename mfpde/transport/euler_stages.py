@@ -74,7 +74,7 @@ class DrainingTransport(FluxTransport):
         return self.grid.velocity(moments, self._external_velocity)
 
     @abstractmethod
-    def drained(
+    def drain(
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses, a new array, after an Euler stage; no cell sends more than it has."""
@@ -99,7 +99,7 @@ class DrainingTransport(FluxTransport):
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
         """Return the Euler stage of cells and atoms (points not yet normalised)."""
-        masses = self.drained(state.masses, flow.outflows, step)
+        masses = self.drain(state.masses, flow.outflows, step)
         return state.moved(masses, state.points + step * flow.atom_velocities)
 
     def longest_stable_step(self, state: State, flow: Flow) -> float:

@@ -64,7 +64,7 @@ class LagrangianSphere(Transport):
             return State(empty, *labels)
         return State(empty, self._centres.copy(), state.masses.ravel().copy())
 
-    def measured(self, state: State) -> State:
+    def restore(self, state: State) -> State:
         """The density of the labels on the grid; where they began, that of the start."""
         if self._known is None or self._known[0] is not state:
             masses = self._cell_masses(state)

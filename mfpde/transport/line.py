@@ -48,7 +48,7 @@ CONTRAST_SCALE = 1.2
 
 
 @compiled
-def wrapped(values: FloatArray) -> FloatArray:
+def wrap(values: FloatArray) -> FloatArray:
     """Values continued around the circle by three at each end, shape (n + 6,)."""
     n = len(values)
     result = np.empty(n + 2 * GHOSTS)

@@ -69,20 +69,20 @@ class Phases(Transport):
             is_refused = LARGEST_ERROR < result.error <= np.inf
             if is_refused or is_positive(result.state.masses):
                 return result
-        rough = self._rough.begin(self._smooth.measured(state))
+        rough = self._rough.begin(self._smooth.restore(state))
         return Step(rough._replace(phase=ROUGH), np.inf)
 
     def largest_step(self, state: State) -> float:
         """Return the longest step worth trying in the phase of ``state``."""
         return self._at(state).largest_step(state)
 
-    def measured(self, state: State) -> State:
+    def restore(self, state: State) -> State:
         """Return the masses of cells and the atoms of a state that evolves."""
-        return self._at(state).measured(state)
+        return self._at(state).restore(state)
 
-    def represented(self, masses: FloatArray) -> FloatArray:
+    def represent_masses(self, masses: FloatArray) -> FloatArray:
         """Return masses of cells in the form of the second phase, where atoms are."""
-        return self._rough.represented(masses)
+        return self._rough.represent_masses(masses)
 
     def crosses_saves(self, state: State) -> bool:
         """Whether steps of the phase of ``state`` may go past saves."""

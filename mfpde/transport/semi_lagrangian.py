@@ -78,7 +78,7 @@ class SemiLagrangian(FluxTransport):
         return np.asarray(velocity[np.newaxis])
 
     @abstractmethod
-    def extended(self, masses: FloatArray) -> FloatArray:
+    def extend(self, masses: FloatArray) -> FloatArray:
         """Cell masses with three ghost cells at each end, (n + 6,)."""
 
     @abstractmethod
@@ -94,7 +94,7 @@ class SemiLagrangian(FluxTransport):
     def advance(self, state: State, flow: Flow, step: float) -> State | None:
         """Return the state after a step of the method; None if a stage is far too fast."""
         flows = [flow]
-        edges = edge_densities(self.extended(state.masses))
+        edges = edge_densities(self.extend(state.masses))
         self._stages = edges, flows
         for _ in range(3):
             stage = self._carry(state, edges, flows, step)
@@ -161,7 +161,7 @@ class SemiLagrangian(FluxTransport):
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate at which the remap moves mass for a step near 0."""
-        low, high = edge_densities(self.extended(masses))[:2]
+        low, high = edge_densities(self.extend(masses))[:2]
         velocity = outflows[0]
         # On a bounded line the velocities at both ends are 0.
         below, above = np.append(high[-1], high), np.append(low, low[0])

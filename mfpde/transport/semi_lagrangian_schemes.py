@@ -28,7 +28,7 @@ from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL, State
 from mfpde.transport.kinks import ROUNDING, external_velocity_beside_kinks
-from mfpde.transport.line import blends, wrapped
+from mfpde.transport.line import blends, wrap
 from mfpde.transport.phases import SmoothTransport
 from mfpde.transport.semi_lagrangian import SemiLagrangian
 
@@ -65,12 +65,12 @@ class SemiLagrangianCircle(SemiLagrangian):
         # The masses restored last, and what they are at the centres.
         self._known: tuple[FloatArray, FloatArray] | None = None
 
-    def represented(self, masses: FloatArray) -> FloatArray:
+    def represent_masses(self, masses: FloatArray) -> FloatArray:
         """Exact masses of the cells from cell width times density at the centres."""
         self._known = cell_means(masses), masses.copy()
         return self._known[0]
 
-    def restored(self, masses: FloatArray) -> FloatArray:
+    def restore_masses(self, masses: FloatArray) -> FloatArray:
         """Cell width times density at the centres, from the exact masses of the cells.
 
         Where nothing has moved yet it is what was given, to the bit.
@@ -83,13 +83,13 @@ class SemiLagrangianCircle(SemiLagrangian):
         """Moments of the density whose cells have these masses."""
         return self.circle.moments(masses, self.grid.degree) / self._means_of_waves
 
-    def extended(self, masses: FloatArray) -> FloatArray:
+    def extend(self, masses: FloatArray) -> FloatArray:
         """Masses continued around the circle by three at each end, (n + 6,)."""
-        return wrapped(masses)
+        return wrap(masses)
 
     def unresolved_mass(self, masses: FloatArray) -> float:
         """Mass in structures of a cell or two."""
-        return float(blends(self.extended(masses)) @ masses)
+        return float(blends(self.extend(masses)) @ masses)
 
 
 class ResolvedSemiLagrangianCircle(SemiLagrangianCircle, SmoothTransport):
@@ -126,7 +126,7 @@ class SemiLagrangianZonal(SemiLagrangian):
             # The error of splitting is larger than that of stages, and costs far more steps.
             self.tolerance_share = 0.05
 
-    def extended(self, masses: FloatArray) -> FloatArray:
+    def extend(self, masses: FloatArray) -> FloatArray:
         """Masses with three ghost cells beyond each pole."""
         return self.zonal.mirror_masses(masses, GHOSTS)
 
@@ -136,7 +136,7 @@ class SemiLagrangianZonal(SemiLagrangian):
         Near a pole n falls to 0 while rho is smooth, in a bump far from the equator the
         opposite holds; at an atom both jump.
         """
-        per_angle = blends(np.abs(self.extended(masses)))
+        per_angle = blends(np.abs(self.extend(masses)))
         density = masses / self.zonal.areas
         ends = (density[GHOSTS - 1 :: -1], density, density[: -GHOSTS - 1 : -1])
         share = np.minimum(per_angle, blends(np.concatenate(ends)))
@@ -171,7 +171,7 @@ def _room(r: FloatArray, j: int) -> tuple[float, float]:
 def _convert(values: FloatArray, factors: tuple[float, float, float]) -> FloatArray:
     """Values (n,) after fluxes of ``factors`` times differences of order 1, 3 and 5."""
     n = len(values)
-    r, rooms = wrapped(values), np.empty((n, 2))
+    r, rooms = wrap(values), np.empty((n, 2))
     for i in range(n):
         rooms[i, 0], rooms[i, 1] = _room(r, i + GHOSTS)
     passed = np.empty(n + 1)

@@ -120,7 +120,7 @@ class Spectral(SmoothTransport):
             return False
         return not self.grid.has_lost_mass(flow.moments, state.masses)
 
-    def restored(self, masses: FloatArray) -> FloatArray:
+    def restore_masses(self, masses: FloatArray) -> FloatArray:
         """Masses without the negative part, of the same total."""
         if masses.min() >= 0.0:
             return masses

@@ -42,13 +42,13 @@ class DonorBlendedSphere(DrainingTransport):
             # Half of what the grid itself makes of e^(V/kappa), |V| = 2 kappa (1e-4, 96 rings).
             self.gross_tolerance = 0.05 * self.sphere.spacing**2
 
-    def represented(self, masses: FloatArray) -> FloatArray:
+    def represent_masses(self, masses: FloatArray) -> FloatArray:
         """Masses spread linearly within the groups near the poles."""
         result = masses.copy()
         spread(result, self._faces.sizes)
         return result
 
-    def drained(
+    def drain(
         self, masses: FloatArray, outflows: FloatArray, step: float
     ) -> FloatArray:
         """Masses after an Euler stage, spread within groups; never negative for any step."""
