@@ -14,26 +14,36 @@ survivor.  A whole run, under an hour on two cores, writes ``mutants.md``.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+import pytest
 from cuts import ROOT, TESTS, Mutant, draw_mutants, read_table
 
 REPORT = TESTS / "mutants.md"
 SECONDS = 600.0
 """After these a test, or a file of tests, goes on for ever."""
+SLOW = 2.0
+"""Seconds; longer tests of a file are run when the others have not noticed a fault."""
 LEAST_SHARE = 0.95
+FORKS = multiprocessing.get_context("forkserver")
+LIBRARIES = (
+    "pytest hypothesis numba scipy.stats scipy.integrate matplotlib.figure xarray"
+)
+IMPORTED = "-Wignore::pytest.PytestAssertRewriteWarning"
+FORKS.set_forkserver_preload(LIBRARIES.split())
 
 
 def files_built_with(file: str) -> set[str]:
@@ -43,10 +53,10 @@ def files_built_with(file: str) -> set[str]:
     """
     sources = read_sources()
     built, new = set[str](), {file}
-    if any("mfpde.compiled" in sources[one] for one in new | users_of(file)):
-        while new:
-            built |= new
-            new = set[str]().union(*map(users_of, new)) - built
+    while new:
+        built |= new
+        users = set[str]().union(*map(users_of, new)) - built
+        new = {user for user in users if "mfpde.compiled" in sources[user]}
     return built
 
 
@@ -113,30 +123,59 @@ def changed(mutant: Mutant, root: Path) -> Iterator[None]:
 
 def find_failing(tests: Sequence[str], root: Path, *options: str) -> list[str]:
     """Return what pytest says of tests that fail; some may go on for ever."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
-            + [f"tests/{test}" for test in tests],
-            cwd=root,
-            env=os.environ | {"PYTHONPATH": str(root)},
-            timeout=SECONDS * len(tests),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+    said = root / "said.txt"
+    arguments = ["-q", "-pno:cacheprovider", *options, IMPORTED]
+    arguments += [f"tests/{test}" for test in tests]
+    process = FORKS.Process(target=run_pytest, args=(arguments, root, said))
+    process.start()
+    process.join(SECONDS * len(tests))
+    if process.is_alive():
+        process.kill()
         return ["one goes on for ever"]
-    told = done.stdout + done.stderr
-    if done.returncode == 0:
+    if process.exitcode in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
         return []
+    told = said.read_text("utf-8", errors="replace")
     named = re.findall(r"^(?:FAILED|ERROR) (?:tests/)?(.+?)(?: - |$)", told, re.M)
-    return named or [f"exit code {done.returncode}: {told[-900:]}"]
+    return named or [f"exit code {process.exitcode}: {told[-900:]}"]
 
 
-def find_noticing(mutant: Mutant, root: Path) -> str:
-    """Return the first test that fails on the copy in ``root`` with this change, or ""."""
+def run_pytest(arguments: list[str], root: Path, said: Path) -> None:
+    """Run pytest in ``root`` and end this process, a fork that has imported the libraries."""
+    os.chdir(root)
+    os.environ["PYTHONPATH"] = str(root)
+    sys.path.insert(0, str(root))
+    with said.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    code = 99
+    try:
+        code = int(pytest.main(arguments))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def find_noticing(mutant: Mutant, root: Path, slow: Iterable[str] = ()) -> str:
+    """Return the first test that fails on the copy in ``root`` with this change, or "".
+
+    Of files of tests those that are ``slow`` come last.
+    """
+    late = [test for test in slow if test.partition("::")[0] in mutant.tests]
+    early = [f"--deselect=tests/{test}" for test in late]
     with changed(mutant, root):
-        return "".join(find_failing(mutant.tests, root, "-x", "-n0")[:1])
+        found = find_failing(mutant.tests, root, "-x", "-n0", *early)
+        if late and not found:
+            found = find_failing(late, root, "-x", "-n0")
+    return "".join(found[:1])
+
+
+def find_slow(root: Path) -> list[str]:
+    """Return the tests of the last round in ``root`` that took longer than ``SLOW``."""
+    told = (root / "said.txt").read_text("utf-8", errors="replace")
+    return re.findall(r"^ *[\d.]+s (?:setup|call) +tests/(.+)$", told, re.M)
 
 
 def try_mutants(mutants: Sequence[Mutant], jobs: int) -> list[str]:
@@ -151,15 +190,17 @@ def try_mutants(mutants: Sequence[Mutant], jobs: int) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         sound = copy_package(Path(folder) / "sound")
         tests = dict.fromkeys(test for one in mutants for test in one.tests)
-        if failing := find_failing([*tests], sound, f"-n{jobs}"):
+        timed = (f"-n{jobs}", "--durations=0", f"--durations-min={SLOW}")
+        if failing := find_failing([*tests], sound, *timed):
             raise RuntimeError(f"these fail on the package as it is: {failing}")
+        slow = find_slow(sound)
 
         def make_copy() -> None:
             worker.root = Path(folder) / str(threading.get_ident())
             shutil.copytree(sound, worker.root)
 
         def try_one(mutant: Mutant) -> str:
-            noticed = find_noticing(mutant, worker.root)
+            noticed = find_noticing(mutant, worker.root, slow)
             sys.stderr.write(
                 f"{mutant.file}, {mutant.name}\n  {noticed or 'SURVIVES'}\n"
             )
