@@ -113,17 +113,11 @@ def test_the_script_of_the_viewer_is_light() -> None:
     check("javascript", found, MARGIN * LINES_OF_JAVASCRIPT)
 
 
-def test_modules_are_few() -> None:
-    check("modules", len(modules()), MARGIN * MODULES)
-
-
-def test_no_module_is_long() -> None:
-    long = {p.name: n for p in modules() if (n := lines_of(p)) > LINES_OF_MODULE}
-    assert long == {}
-
-
-def test_half_of_the_modules_are_short() -> None:
-    check("median", statistics.median(map(lines_of, modules())), MARGIN * MEDIAN)
+def test_modules_are_few_and_short() -> None:
+    lengths = {path: lines_of(path) for path in modules()}
+    assert {p.name: n for p, n in lengths.items() if n > LINES_OF_MODULE} == {}
+    check("modules", len(lengths), MARGIN * MODULES)
+    check("median", statistics.median(lengths.values()), MARGIN * MEDIAN)
 
 
 def is_named_by_participle(function: ast.FunctionDef) -> bool:

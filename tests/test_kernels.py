@@ -145,10 +145,6 @@ def test_theory_of_the_exponential_kernel_is_that_of_attention():
         assert critical_diffusion(kernel, dimension) == pytest.approx(
             critical_diffusion(3.0, dimension), 1e-12
         )
-    with pytest.raises(ValueError, match="about attention"):
-        growth_rates(kernel, 2, 1, direction="ascent", normalized=True)
-    with pytest.raises(ValueError, match="no degree grows"):
-        fastest_mode(Polynomial((0, -1.0)), 3)
 
 
 def test_the_last_degree_to_cease_to_grow_may_be_any():

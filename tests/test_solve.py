@@ -118,10 +118,11 @@ def test_the_uniform_state_itself_is_steady() -> None:
 
 
 def test_step_and_wall_time_limits() -> None:
-    run = mfpde.solve(ASCENT, START, t_end=100.0, stop=[mfpde.StepLimit(7)])
-    assert run.stop.kind == "step_limit"
-    assert run.statistics["steps"] == 7
-    assert "run.final" in run.reason
+    limit = mfpde.StepLimit(7)
+    for stop in (limit, (limit,), [limit]):
+        run = mfpde.solve(ASCENT, START, t_end=100.0, stop=stop)
+        assert (run.stop.kind, run.statistics["steps"]) == ("step_limit", 7)
+        assert "run.final" in run.reason
     run = mfpde.solve(ASCENT, START, t_end=1e9, stop=[mfpde.WallTimeLimit(0.05)])
     assert run.stop.kind == "wall_time_limit"
 

@@ -30,6 +30,7 @@ from wrong_arguments import (
     CIRCLE,
     MADE_AS_GIVEN,
     MAY_BE_INFINITE,
+    MEANT_BY_NONE,
     NAMES,
     NEEDED,
     RESULTS,
@@ -242,6 +243,7 @@ def fault_of_call(call: Call, base: Any, replaced: Replaced) -> str:
         if parameter is None
         else parameter.default is None
     )
+    is_optional |= replaced.argument in MEANT_BY_NONE
     if replaced.wrong is None and not is_optional:
         return "None is taken"
     if replaced.wrong == "five":
@@ -296,13 +298,6 @@ def test_too_few_cells_for_beta_names_the_number_needed() -> None:
     assert fine.stop.kind == "t_end"
     with pytest.raises(ValueError, match="too coarse"):
         run(mfpde.uniform(mfpde.Circle(needed - 2)), steep, t_end=0.1)
-
-
-def test_stop_takes_one_condition_or_several() -> None:
-    start, limit = mfpde.perturbed_uniform(mfpde.Circle(64), 0.3), mfpde.StepLimit(3)
-    for given in (limit, (limit,), [limit]):
-        stopped = run(start, t_end=9.0, stop=given)
-        assert (stopped.stop.kind, stopped.statistics["steps"]) == ("step_limit", 3)
 
 
 NO_NAMES = [

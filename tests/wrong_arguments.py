@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from equations import ascent, descent
 
 import mfpde
 from mfpde import theory
@@ -17,42 +18,22 @@ CIRCLE, SPHERE, ZONAL = mfpde.Circle(32), mfpde.Sphere(32), mfpde.Zonal(4, 16)
 START = mfpde.perturbed_uniform(CIRCLE, 0.3)
 UNIFORM = mfpde.uniform(mfpde.Circle(64))
 ATTENTION = mfpde.Attention(1.0)
-ASCENT = mfpde.MeanFieldEquation(ATTENTION, direction="ascent")
+ASCENT = ascent(ATTENTION)
 NEURON = mfpde.Perceptron([[1.0, 0.0]], [0.4], "gelu")
-DESCENT = mfpde.MeanFieldEquation(ATTENTION, NEURON, direction="descent")
-SOFTMAX = mfpde.MeanFieldEquation(
-    mfpde.Attention(1.0, normalized=True),
-    mfpde.Perceptron([[1.0, 0.0]], [0.4]),
-    direction="ascent",
-)
+DESCENT = descent(ATTENTION, NEURON)
+SOFTMAX = ascent(1.0, mfpde.Perceptron([[1.0, 0.0]], [0.4]), normalized=True)
 EYE, ONE = np.eye(2), [[1.0, 0.0]]
 ATOM = mfpde.Atoms(ONE)
 PAIR = mfpde.Atoms([[1.0, 0.0], [0.6, 0.8]], [0.4, 0.6])
 FEW = mfpde.StepLimit(3)
 RUN = mfpde.solve(ASCENT, START, t_end=0.2, save_every=0.1)
-NOISY = mfpde.MeanFieldEquation(ATTENTION, direction="ascent", diffusion=0.1)
+NOISY = ascent(ATTENTION, diffusion=0.1)
 TILTED = np.diag([1.0, 0.5])
 INDEFINITE = mfpde.Attention(2.0, bilinear=np.diag([1.0, -0.5]))
-SIDEWAYS = mfpde.MeanFieldEquation(
-    ATTENTION, mfpde.Perceptron(np.eye(1, 4), [0.5]), direction="ascent"
-)
-IN_64 = mfpde.MeanFieldEquation(
-    ATTENTION,
-    mfpde.Perceptron(np.random.default_rng(0).normal(size=(3, 64)), np.ones(3)),
-    direction="ascent",
-)
-IN_3 = mfpde.MeanFieldEquation(
-    ATTENTION,
-    mfpde.Perceptron(np.eye(3), np.ones(3)),
-    direction="ascent",
-    diffusion=0.1,
-)
-LOUDER = mfpde.Layers(
-    [
-        (ASCENT, 1.0),
-        (mfpde.MeanFieldEquation(mfpde.Attention(900.0), direction="ascent"), 1),
-    ]
-)
+SIDEWAYS = ascent(ATTENTION, mfpde.Perceptron(np.eye(1, 4), [0.5]))
+IN_64 = ascent(ATTENTION, mfpde.Perceptron.random(3, 64, seed=0))
+IN_3 = ascent(ATTENTION, mfpde.Perceptron(np.eye(3), np.ones(3)), diffusion=0.1)
+LOUDER = mfpde.Layers([(ASCENT, 1.0), (ascent(900.0), 1)])
 BLOCK = mfpde.Block(ATTENTION, step=0.1)
 TWICE = mfpde.DiscreteLayers.repeated(BLOCK, count=2)
 NOISIER = mfpde.Layers([(ASCENT, 0.5), (NOISY, 0.5)])
@@ -81,10 +62,6 @@ def wave(x: np.ndarray) -> np.ndarray:
 
 def wave_along(x: np.ndarray, s: float) -> np.ndarray:
     return 1 + 0.3 * s * x[..., 0]
-
-
-def small(x: np.ndarray) -> np.ndarray:
-    return 0.01 * x[..., 0]
 
 
 def constant(value: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -122,10 +99,6 @@ def density_of_labels(at_centers: Any) -> mfpde.Density:
 
 def equation(*terms: Any, **options: Any) -> mfpde.MeanFieldEquation:
     return mfpde.MeanFieldEquation(*terms, **{"direction": "ascent", **options})
-
-
-def descent(*terms: Any, **options: Any) -> mfpde.MeanFieldEquation:
-    return equation(*terms, direction="descent", **options)
 
 
 def scaled(radius: Any = 1.0) -> mfpde.MeanFieldEquation:
@@ -283,9 +256,7 @@ run(uniform(ZONAL), scaled()) -> with Zonal
 run(by=scaled(), atoms="exact") -> with atoms = 'exact'
 run(PositionedDensity.repeated(UNIFORM), scaled()) -> with rows of positions
 run(by=scaled(), transport="labels") -> transport = 'labels' | 'donor_blended'
-particles(scaled(), time_step=0.1) -> time_step | the origin
 particles(scaled(), merge_below=0.1) -> not known with Normalization
-Layers([(scaled(), 1.0)]) -> layers[0] | Normalization(name='pre'
 minimize(scaled(), CIRCLE) -> not known with Normalization(name='pre'
 certificate(scaled(), START) -> not known with Normalization(name='pre'
 continuation(scaled(), ATOM, "beta", values=[1.0, 1.1]) -> not known with Normalization
@@ -620,6 +591,10 @@ phase_diagram(65, 3.0) -> dimension = 65
 phase_diagram(3, [2.0, 0.0]) -> betas[1] = 0
 phase_diagram(3, [101.0]) -> betas[0] = 101
 phase_diagram(3, [4.0], degree=2) -> degree = 2: modes above 1 | circle only
+theory.has_continuous_transition(Polynomial((0, -1.4, 0, 2.5)), 3) -> degree 3; nothing is known
+theory.has_continuous_transition(Polynomial((0, -1.0)), 3) -> no degree grows
+theory.fastest_mode(Polynomial((0, -1.0)), 3) -> no degree grows
+theory.growth_rates(Exponential(3.0), 2, 1, direction="ascent", normalized=True) -> about attention
 plot_phase_diagram(phase_diagram(3, 2.0)) -> one value of beta
 """
 """A call -> what its error says, in the order of its text."""
@@ -644,6 +619,8 @@ WRAPPED = {
 }
 NEEDED = ("angles", "centres", "bilinear", "t_end", "kv_heads")
 """Arguments that None may not stand for although it is their default."""
+MEANT_BY_NONE = ("radius",)
+"""Arguments that may be None although another value is their default."""
 MAY_BE_INFINITE = ("theory.merge_time",)
 """What says that a number above the largest is given as infinity."""
 MADE_AS_GIVEN = ("Density", "Atoms", "Atoms.none", "Measure", "PositionedAtoms")
