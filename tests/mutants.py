@@ -38,6 +38,8 @@ SECONDS = 600.0
 SLOW = 2.0
 """Seconds; longer tests of a file are run when the others have not noticed a fault."""
 LEAST_SHARE = 0.95
+WITH_KERNELS = re.compile(r"mfpde\.compiled|^\w+/__init__\.py")
+"""Name and text of a module that may hold kernels, its own or what it hands on."""
 FORKS = multiprocessing.get_context("forkserver")
 LIBRARIES = (
     "pytest hypothesis numba scipy.stats scipy.integrate matplotlib.figure xarray"
@@ -56,7 +58,7 @@ def files_built_with(file: str) -> set[str]:
     while new:
         built |= new
         users = set[str]().union(*map(users_of, new)) - built
-        new = {user for user in users if "mfpde.compiled" in sources[user]}
+        new = {one for one in users if WITH_KERNELS.search(one + sources[one])}
     return built
 
 
