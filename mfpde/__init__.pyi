@@ -43,13 +43,13 @@ from .plotting import (
     plot_snapshots as plot_snapshots, plot_space_time as plot_space_time,
     save_figure as save_figure,
 )
-from .positions.blocks import Block as Block, DiscreteLayers as DiscreteLayers
+from .positions.blocks import Block as Block
 from .positions.profile import RetrievalProfile as RetrievalProfile
 from .positions.retrieval import retrieval_profile as retrieval_profile
 from .positions.rows import PositionedDensity as PositionedDensity
 from .positions.tokens import PositionedAtoms as PositionedAtoms
 from .positions.weights import Causal as Causal, Full as Full, Weights as Weights
-from .runs.layers import Layers as Layers
+from .runs.layers import DiscreteLayers as DiscreteLayers, Layers as Layers
 from .solver.recorder import Observer as Observer
 from .runs.run import Run as Run
 from .runs.stopping import (

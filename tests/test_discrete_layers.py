@@ -155,6 +155,15 @@ def test_a_token_without_direction_ends_a_run(solver) -> None:
     assert (run.stop.kind, run.times.tolist()) == ("vanished", [0.0, 1.0])
 
 
+@pytest.mark.parametrize("times", [{"t_end": 1.5}, {"save_at": [0, 0.5]}])
+def test_times_within_a_layer_are_refused_before_any_work(times) -> None:
+    def fail(measure) -> float:
+        raise AssertionError("a run began")
+
+    with pytest.raises(ValueError, match="is within a layer"):
+        mfpde.solve(layers(PLAIN), bump(CIRCLE), observe={"x": fail}, **times)
+
+
 def test_stored_and_resumed(tmp_path) -> None:
     blocks = mfpde.Block(SOFTMAX, 0.3), mfpde.Block(NEURONS, 0.5, direction="descent")
     network = mfpde.DiscreteLayers([*blocks, blocks])

@@ -326,14 +326,14 @@ Block("attention", 0.1) -> equation = 'attention' must be a term
 Block(ASCENT, 0.1, direction="ascent") -> direction = 'ascent' | its own
 Block(NOISY, 0.1) -> diffusion = 0.1 | without noise
 run(START, DiscreteLayers([Block(Attention(1.0, positions=Causal()), 0.1)])) -> is for rows
-DiscreteLayers([]) -> layers: 0 of them must be 1 to
+DiscreteLayers([]) -> layers is empty
 DiscreteLayers(5) -> layers = 5 must be a list of blocks
-DiscreteLayers([[]]) -> layers[0] = [] must be a Block
-DiscreteLayers([BLOCK, ASCENT]) -> layers[1] = | must be a Block
-DiscreteLayers.repeated(TWICE, count=2) -> layers[0] = | must be a Block
-run(START, TWICE, t_end=1.5) -> a step of 0.5 is no layer | whole numbers
+DiscreteLayers([[]]) -> layers[0]: layer = [] must be a Block
+DiscreteLayers([BLOCK, ASCENT]) -> layers[1]: layer = | must be a Block
+DiscreteLayers.repeated(TWICE, count=2) -> layer = | must be a Block
+run(START, TWICE, t_end=1.5) -> t = 1.5 is within a layer | whole numbers
 run(START, TWICE, t_end=3.0) -> t_end = 3 must be at most | 2 layers
-run(START, TWICE, max_step=0.5) -> a step of 0.5 is no layer | no max_step
+run(START, TWICE, max_step=0.5) -> max_step = 0.5 is for flows
 run(START, TWICE, transport="labels") -> transport = 'labels' must be one of 'discrete_layers'
 run(START, TWICE, atoms="exact") -> atoms = 'exact'
 run(EMPTY, TWICE) -> start has total mass 0
@@ -342,7 +342,7 @@ run(Measure(uniform(SPHERE), Atoms([[1.0, 0.0, 0.0]], [1e-9])), TWICE) -> 1 atom
 run(uniform(ZONAL), TWICE) -> start on Zonal | solve_particles
 run(PositionedDensity.repeated(START), TWICE) -> start is rows of positions
 particles(TWICE, time_step=0.1) -> time_step = 0.1 is for flows
-particles(TWICE, save_every=0.5) -> a step of 0.5 is no layer
+particles(TWICE, save_every=0.5) -> t = 0.5 is within a layer
 
 network_block(heads=3) -> q has 4 rows for heads = 3 | equally many
 network_block(heads=4, rope=1e4) -> an even number with rope
@@ -411,7 +411,7 @@ view(FAR_RUN, path="x.html") -> no picture for atoms on S
 
 Layers([]) -> layers is empty
 Layers(3) -> layers = 3 must be a list of pairs
-Layers([ASCENT]) -> layers[0] = | must be a pair
+Layers([ASCENT]) -> layers[0]: layer = | must be a pair
 Layers([(ASCENT, 1.0), (ATTENTION, 1.0)]) -> layers[1]: equation = Attention
 Layers([(ASCENT, 1.0), (ASCENT, 1e-13)]) -> layers[1]: duration = 1e-13
 Layers([(DESCENT, 1.0), (IN_64, 1.0)]) -> layers[1] lives in dimension 64, but layers[0] in

@@ -30,7 +30,7 @@ from mfpde.particles.systems import (
     particle_system,
     particles_of,
 )
-from mfpde.positions.blocks import VanishedError, choose_maps, is_discrete
+from mfpde.positions.blocks import LayerMaps, VanishedError, check_discrete, is_discrete
 from mfpde.positions.tokens import place_tokens
 from mfpde.runs.layers import Layers, Stage, checked_dynamics, for_each_layer, stages_of
 from mfpde.runs.progress import LineReport, line_if
@@ -143,8 +143,10 @@ def solve_particles(
     integrator = _integrator(rtol, atol, time_step, is_many=is_many)
     if merge_below is not None:
         integrator = _merging(merge_below, method, time_step)
+    of_flows = {"time_step": time_step, "merge_below": merge_below}
+    check_discrete(dynamics, [*saves, t_end], **of_flows)
     if is_discrete(dynamics):
-        integrator = choose_maps(time_step=time_step, merge_below=merge_below)
+        integrator = LayerMaps()
     if time_step is not None and t_end / time_step > LARGEST_NUMBER_OF_STEPS:
         raise ValueError(
             f"time_step = {time_step:g} up to t_end = {t_end:g} makes more than "

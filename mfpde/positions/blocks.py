@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, real_number, shown, unit_vectors, whole_number
+from mfpde.arrays import FloatArray, real_number, shown, unit_vectors
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.geometry.circle import angles_of
@@ -30,7 +30,6 @@ from mfpde.terms import ExternalTerm, InteractionTerm
 
 VANISHED = 1e-12
 """A length |z| below which z has no direction."""
-MOST_LAYERS = 100_000
 
 
 class VanishedError(ValueError):
@@ -125,7 +124,14 @@ class LayerEquation(MeanFieldEquation):
 
     blocks: tuple[Block, ...]
 
-    def __init__(self, blocks: Iterable[Block]) -> None:
+    def __init__(self, layer: Block | Sequence[Block]) -> None:
+        blocks = [layer] if isinstance(layer, Block) else layer
+        is_list = isinstance(blocks, Sequence) and len(blocks) > 0
+        if not is_list or not all(isinstance(block, Block) for block in blocks):
+            raise ValueError(
+                f"layer = {shown(layer)} must be a Block(equation or term, step=...), or a list "
+                "of blocks that follow each other"
+            )
         object.__setattr__(self, "blocks", tuple(blocks))
         equations = [block.equation for block in self.blocks]
         first = equations[0]
@@ -147,71 +153,9 @@ class LayerOnGrid(GridEquation):
     blocks: tuple[tuple[GridEquation, float], ...]
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False)
-class DiscreteLayers:
-    """A discrete network: layers of blocks, one after the other; its times count layers.
-
-    Begin with ``DiscreteLayers.repeated([Block(Attention(5.0), step=0.2)], count=12)``.
-
-    Parameters
-    ----------
-    layers
-        From the first to the last: each a block, or blocks that follow each other.
-
-    Raises
-    ------
-    ValueError
-        For no layers, a layer without blocks, something else, or blocks of a layer that live in
-        different dimensions.
-    """
-
-    equations: tuple[LayerEquation, ...]
-
-    def __init__(self, layers: Iterable[Block | Iterable[Block]]) -> None:
-        if not isinstance(layers, Iterable):
-            raise ValueError(
-                f"layers = {shown(layers)} must be a list of blocks, or of lists of them"
-            )
-        found = [_read_layer(index, layer) for index, layer in enumerate(layers)]
-        if not 1 <= len(found) <= MOST_LAYERS:
-            raise ValueError(f"layers: {len(found)} of them must be 1 to {MOST_LAYERS}")
-        object.__setattr__(self, "equations", tuple(found))
-
-    @classmethod
-    def repeated(cls, blocks: Block | Iterable[Block], *, count: int) -> DiscreteLayers:
-        """``count`` layers that are all the same, of one or several ``blocks``."""
-        whole_number("count", count, at_least=1, at_most=MOST_LAYERS)
-        layers = cls([blocks])
-        object.__setattr__(layers, "equations", layers.equations * count)
-        return layers
-
-    def __len__(self) -> int:
-        return len(self.equations)
-
-    def __repr__(self) -> str:
-        blocks = sum(len(layer.blocks) for layer in self.equations)
-        return f"<DiscreteLayers: {len(self)} layers of {blocks} blocks in all>"
-
-
 def is_discrete(dynamics: Any) -> bool:
     """Whether an equation, or layers, are of a discrete network, whose times count layers."""
     return isinstance(dynamics.equation_before(0.0), LayerEquation)
-
-
-def _read_layer(index: int, layer: Any) -> LayerEquation:
-    blocks = [layer] if isinstance(layer, Block) else layer
-    are_blocks = isinstance(blocks, Sequence) and all(
-        isinstance(b, Block) for b in blocks
-    )
-    if not are_blocks or not blocks:
-        raise ValueError(
-            f"layers[{index}] = {shown(layer)} must be a Block(equation or term, step=...), or "
-            "a list of blocks that follow each other"
-        )
-    try:
-        return LayerEquation(blocks)
-    except ValueError as error:
-        raise ValueError(f"layers[{index}]: {error}") from error
 
 
 @lru_cache(maxsize=8)
@@ -221,13 +165,23 @@ def _on_grid(layer: LayerEquation, geometry: Geometry) -> LayerOnGrid:
     return LayerOnGrid(geometry, *terms, layer.sign, 0.0, blocks=blocks)
 
 
-def check_whole(time: float) -> None:
-    """Raise ``ValueError`` unless the ``time`` between two saves is that of a layer, 1."""
-    if time != 1.0:
-        raise ValueError(
-            f"a step of {time:g} is no layer: times of DiscreteLayers count them, so that t_end, "
-            "saves and start_time are whole numbers, and there is no max_step"
-        )
+def check_discrete(
+    dynamics: Any, times: Iterable[float], **of_flows: float | None
+) -> None:
+    """Raise ``ValueError`` if discrete layers have arguments ``of_flows``, or parts as times."""
+    if not is_discrete(dynamics):
+        return
+    for name, value in of_flows.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} = {value!r} is for flows: DiscreteLayers have no use of it"
+            )
+    for time in times:
+        if time % 1:
+            raise ValueError(
+                f"t = {time:g} is within a layer: times of DiscreteLayers count layers, so that "
+                "t_end, saves and start_time are whole numbers"
+            )
 
 
 @dataclass(frozen=True)
@@ -241,21 +195,10 @@ class LayerMaps:
     ) -> Iterator[tuple[float, FloatArray]]:
         """Yield the end of a layer, and the state of the system of ``velocity`` there."""
         system, state = velocity.system, velocity.system.start
-        check_whole(times[1] - times[0])
         for block in system.equation.blocks:
             points = block.image(system.atoms(state))
             state = angles_of(points) if state.ndim == 1 else points
         yield float(times[1]), state
-
-
-def choose_maps(**of_flows: float | None) -> LayerMaps:
-    """Return what moves particles; ``ValueError`` if arguments ``of_flows`` are given."""
-    for name, value in of_flows.items():
-        if value is not None:
-            raise ValueError(
-                f"{name} = {value!r} is for flows: DiscreteLayers have no use of it"
-            )
-    return LayerMaps()
 
 
 def move_points(points: FloatArray, step: float, updates: FloatArray) -> FloatArray:

@@ -7,18 +7,20 @@ belongs to one layer.  At a breakpoint itself the layer that ends there counts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, read_only, real_number, shown, whole_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
-from mfpde.positions.blocks import DiscreteLayers
+from mfpde.positions.blocks import Block, LayerEquation
 from mfpde.runs.stopping import SHORTEST_TIME
 
 MOST_LAYERS = 100_000
@@ -40,8 +42,7 @@ Sampler: TypeAlias = Callable[[np.random.Generator, int], MeanFieldEquation]
 class Layers:
     r"""Equations one after the other: ``solve(Layers([(equation, duration), ...]), start)``.
 
-    Begin with
-    ``Layers([(MeanFieldEquation(Attention(5.0), direction="ascent"), 2.0)])``.
+    Begin with ``Layers([(MeanFieldEquation(Attention(5.0), direction="ascent"), 2.0)])``.
 
     Parameters
     ----------
@@ -53,10 +54,8 @@ class Layers:
 
     Attributes
     ----------
-    equations
-        The equations, from the first layer to the last.
-    durations
-        Their durations, shape (layers,).
+    equations, durations
+        From the first layer to the last; durations have the shape (layers,).
     breakpoints
         Times at which layers begin and end, from 0 to the depth, shape (layers + 1,).
 
@@ -78,19 +77,13 @@ class Layers:
         *,
         seed: int | None = None,
     ) -> None:
-        if not isinstance(layers, Iterable):
-            raise ValueError(
-                f"layers = {shown(layers)} must be a list of pairs (equation, duration)"
-            )
-        pairs = [_check_pair(index, pair) for index, pair in enumerate(layers)]
+        pairs = _read_layers(layers, _read_pair, "pairs (equation, duration)")
         if not pairs:
-            raise ValueError(
-                "layers is empty: at least one pair (equation, duration) is needed"
-            )
+            raise ValueError("layers is empty: at least one is needed")
         equations, durations = zip(*pairs, strict=True)
         _check_dimensions(equations)
         _check_normalizations(equations)
-        shortest, depth = min(durations), math.fsum(durations)
+        shortest, depth = min(durations), sum(durations)
         if shortest <= SLIVER * depth:
             raise ValueError(
                 f"layers[{durations.index(shortest)}]: duration = {shortest:g} must be more "
@@ -127,17 +120,9 @@ class Layers:
         ----------
         sampler
             Function of a generator and the layer's index, from 0, that returns an equation.
-        count
-            Number of layers.
-        duration
-            Duration of each layer.
-        seed
-            A whole number of at least 0.
-
-        Raises
-        ------
-        ValueError
-            For an argument out of its range, or a sampler that returns no equation.
+        count, duration, seed
+            Number of layers, duration of each, and a whole number of at least 0.  Others are a
+            ``ValueError``, and so is a sampler that returns no equation.
         """
         if not callable(sampler):
             raise ValueError(
@@ -145,7 +130,6 @@ class Layers:
                 "layer's index that returns a MeanFieldEquation"
             )
         count = whole_number("count", count, at_least=1, at_most=MOST_LAYERS)
-        duration = real_number("duration", duration, above=0.0)
         seed = whole_number("seed", seed, at_least=0)
         generator = np.random.default_rng(seed)
         drawn = [(sampler(generator, index), duration) for index in range(count)]
@@ -154,10 +138,8 @@ class Layers:
     @cached_property
     def breakpoints(self) -> FloatArray:
         """Times at which layers begin and end, correctly rounded sums, shape (layers + 1,)."""
-        given = self.durations.tolist()
-        return read_only(
-            np.array([math.fsum(given[:k]) for k in range(len(given) + 1)])
-        )
+        sums = accumulate(map(Fraction, self.durations.tolist()), initial=Fraction(0))
+        return read_only(np.array([float(one) for one in sums]))
 
     @property
     def depth(self) -> float:
@@ -201,29 +183,84 @@ class Layers:
     def __repr__(self) -> str:
         drawn = "" if self.seed is None else f", seed {self.seed}"
         plural = "s" * (len(self) > 1)
-        return f"<Layers: {len(self)} layer{plural} of depth {self.depth:g}{drawn}>"
+        name = type(self).__name__
+        return f"<{name}: {len(self)} layer{plural} of depth {self.depth:g}{drawn}>"
+
+
+class DiscreteLayers(Layers):
+    """A discrete network: layers of blocks, one after the other; its times count layers.
+
+    Begin with ``DiscreteLayers.repeated([Block(Attention(5.0), step=0.2)], count=12)``.
+
+    Parameters
+    ----------
+    layers
+        From the first to the last: each a block, or blocks that follow each other.
+
+    Raises
+    ------
+    ValueError
+        For no layers, a layer without blocks, something else, or blocks that live in different
+        dimensions.
+    """
+
+    def __init__(
+        self, layers: Iterable[Block | Sequence[Block] | LayerEquation]
+    ) -> None:
+        wanted = "blocks, or of lists of them"
+        super().__init__(_read_layers(layers, _read_blocks, wanted))
+
+    @classmethod
+    def repeated(cls, blocks: Block | Sequence[Block], *, count: int) -> DiscreteLayers:
+        """``count`` layers that are all the same, of one or several ``blocks``."""
+        count = whole_number("count", count, at_least=1, at_most=MOST_LAYERS)
+        return cls([LayerEquation(blocks)] * count)
 
 
 Dynamics: TypeAlias = MeanFieldEquation | Layers
 """What a run can solve: one equation, or layers of several."""
 
 
-def _check_pair(index: int, pair: object) -> Layer:
+@contextmanager
+def _layer_named(index: int) -> Iterator[None]:
+    """Let a ``ValueError`` name the layer."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"layers[{index}]: {error}") from error
+
+
+def _read_layers(
+    layers: Any, read_layer: Callable[[Any], Layer], wanted: str
+) -> list[Layer]:
+    if not isinstance(layers, Iterable):
+        raise ValueError(f"layers = {shown(layers)} must be a list of {wanted}")
+    found = []
+    for index, layer in enumerate(layers):
+        with _layer_named(index):
+            found.append(read_layer(layer))
+    return found
+
+
+def _read_pair(pair: Any) -> Layer:
     if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-        raise ValueError(
-            f"layers[{index}] = {shown(pair)} must be a pair (equation, duration)"
-        )
+        raise ValueError(f"layer = {shown(pair)} must be a pair (equation, duration)")
     equation, duration = pair
     if not isinstance(equation, MeanFieldEquation):
         raise ValueError(
-            f"layers[{index}]: equation = {shown(equation)} must be a MeanFieldEquation (a "
-            "potential alone is one too: MeanFieldEquation(potential, direction=...))"
+            f"equation = {shown(equation)} must be a MeanFieldEquation (a potential alone is "
+            "one too: MeanFieldEquation(potential, direction=...))"
         )
-    try:
-        shortest = {"above": 0.0, "at_least": SHORTEST_TIME}
-        return Layer(equation, real_number("duration", duration, **shortest))
-    except ValueError as error:
-        raise ValueError(f"layers[{index}]: {error}") from error
+    if (scaled := equation.normalization) is not None:
+        raise ValueError(f"{scaled!r} is that of a run of one equation")
+    shortest = {"above": 0.0, "at_least": SHORTEST_TIME}
+    return Layer(equation, real_number("duration", duration, **shortest))
+
+
+def _read_blocks(layer: Any) -> Layer:
+    return Layer(
+        layer if isinstance(layer, LayerEquation) else LayerEquation(layer), 1.0
+    )
 
 
 def _check_dimensions(equations: Sequence[MeanFieldEquation]) -> None:
@@ -286,9 +323,7 @@ def stages_of(dynamics: Dynamics, start_time: float, t_end: float) -> tuple[Stag
 
 
 def checked_dynamics(dynamics: object) -> Dynamics:
-    """Return an equation or layers, discrete ones as layers of length 1; else ``ValueError``."""
-    if isinstance(dynamics, DiscreteLayers):
-        return Layers((layer, 1.0) for layer in dynamics.equations)
+    """Return an equation or layers; ``ValueError`` for anything else."""
     if not isinstance(dynamics, MeanFieldEquation | Layers):
         raise ValueError(
             f"equation = {shown(dynamics)} must be a MeanFieldEquation, Layers or DiscreteLayers"
@@ -300,14 +335,12 @@ def for_each_layer(
     dynamics: Dynamics, check: Callable[[MeanFieldEquation], object]
 ) -> None:
     """Call ``check`` with each equation; its ``ValueError`` is made to name the layer."""
-    seen: set[int] = set()
-    for index, equation in enumerate(equations_of(dynamics)):
-        if id(equation) in seen:
-            continue
-        seen.add(id(equation))
-        try:
+    if not isinstance(dynamics, Layers):
+        check(dynamics)
+        return
+    firsts: dict[MeanFieldEquation, int] = {}
+    for index, equation in enumerate(dynamics.equations):
+        firsts.setdefault(equation, index)
+    for equation, index in firsts.items():
+        with _layer_named(index):
             check(equation)
-        except ValueError as error:
-            if equation is dynamics:
-                raise
-            raise ValueError(f"layers[{index}]: {error}") from error

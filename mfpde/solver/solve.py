@@ -13,7 +13,7 @@ from mfpde.atoms import coarseness
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.memory import check_memory_of_run
 from mfpde.measures.measure import AnyMeasure, Measure, as_measure
-from mfpde.positions.blocks import is_discrete
+from mfpde.positions.blocks import check_discrete, is_discrete
 from mfpde.positions.rows import PositionedDensity, RunState
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Layers, checked_dynamics, largest_degree, stages_of
@@ -154,6 +154,7 @@ def solve(
         default_saves=1 if is_discrete(dynamics) else DEFAULT_SAVES,
         breaks=[stage.end for stage in stages],
     )
+    check_discrete(dynamics, [start_time, *times, t_end], max_step=max_step)
     if resume_from is not None:
         check_moment(resume_from, stages, times)
     method = choose_method(
