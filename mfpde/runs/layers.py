@@ -251,8 +251,6 @@ def _read_pair(pair: Any) -> Layer:
             f"equation = {shown(equation)} must be a MeanFieldEquation (a potential alone is "
             "one too: MeanFieldEquation(potential, direction=...))"
         )
-    if (scaled := equation.normalization) is not None:
-        raise ValueError(f"{scaled!r} is that of a run of one equation")
     shortest = {"above": 0.0, "at_least": SHORTEST_TIME}
     return Layer(equation, real_number("duration", duration, **shortest))
 
