@@ -290,7 +290,7 @@ def test_a_damaged_file_is_refused(tmp_path) -> None:
     whole = path.read_bytes()
     for damaged in (whole[:-1], whole[:20], b"", whole[8:]):
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match="no safetensors file, or damaged"):
+        with pytest.raises(ValueError, match="damaged, or not in this format"):
             mfpde.Network.from_safetensors(path, config)
 
 

@@ -355,7 +355,8 @@ Network([TRAINED], "peri") -> norm = 'peri' must be one of 'post', 'pre'
 Network([TRAINED], "post", final_norm=np.ones((2, 4))) -> final_norm is for norm = 'pre' only
 Network([TRAINED], "pre", final_norm=np.ones(4)) -> final_norm of shape (4,) must be (2, 4)
 Network([TRAINED], "pre").run([0, 1]) -> (2,) must be (N, 4), or ids with | embedding=
-NETWORK.run([0, 1]) -> id 1 is none of the 1 tokens: 0 to 0
+NETWORK.run([0, 1]) -> ids_or_tokens | index 1 is out of bounds | size 1
+NETWORK.run([-1]) -> ids_or_tokens[0] = -1 must be a whole number, at least 0
 NETWORK.run([0.5]) -> ids_or_tokens[0] = 0.5 must be a whole number
 NETWORK.run(np.ones((3, 5))) -> ids_or_tokens of shape (3, 5) must be (N, 4), or ids (N,)
 NETWORK.run([[1.0, 2, 3, 4], [2, 2, 2, 2]]) -> token 1 has no direction

@@ -34,8 +34,6 @@ HIDDEN = -1e300
 """The logit of a key that a query does not see."""
 Norm = tuple[FloatArray, FloatArray]
 """Gain and bias (d,) of a norm."""
-OUTER_NORMS = {"post": "embedding_norm", "pre": "final_norm"}
-"""The norm outside the blocks of a network."""
 SHAPES = """q rd, k kd, v kd, o dr, w1 fd, w2 df, gate fd, bq r, bk k, bv k, bo d, b1 f, b2 d,
             gain1 d, bias1 d, gain2 d, bias2 d"""
 """Of weights, with r = H d_h rows of queries, k = H_kv d_h of keys, and f = F units."""
@@ -108,15 +106,24 @@ class NetworkBlock:
         heads = whole_number("heads", self.heads, at_least=1)
         keys = heads if self.kv_heads is None else self.kv_heads
         keys = whole_number("kv_heads", keys, at_least=1, at_most=heads)
-        rows, d = _shape_of_matrix("q", self.q)
+        rows, d = np.atleast_2d(real_array("q", self.q)).shape[-2:]
         width = rows // heads
-        if rows % heads or heads % keys or (self.rope is not None and width % 2):
+        if (
+            not width
+            or rows % heads
+            or heads % keys
+            or (self.rope is not None and width % 2)
+        ):
             raise ValueError(
                 f"q has {rows} rows for heads = {heads}, kv_heads = {keys}: each head takes "
                 "equally many (an even number with rope), and kv_heads divides heads"
             )
-        units, _ = _shape_of_matrix("w1", self.w1)
-        sizes = {"r": rows, "d": d, "k": keys * width, "f": units}
+        sizes = {
+            "r": rows,
+            "d": d,
+            "k": keys * width,
+            "f": len(np.atleast_1d(real_array("w1", self.w1))),
+        }
         found: dict[str, Any] = {"kv_heads": keys}
         why = f" with heads = {heads}, kv_heads = {keys}"
         for name, letters in map(str.split, SHAPES.split(",")):
@@ -222,13 +229,6 @@ def check_weights(
     allowed = f"must be at most {LARGEST:g} in size"
     check_entries(name, weights, np.abs(weights) <= LARGEST, allowed)
     return read_only(weights)
-
-
-def _shape_of_matrix(name: str, given: ArrayLike) -> tuple[int, int]:
-    shape = real_array(name, given).shape
-    if len(shape) != 2 or 0 in shape:
-        raise ValueError(f"{name} of shape {shape} must be a matrix (rows, d)")
-    return shape
 
 
 def _split_heads(rows: FloatArray, width: int) -> FloatArray:

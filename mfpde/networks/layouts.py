@@ -4,68 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, choice, shown
-from mfpde.networks.block import OUTER_NORMS, NetworkBlock
+from mfpde.networks.block import NetworkBlock
 from mfpde.networks.safetensors import StoredTensor, find_tensors, read_json
 
-
-class Layout(NamedTuple):
-    """How tensors are named, after a ``prefix`` that some files have.
-
-    Each module of a layer is a weight of a block; those ``outside`` are tokens, positions,
-    segments and a norm.  ``options`` of a block hold where the configuration does not say.
-    """
-
-    kinds: str
-    prefix: str
-    outside: str
-    layer: str
-    modules: str
-    norm: str
-    options: dict[str, Any]
-    turned: bool = False
-
-
-BERT = Layout(
-    "bert",
-    "bert.",
-    "embeddings.word_embeddings embeddings.position_embeddings "
-    "embeddings.token_type_embeddings embeddings.LayerNorm",
-    "encoder.layer",
-    """attention.self.query q, attention.self.key k, attention.self.value v,
-    attention.output.dense o, attention.output.LayerNorm gain1,
-    intermediate.dense w1, output.dense w2, output.LayerNorm gain2""",
-    "post",
-    {"activation": "gelu", "eps": 1e-12},
-)
-GPT2 = Layout(
-    "gpt2",
-    "transformer.",
-    "wte wpe - ln_f",
-    "h",
-    """ln_1 gain1, attn.c_attn q k v, attn.c_proj o,
-    ln_2 gain2, mlp.c_fc w1, mlp.c_proj w2""",
-    "pre",
-    {"activation": "gelu_tanh", "eps": 1e-5, "causal": True},
-    turned=True,
-)
-LLAMA = Layout(
-    "llama mistral qwen2",
-    "model.",
-    "embed_tokens - - norm",
-    "layers",
-    """input_layernorm gain1, self_attn.q_proj q, self_attn.k_proj k, self_attn.v_proj v,
-    self_attn.o_proj o, post_attention_layernorm gain2,
-    mlp.gate_proj gate, mlp.up_proj w1, mlp.down_proj w2""",
-    "pre",
-    {"activation": "silu", "eps": 1e-6, "causal": True, "rms": True, "rope": 1e4},
-)
+TABLE = """
+model_type bert                             gpt2         llama,mistral,qwen2
+prefix     bert.                            transformer. model.
+tokens     embeddings.word_embeddings       wte          embed_tokens
+positions  embeddings.position_embeddings   wpe          -
+segments   embeddings.token_type_embeddings -            -
+norm       embeddings.LayerNorm             ln_f         norm
+layer      encoder.layer                    h            layers
+q          attention.self.query             attn.c_attn  self_attn.q_proj
+k          attention.self.key               attn.c_attn  self_attn.k_proj
+v          attention.self.value             attn.c_attn  self_attn.v_proj
+o          attention.output.dense           attn.c_proj  self_attn.o_proj
+gain1      attention.output.LayerNorm       ln_1         input_layernorm
+gate       -                                -            mlp.gate_proj
+w1         intermediate.dense               mlp.c_fc     mlp.up_proj
+w2         output.dense                     mlp.c_proj   mlp.down_proj
+gain2      output.LayerNorm                 ln_2         post_attention_layernorm
+"""
+"""Names of tensors after a prefix that some files have; weights of a block are parts of layers."""
+ROLES, *COLUMNS = zip(*map(str.split, TABLE.strip().splitlines()), strict=True)
+BERT, GPT2, LLAMA = (dict(zip(ROLES, names, strict=True)) for names in COLUMNS)
 BIASES = {"q": "bq", "k": "bk", "v": "bv", "o": "bo", "w1": "b1", "w2": "b2"}
 BIASES |= {"gain1": "bias1", "gain2": "bias2"}
 NO_BLOCKS = re.compile(
@@ -73,6 +42,18 @@ NO_BLOCKS = re.compile(
     r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq"
 )
 """Heads, masks and counters, which are ignored."""
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "bert": {"activation": "gelu", "eps": 1e-12},
+    "gpt2": {"activation": "gelu_new", "eps": 1e-5, "causal": True},
+    "llama": {
+        "activation": "silu",
+        "eps": 1e-6,
+        "causal": True,
+        "rms": True,
+        "rope": 1e4,
+    },
+}
+"""Of blocks, where a configuration says nothing."""
 OPTIONS = {
     **dict.fromkeys(("num_attention_heads", "n_head"), "heads"),
     **dict.fromkeys(("hidden_act", "activation_function"), "activation"),
@@ -81,11 +62,7 @@ OPTIONS = {
     "rope_theta": "rope",
 }
 """What a configuration says of blocks."""
-ACTIVATIONS = {
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "swish": "silu",
-}
+ACTIVATIONS = dict.fromkeys(("gelu_new", "gelu_pytorch_tanh"), "gelu_tanh")
 KNOWN = {
     "position_embedding_type": "absolute",
     "rope_type": "default",
@@ -95,69 +72,50 @@ KNOWN = {
     "sliding_window": None,
     "is_decoder": False,
 }
-"""What else changes the numbers: the values that are computed here."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Embedding:
-    """Vectors of ids (N,): rows of ``tokens`` (V, d) and ``positions`` (n, d), and ``shift`` (d,).
-
-    Tables are arrays, or read their rows as arrays do.
-    """
-
-    tokens: FloatArray | StoredTensor
-    positions: FloatArray | StoredTensor | None = None
-    shift: FloatArray | float = 0.0
-
-    def __call__(self, ids: IntArray) -> FloatArray:
-        """Vectors (N, d); ``ValueError`` for an id or a length beyond the tables."""
-        known, count = self.tokens.shape[0], len(ids)
-        if count and not 0 <= ids.min() <= ids.max() < known:
-            wrong = ids[(ids < 0) | (ids >= known)][0]
-            raise ValueError(
-                f"id {wrong} is none of the {known} tokens: 0 to {known - 1}"
-            )
-        vectors = self.tokens[ids] + self.shift
-        if self.positions is not None:
-            if count > (most := self.positions.shape[0]):
-                raise ValueError(
-                    f"{count} tokens, but the network has {most} positions"
-                )
-            vectors = vectors + self.positions[:count]
-        return vectors
+"""What else changes numbers, as it is computed here."""
 
 
 def read_network(path: Path, config: Any) -> dict[str, Any]:
     """The arguments of a :class:`Network` whose tensors are at ``path``."""
     stored = find_tensors(path)
     for layout in (BERT, GPT2, LLAMA):
-        left = {_clean(name, layout.prefix): one for name, one in stored.items()}
-        tokens, positions, segments, norm = layout.outside.split()
-        if f"{tokens}.weight" in left:
+        left = {_clean(name, layout["prefix"]): one for name, one in stored.items()}
+        if f"{layout['tokens']}.weight" in left:
             break
     else:
+        names = shown(sorted(stored))
         raise ValueError(
-            f"{path} has tensors of neither BERT, GPT-2 nor LLaMA: {shown(list(stored))}"
+            f"{path} is laid out as neither BERT, GPT-2 nor LLaMA: {names}"
         )
-    options = layout.options | _read_options(path, config, layout.kinds.split())
+    options = _read_options(path, config, layout["model_type"].split(","))
     for name in filter(NO_BLOCKS.fullmatch, list(left)):
         del left[name]
     blocks: list[NetworkBlock] = []
-    while any(name.startswith(f"{layout.layer}.{len(blocks)}.") for name in left):
+    while any(name.startswith(f"{layout['layer']}.{len(blocks)}.") for name in left):
         blocks.append(_read_block(left, layout, len(blocks), options))
-    embedding = Embedding(
-        left.pop(f"{tokens}.weight"),
-        left.pop(f"{positions}.weight", None),
-        left.pop(f"{segments}.weight", [0.0])[0],
+    embedding = partial(
+        _embed,
+        left.pop(f"{layout['tokens']}.weight"),
+        left.pop(f"{layout['positions']}.weight", None),
+        left.pop(f"{layout['segments']}.weight", [0.0])[0],
     )
-    gain = _take(left, f"{norm}.weight")
-    bias = _take(left, f"{norm}.bias") if f"{norm}.bias" in left else 0 * gain
+    gain = _take(left, f"{layout['norm']}.weight")
+    bias = left.pop(f"{layout['norm']}.bias", 0 * gain)[:]
     if left:
-        raise ValueError(
-            f"{path}: the tensor {min(left)} is no part of a network as {layout.kinds} has it"
-        )
-    end = {OUTER_NORMS[layout.norm]: (gain, bias)}
-    return {"blocks": blocks, "norm": layout.norm, "embedding": embedding, **end}
+        raise ValueError(f"{path}: the tensor {min(left)} is no part of such a network")
+    norm, end = ("post", "embedding_norm") if layout is BERT else ("pre", "final_norm")
+    return {"blocks": blocks, "norm": norm, "embedding": embedding, end: (gain, bias)}
+
+
+def _embed(
+    tokens: StoredTensor,
+    positions: StoredTensor | None,
+    shift: FloatArray | float,
+    ids: IntArray,
+) -> FloatArray:
+    """Vectors (N, d): rows of the tables (V, d) of tokens and (n, d) of positions, shifted."""
+    vectors = tokens[ids] + shift
+    return vectors if positions is None else vectors + positions[np.arange(len(ids))]
 
 
 def _clean(name: str, prefix: str) -> str:
@@ -173,29 +131,35 @@ def _take(left: dict[str, StoredTensor], name: str) -> FloatArray:
 
 
 def _read_block(
-    left: dict[str, StoredTensor], layout: Layout, i: int, options: dict[str, Any]
+    left: dict[str, StoredTensor],
+    layout: dict[str, str],
+    number: int,
+    options: dict[str, Any],
 ) -> NetworkBlock:
-    """The block of layer i, whose tensors are taken out of ``left``."""
-    weights = dict(options)
+    """The block of a layer, whose tensors are taken out of ``left``."""
+    weights, modules = dict(options), dict[str, list[str]]()
+    for role in ROLES[ROLES.index("q") :]:
+        modules[layout[role]] = [*modules.get(layout[role], []), role]
+    modules.pop("-", None)
     try:
-        for module, *fields in map(str.split, layout.modules.split(",")):
-            name = f"{layout.layer}.{i}.{module}"
-            biases = [BIASES[field] for field in fields if field in BIASES]
-            for suffix, parts in ((".weight", fields), (".bias", biases)):
-                if suffix == ".weight" or (biases and name + suffix in left):
-                    tensor = _take(left, name + suffix)
-                    tensor = tensor.T if layout.turned else tensor
+        for module, roles in modules.items():
+            name = f"{layout['layer']}.{number}.{module}"
+            biases = [BIASES[role] for role in roles if role in BIASES]
+            for suffix, parts in (("weight", roles), ("bias", biases)):
+                if suffix == "weight" or (parts and f"{name}.bias" in left):
+                    tensor = _take(left, f"{name}.{suffix}")
+                    tensor = tensor.T if layout is GPT2 else tensor
                     weights |= zip(parts, np.split(tensor, len(parts)), strict=True)
         return NetworkBlock(**weights)
     except ValueError as error:
-        raise ValueError(f"layer {i}: {error}") from error
+        raise ValueError(f"layer {number}: {error}") from error
 
 
 def _read_options(path: Path, config: Any, kinds: list[str]) -> dict[str, Any]:
     """What a configuration, or the file ``config.json``, says of all blocks."""
     if not isinstance(config, Mapping):
         folder = path if path.is_dir() else path.parent
-        file = folder / "config.json" if config is None else Path(config)
+        file = Path(config or folder / "config.json")
         if not file.is_file():
             raise ValueError(
                 f"config = {config!r}: there is no {str(file)!r}; give the path of config.json, "
@@ -208,13 +172,12 @@ def _read_options(path: Path, config: Any, kinds: list[str]) -> dict[str, Any]:
     choice("model_type", found["model_type"], kinds)
     for name, value in KNOWN.items():
         if found.get(name, value) != value:
-            raise ValueError(
-                f"config: {name} = {shown(found[name])}, but only {value} is known"
-            )
-    options = {OPTIONS[name]: found[name] for name in found if name in OPTIONS}
+            given = shown(found[name])
+            raise ValueError(f"config: {name} = {given}, but only {value} is known")
+    options = DEFAULTS[kinds[0]] | {
+        OPTIONS[name]: value for name, value in found.items() if name in OPTIONS
+    }
     if "heads" not in options:
         raise ValueError("config: num_attention_heads (GPT-2: n_head) is missing")
-    if "activation" in options:
-        given = options["activation"]
-        options["activation"] = ACTIVATIONS.get(given, given)
-    return options
+    activation = options["activation"]
+    return options | {"activation": ACTIVATIONS.get(activation, activation)}

@@ -27,9 +27,8 @@ from mfpde.arrays import (
     whole_number,
 )
 from mfpde.geometry.arcs import distances
-from mfpde.networks.block import LARGEST, OUTER_NORMS, NetworkBlock, Norm, check_weights
-from mfpde.networks.layouts import Embedding, read_network
-from mfpde.notebook import Printed, format_table
+from mfpde.networks.block import LARGEST, NetworkBlock, Norm, check_weights
+from mfpde.networks.layouts import read_network
 
 MOST_COPIES = 10_000
 
@@ -48,8 +47,8 @@ class Steps(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trace(Printed):
-    """What a network did to N tokens; printed, medians of each layer.
+class Trace:
+    """What a network did to N tokens.
 
     Attributes
     ----------
@@ -72,24 +71,13 @@ class Trace(Printed):
     sinks: FloatArray
     outputs: FloatArray
 
-    def __str__(self) -> str:
-        sizes, turns = np.median([self.steps.total, self.steps.rotation], axis=-1)
-        columns = {
-            "layer": np.arange(1, len(self.points)),
-            "attention |f|/|u|": sizes[:, 0],
-            "perceptron |f|/|u|": sizes[:, 1],
-            "attention turns by": turns[:, 0],
-            "perceptron turns by": turns[:, 1],
-            "effective keys": np.median(self.effective_keys, axis=(1, 2)),
-            "largest sink": self.sinks.max(axis=1),
-        }
-        table = format_table(list(columns), zip(*columns.values(), strict=True))
+    def __repr__(self) -> str:
         layers, tokens, d = self.points.shape
-        return f"{tokens} tokens in {layers - 1} layers, d = {d}\n{table}"
+        return f"<Trace of {tokens} tokens in {layers - 1} layers, d = {d}>"
 
 
 class Stream(NamedTuple):
-    """Tokens between two sublayers: u (N, d), the x and |P u| that it had before a norm, and s."""
+    """Tokens between two sublayers: u (N, d), and s (N,); x and |P u| (N,) before the norm."""
 
     u: FloatArray
     x: FloatArray
@@ -134,22 +122,20 @@ class Network:
     def __post_init__(self) -> None:
         blocks = tuple(self.blocks) if isinstance(self.blocks, Iterable) else ()
         if not blocks or not all(isinstance(one, NetworkBlock) for one in blocks):
-            given = shown(self.blocks)
-            raise ValueError(
-                f"blocks = {given} must be a nonempty list of NetworkBlock"
-            )
+            given = f"blocks = {shown(self.blocks)}"
+            raise ValueError(f"{given} must be a nonempty list of NetworkBlock")
         kinds = {(one.dimension, one.rms) for one in blocks}
         if len(kinds) > 1:
             raise ValueError(f"blocks have (d, rms) = {sorted(kinds)}: all need one")
         choice("norm", self.norm, ("post", "pre"))
         found: dict[str, Any] = {"blocks": blocks}
-        for kind, name in OUTER_NORMS.items():
+        for kind, name in (("post", "embedding_norm"), ("pre", "final_norm")):
             if (pair := getattr(self, name)) is not None:
                 if self.norm != kind:
                     raise ValueError(f"{name} is for norm = {kind!r} only")
                 found[name] = tuple(check_weights(name, pair, (2, blocks[0].dimension)))
         if self.embedding is not None and not callable(self.embedding):
-            found["embedding"] = Embedding(real_array("embedding", self.embedding))
+            found["embedding"] = real_array("embedding", self.embedding).__getitem__
         found["step"] = real_number("step", self.step, above=0.0, at_most=LARGEST)
         for name, value in found.items():
             object.__setattr__(self, name, value)
@@ -231,59 +217,47 @@ class Network:
             entries are all alike.
         """
         tokens = self._find_tokens(ids_or_tokens)
+        is_post, step = self.norm == "post", self.step
         stream = _stand(tokens, self.blocks[0], self.embedding_norm)
-        streams, steps, looks, sinks = [stream], [], [], []
+        streams, outputs, looks = [stream], [], []
         for block in self.blocks:
-            first, second = block.norms
-            output, keys, sink = block.attend(self._see(stream, block, first))
-            middle = self._advance(stream, output, block, first)
-            steps.append(_measure_step(stream, self.step * output, middle))
-            output = block.feed(self._see(middle, block, second))
-            stream = self._advance(middle, output, block, second)
-            steps.append(_measure_step(middle, self.step * output, stream))
-            streams.append(stream)
-            looks.append(keys)
-            sinks.append(sink)
-        outputs = stream.u
+            for norm, is_first in zip(block.norms, (True, False), strict=True):
+                seen = stream.u if is_post else block.normalize(stream.u, norm)
+                if is_first:
+                    output, *look = block.attend(seen)
+                    looks.append(look)
+                else:
+                    output = block.feed(seen)
+                outputs.append(step * output)
+                rest = stream.scale[:, np.newaxis] * stream.x if is_post else stream.u
+                u = step * (stream.u + output) + (1 - step) * rest
+                stream = _stand(u, block, norm if is_post else None)
+                streams.append(stream)
+        last = stream.u
         if self.final_norm is not None:
-            outputs = self.blocks[-1].normalize(outputs, self.final_norm)
-        by_layer = np.reshape(steps, (len(self.blocks), 2, 4, len(tokens)))
-        return Trace(
-            points=np.stack([one.x for one in streams]),
-            radii=np.stack([one.radii for one in streams]),
-            steps=Steps(*np.moveaxis(by_layer, 2, 0)),
-            effective_keys=np.stack(looks),
-            sinks=np.stack(sinks),
-            outputs=outputs,
-        )
+            last = self.blocks[-1].normalize(last, self.final_norm)
+        whole = Stream(*map(np.stack, zip(*streams, strict=True)))
+        steps = _measure_steps(whole, np.stack(outputs))
+        keys, sinks = map(np.stack, zip(*looks, strict=True))
+        return Trace(whole.x[::2], whole.radii[::2], steps, keys, sinks, last)
 
     def _find_tokens(self, given: ArrayLike) -> FloatArray:
         """Vectors (N, d) as they are given, or of ids."""
         name, d = "ids_or_tokens", self.dimension
         tokens = real_array(name, given)
         if tokens.ndim == 1 and self.embedding is not None:
-            is_whole = tokens == np.rint(tokens)
-            check_entries(name, tokens, is_whole, "must be a whole number")
-            tokens = real_array("embedding", self.embedding(tokens.astype(np.int64)))
+            is_whole = (tokens == np.rint(tokens)) & (tokens >= 0)
+            check_entries(name, tokens, is_whole, "must be a whole number, at least 0")
+            try:
+                vectors = self.embedding(tokens.astype(np.int64))
+            except IndexError as error:
+                raise ValueError(f"{name}, or their positions: {error}") from error
+            tokens = real_array("embedding", vectors)
         if tokens.ndim != 2 or tokens.shape[1] != d or not len(tokens):
             ids = "ids (N,)" if self.embedding else "ids with Network(..., embedding=)"
-            raise ValueError(
-                f"{name} of shape {tokens.shape} must be (N, {d}), or {ids}"
-            )
+            given = f"{name} of shape {tokens.shape}"
+            raise ValueError(f"{given} must be (N, {d}), or {ids}")
         return check_weights(name, tokens, tokens.shape)
-
-    def _see(self, stream: Stream, block: NetworkBlock, norm: Norm) -> FloatArray:
-        """What a sublayer sees of the stream."""
-        return stream.u if self.norm == "post" else block.normalize(stream.u, norm)
-
-    def _advance(
-        self, stream: Stream, output: FloatArray, block: NetworkBlock, norm: Norm
-    ) -> Stream:
-        """The stream after a sublayer."""
-        is_post = self.norm == "post"
-        rest = stream.scale * stream.x if is_post else stream.u
-        u = self.step * (stream.u + output) + (1 - self.step) * rest
-        return _stand(u, block, norm if is_post else None)
 
 
 def _stand(u: FloatArray, block: NetworkBlock, norm: Norm | None) -> Stream:
@@ -291,21 +265,21 @@ def _stand(u: FloatArray, block: NetworkBlock, norm: Norm | None) -> Stream:
     centred = block.center(u)
     radii = np.linalg.norm(centred, axis=1)
     if not radii.all():
-        raise ValueError(
-            f"token {int(np.argmin(radii))} has no direction: its entries are all alike, of "
-            "which the norm leaves nothing"
-        )
+        wrong = f"token {np.argmin(radii)} has no direction"
+        raise ValueError(f"{wrong}: the norm leaves nothing of entries all alike")
     x = centred / radii[:, np.newaxis]
     if norm is None:
-        return Stream(u, x, radii, radii[:, np.newaxis])
-    scale = np.sqrt(u.shape[1]) * norm[0].mean(keepdims=True)
+        return Stream(u, x, radii, radii)
+    scale = np.full(len(u), np.sqrt(u.shape[1]) * norm[0].mean())
     return Stream(block.normalize(u, norm), x, radii, scale)
 
 
-def _measure_step(before: Stream, output: FloatArray, after: Stream) -> FloatArray:
-    """|f| / |u|, |P_x F|, x.F and the angle of a sublayer, (4, N)."""
-    x, moved = before.x, after.radii[:, np.newaxis] * after.x / before.scale - before.x
-    radial = (x * moved).sum(axis=1)
-    tangential = np.linalg.norm(moved - radial[:, np.newaxis] * x, axis=1)
-    size = np.linalg.norm(output, axis=1) / np.linalg.norm(before.u, axis=1)
-    return np.stack([size, tangential, radial, distances(x, after.x)])
+def _measure_steps(stream: Stream, outputs: FloatArray) -> Steps:
+    """The steps of streams (2 layers + 1, N, ...) by the outputs (2 layers, N, d)."""
+    u, x, radii, scale = stream
+    moved = (radii[1:] / scale[:-1])[..., np.newaxis] * x[1:] - x[:-1]
+    radial = (moved * x[:-1]).sum(axis=2)
+    tangential = np.linalg.norm(moved - radial[..., np.newaxis] * x[:-1], axis=2)
+    total = np.linalg.norm(outputs, axis=2) / np.linalg.norm(u[:-1], axis=2)
+    steps = total, tangential, radial, distances(x[:-1], x[1:])
+    return Steps(*(one.reshape(-1, 2, len(one[0])) for one in steps))

@@ -55,28 +55,26 @@ def find_tensors(path: Path) -> dict[str, StoredTensor]:
         raise ValueError(f"path = {str(path)!r} must be, or hold, {' or '.join(NAMES)}")
     files = {path}
     if path.suffix == ".json":
-        named = read_json(path).get("weight_map", {})
-        files = {path.with_name(Path(name).name) for name in named.values()}
-    headers = map(_read_header, sorted(files))
-    return {name: one for header in headers for name, one in header.items()}
+        files = {path.with_name(x) for x in read_json(path)["weight_map"].values()}
+    return {name: one for file in sorted(files) for name, one in _read_header(file)}
 
 
-def _read_header(path: Path) -> dict[str, StoredTensor]:
+def _read_header(path: Path) -> list[tuple[str, StoredTensor]]:
     try:
         with path.open("rb") as file:
-            start, size = 8 + int.from_bytes(file.read(8), "little"), path.stat().st_size
-            header = json.loads(file.read(start - 8) if start <= size else b"")
-        header.pop("__metadata__", None)
-        ends = [start + entry["data_offsets"][1] for entry in header.values()]
-        if max(ends, default=0) > size:
-            raise ValueError("it is shorter than its header says")
-        return {
-            name: StoredTensor(
-                path, one["dtype"], tuple(one["shape"]), start + one["data_offsets"][0]
-            )
-            for name, one in header.items()
-        }
+            length, size = int.from_bytes(file.read(8), "little"), path.stat().st_size
+            # A damaged length may be beyond all memory.
+            header = json.loads(file.read(min(length, size)))
+        found = []
+        for name, one in header.items():
+            if name != "__metadata__":
+                begin, end = (8 + length + offset for offset in one["data_offsets"])
+                tensor = StoredTensor(path, one["dtype"], tuple(one["shape"]), begin)
+                found.append((name, tensor))
+                if end > size:
+                    raise ValueError(f"it ends before {name}")
     except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
         raise ValueError(
-            f"{path} is no safetensors file, or damaged: {error}"
+            f"{path} is damaged, or not in this format: {error}"
         ) from error
+    return found
