@@ -1,10 +1,8 @@
-r"""A network of blocks, run exactly: the residual stream u of each token, and where it points.
+r"""A network of blocks, run exactly.
 
     norm = "pre"    u <- u + f(norm(u))              norm = "post"    u <- norm(u + f(u))
 
-for attention and perceptron in turn.  Seen on the sphere, x = N(P u), a sublayer sends x to
-N(x + F(x)), F = P (u + f) / s - x, with s = |P u| ("pre"), or sqrt(d) times the mean gain of the
-norm that made u ("post": F holds what the gains deviate from it, and the biases).
+for attention and perceptron in turn, u the residual stream of a token.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,63 +24,11 @@ from mfpde.arrays import (
     shown,
     whole_number,
 )
-from mfpde.geometry.arcs import distances
 from mfpde.networks.block import LARGEST, NetworkBlock, Norm, check_weights
 from mfpde.networks.layouts import read_network
+from mfpde.networks.trace import Stream, Trace, make_stream, measure_steps
 
 MOST_COPIES = 10_000
-
-
-class Steps(NamedTuple):
-    """How far sublayers take tokens, (layers, 2, N), attention first.
-
-    ``total`` is |f| / |u|, ``tangential`` |P_x F|, ``radial`` x.F, and ``rotation`` the angle
-    (radians) between x before and after.
-    """
-
-    total: FloatArray
-    tangential: FloatArray
-    radial: FloatArray
-    rotation: FloatArray
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Trace:
-    """What a network did to N tokens.
-
-    Attributes
-    ----------
-    points, radii
-        N(P u) (layers + 1, N, d) and |P u| (layers + 1, N), at the start and after each layer,
-        before gain and bias.
-    steps
-        ``total``, ``tangential``, ``radial``, ``rotation`` of each sublayer; :class:`Steps`.
-    effective_keys, sinks
-        Of attention, how many tokens each looks at, e^entropy (layers, H, N), and the mean mass
-        on the first token (layers, H).
-    outputs
-        What the network gives out (N, d), after the last gain and bias.
-    """
-
-    points: FloatArray
-    radii: FloatArray
-    steps: Steps
-    effective_keys: FloatArray
-    sinks: FloatArray
-    outputs: FloatArray
-
-    def __repr__(self) -> str:
-        layers, tokens, d = self.points.shape
-        return f"<Trace of {tokens} tokens in {layers - 1} layers, d = {d}>"
-
-
-class Stream(NamedTuple):
-    """Tokens between two sublayers: u (N, d), and s (N,); x and |P u| (N,) before the norm."""
-
-    u: FloatArray
-    x: FloatArray
-    radii: FloatArray
-    scale: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -218,7 +164,7 @@ class Network:
         """
         tokens = self._find_tokens(ids_or_tokens)
         is_post, step = self.norm == "post", self.step
-        stream = _stand(tokens, self.blocks[0], self.embedding_norm)
+        stream = make_stream(tokens, self.blocks[0], self.embedding_norm)
         streams, outputs, looks = [stream], [], []
         for block in self.blocks:
             for norm, is_first in zip(block.norms, (True, False), strict=True):
@@ -231,13 +177,13 @@ class Network:
                 outputs.append(step * output)
                 rest = stream.scale[:, np.newaxis] * stream.x if is_post else stream.u
                 u = step * (stream.u + output) + (1 - step) * rest
-                stream = _stand(u, block, norm if is_post else None)
+                stream = make_stream(u, block, norm if is_post else None)
                 streams.append(stream)
         last = stream.u
         if self.final_norm is not None:
             last = self.blocks[-1].normalize(last, self.final_norm)
         whole = Stream(*map(np.stack, zip(*streams, strict=True)))
-        steps = _measure_steps(whole, np.stack(outputs))
+        steps = measure_steps(whole, np.stack(outputs))
         keys, sinks = map(np.stack, zip(*looks, strict=True))
         return Trace(whole.x[::2], whole.radii[::2], steps, keys, sinks, last)
 
@@ -258,28 +204,3 @@ class Network:
             given = f"{name} of shape {tokens.shape}"
             raise ValueError(f"{given} must be (N, {d}), or {ids}")
         return check_weights(name, tokens, tokens.shape)
-
-
-def _stand(u: FloatArray, block: NetworkBlock, norm: Norm | None) -> Stream:
-    """The stream ``u``, or what a norm makes of it."""
-    centred = block.center(u)
-    radii = np.linalg.norm(centred, axis=1)
-    if not radii.all():
-        wrong = f"token {np.argmin(radii)} has no direction"
-        raise ValueError(f"{wrong}: the norm leaves nothing of entries all alike")
-    x = centred / radii[:, np.newaxis]
-    if norm is None:
-        return Stream(u, x, radii, radii)
-    scale = np.full(len(u), np.sqrt(u.shape[1]) * norm[0].mean())
-    return Stream(block.normalize(u, norm), x, radii, scale)
-
-
-def _measure_steps(stream: Stream, outputs: FloatArray) -> Steps:
-    """The steps of streams (2 layers + 1, N, ...) by the outputs (2 layers, N, d)."""
-    u, x, radii, scale = stream
-    moved = (radii[1:] / scale[:-1])[..., np.newaxis] * x[1:] - x[:-1]
-    radial = (moved * x[:-1]).sum(axis=2)
-    tangential = np.linalg.norm(moved - radial[..., np.newaxis] * x[:-1], axis=2)
-    total = np.linalg.norm(outputs, axis=2) / np.linalg.norm(u[:-1], axis=2)
-    steps = total, tangential, radial, distances(x[:-1], x[1:])
-    return Steps(*(one.reshape(-1, 2, len(one[0])) for one in steps))
