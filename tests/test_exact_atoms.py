@@ -7,20 +7,8 @@ from random_points import atoms_alone, atoms_at, random_points
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
-from mfpde import (
-    Atoms,
-    Attention,
-    Circle,
-    Density,
-    MeanFieldEquation,
-    Measure,
-    Perceptron,
-    Potential,
-    Sphere,
-    bumps,
-    solve,
-    uniform,
-)
+import mfpde
+from mfpde import Atoms, Circle, Density, Measure, Perceptron, Sphere, bumps, solve
 from mfpde.atoms import StepTooSmallError
 from validation.circle_cases import angles_of
 from validation.references import ring, two_bumps
@@ -50,7 +38,7 @@ def test_the_dissipation_is_that_of_the_atoms_too(geometry):
     axis = 0.7 * np.eye(1, geometry.dimension)[0]
     place = np.eye(2, geometry.dimension) * [[0.6], [0.8]]
     start = Measure(
-        Density(geometry, 0.6 * uniform(geometry).values),
+        Density(geometry, 0.6 * mfpde.uniform(geometry).values),
         Atoms([place.sum(axis=0)], [0.4]),
     )
     run = solve(ascent(pull(axis)), start, t_end=0.01, atoms="exact")
@@ -152,12 +140,12 @@ def test_what_is_too_light_for_an_atom_stays_in_its_cells():
 @pytest.mark.parametrize("rates", [(-3.0, 1.0), (1.0, -3.0)])
 def test_a_wide_atom_is_released_where_the_flow_expands_one_way(rates):
     sphere, matrix = Sphere(64), np.diag([*rates, 0.0])
-    saddle = Potential(
+    saddle = mfpde.Potential(
         lambda x: ((x @ matrix) * x).sum(-1) / 2, lambda x: x @ matrix, dimension=3
     )
     covariance = (2 * sphere.spacing) ** 2 * np.diag([1.0, 1.0, 0.0])
     atoms = Atoms([[0.0, 0.0, 1.0]], [1.0], [covariance])
-    equation = MeanFieldEquation(saddle, direction="ascent")
+    equation = mfpde.MeanFieldEquation(saddle, direction="ascent")
     run = handed_off(atoms_alone(sphere, atoms), equation)
     assert [event.kind for event in run.events] == ["fission"]
 
@@ -222,13 +210,13 @@ def test_a_released_atom_has_its_mass_and_place_however_narrow(narrow):
 )
 def test_a_coarse_grid_is_named_before_the_run(geometry, beta):
     with pytest.warns(UserWarning, match="the grid is coarse for exact atoms"):
-        solve(ascent(beta), uniform(geometry), t_end=0.01, atoms="exact")
+        solve(ascent(beta), mfpde.uniform(geometry), t_end=0.01, atoms="exact")
 
 
 def test_atoms_alone_that_would_never_arrive_end_the_run():
     """A weight of 1e50 moves the atom by steps of 1e-50: a reason, not a run without end."""
     start = Measure(Density(Circle(128), np.eye(128)[38]).normalized())
-    head = Attention(1.0, bilinear=[[0.0, 0.352], [-0.386, -0.602]])
+    head = mfpde.Attention(1.0, bilinear=[[0.0, 0.352], [-0.386, -0.602]])
     directions = [[-0.85441581, 0.51958986], [-0.42536114, 0.9050237], [0.0, -1.0]]
     neurons = Perceptron(directions, [1e50, 1e-300, -5e-324])
     options = {"atoms": "exact", "transport": "donor_blended"}

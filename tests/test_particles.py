@@ -9,23 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_points import atoms_at, random_atoms, random_points
 
-from mfpde import (
-    Atoms,
-    Attention,
-    Circle,
-    Density,
-    Interaction,
-    MeanFieldEquation,
-    Perceptron,
-    Polynomial,
-    Potential,
-    Sphere,
-    Zonal,
-    label_density,
-    quantized,
-    solve_particles,
-    uniform,
-)
+import mfpde
+from mfpde import Attention, Circle, Density, Perceptron, label_density, solve_particles
 from mfpde.terms import Exponential, PointMasses
 from validation.circle_cases import angles_of, cosine_potential, orders
 from validation.references.moebius import kuramoto_parameter, poisson, poisson_mass
@@ -103,7 +88,7 @@ TERMS = {
     "attention": [Attention(6.0)],
     "softmax": [Attention(6.0, normalized=True)],
     "unshifted": [Attention(3.0, kernel="unshifted")],
-    "polynomial": [Interaction(Polynomial([0.0, 1.0, -0.5, 0.25]))],
+    "polynomial": [mfpde.Interaction(mfpde.Polynomial([0.0, 1.0, -0.5, 0.25]))],
     "several": [Attention(6.0), Attention(6.0, normalized=True)],
 }
 
@@ -122,7 +107,7 @@ def test_velocity_and_energy_on_the_sphere_are_those_of_direct_sums(
     atoms = random_atoms(count, 3, seed)
     points = np.array([0.0, 0.6, 0.8]) + spread * atoms.points
     points /= np.linalg.norm(points, axis=1, keepdims=True)
-    atoms = Atoms(points, atoms.masses)
+    atoms = mfpde.Atoms(points, atoms.masses)
     assert_both_sums_agree(descent(*TERMS[name], NEURONS), atoms, 1e-8)
 
 
@@ -154,7 +139,7 @@ def test_sums_are_to_the_bit_the_same_on_any_number_of_threads(name, monkeypatch
 @pytest.mark.parametrize("direction", ["ascent", "descent"])
 def test_energy_is_monotone_and_changes_by_the_dissipation(dimension, direction):
     layer = Perceptron(np.eye(2, dimension), WEIGHTS, "tanh")
-    equation = MeanFieldEquation(Attention(5.0), layer, direction=direction)
+    equation = mfpde.MeanFieldEquation(Attention(5.0), layer, direction=direction)
     start = random_atoms(30, dimension)
     times = np.linspace(0, 2, 81)
     run = solve_particles(equation, start, t_end=2.0, save_at=times, **TIGHT)
@@ -222,7 +207,7 @@ def test_an_interrupted_run_keeps_what_was_saved():
         return np.broadcast_to([1.0, 0.0], points.shape)
 
     equation = ascent(
-        Attention(1.0), Potential(lambda x: x[..., 0], drift, dimension=2)
+        Attention(1.0), mfpde.Potential(lambda x: x[..., 0], drift, dimension=2)
     )
     run = solve_particles(
         equation, random_atoms(10), t_end=1e6, save_every=1.0, time_step=0.1
@@ -255,9 +240,9 @@ def test_the_progress_bar_reaches_the_end(capsys, monkeypatch):
     ("geometry", "method"),
     [
         (Circle(64), "spectral"),
-        (Sphere(32), "direct"),
-        (Zonal(3, 64), "direct"),
-        (Zonal(9, 64), "direct"),
+        (mfpde.Sphere(32), "direct"),
+        (mfpde.Zonal(3, 64), "direct"),
+        (mfpde.Zonal(9, 64), "direct"),
     ],
     ids=repr,
 )
@@ -283,12 +268,12 @@ def test_many_particles_are_summed_spectrally_and_few_directly():
 def test_the_default_count_moves_through_moments_in_few_evaluations():
     """ReLU: each particle at a kink in a step spoils its error estimate."""
     equation = descent(5.0, Perceptron.random(3, 3, seed=111))
-    run = solve_particles(equation, uniform(Sphere(32)), t_end=1.0)
+    run = solve_particles(equation, mfpde.uniform(mfpde.Sphere(32)), t_end=1.0)
     assert len(run.final) == 2000
     assert run.statistics["method"] == "spectral"
     # 50 measured; 2930 at 1e-8.
     assert run.statistics["evaluations"] < 150
-    few = quantized(uniform(Sphere(32)), 400)
+    few = mfpde.quantized(mfpde.uniform(mfpde.Sphere(32)), 400)
     quick, exact = (
         solve_particles(equation, few, t_end=0.3, **options).final
         for options in ({}, {"method": "direct", "rtol": 1e-8, "atol": 1e-10})
@@ -338,7 +323,7 @@ def labels_after(problem, start, duration, **options):
 def labels_of(start, count=None):
     """The labels of a density before they have moved."""
     times = {"t_end": 0.1, "save_at": [0.0]}
-    rest = ascent(Polynomial([0.0, 1.0]))
+    rest = ascent(mfpde.Polynomial([0.0, 1.0]))
     run = solve_particles(rest, start, method="labels", count=count, **times)
     return run.states[0]
 
@@ -346,7 +331,7 @@ def labels_of(start, count=None):
 @pytest.mark.parametrize("direction", ["ascent", "descent"])
 def test_labels_are_spectrally_accurate_on_the_kuramoto_solution(direction):
     fine, duration, radius = Circle(400), 1.2, 0.4
-    problem = MeanFieldEquation(Attention(0.0), direction=direction)
+    problem = mfpde.MeanFieldEquation(Attention(0.0), direction=direction)
     later = kuramoto_parameter(radius, duration, sign=problem.sign)
     errors = []
     for count in (16, 32, 64, 128):
@@ -380,7 +365,9 @@ def test_labels_at_rest_give_back_the_density_and_its_cell_means():
 
 
 @pytest.mark.parametrize(
-    ("coarse", "fine"), [(Circle(64), Circle(200)), (Sphere(32), Sphere(48))], ids=repr
+    ("coarse", "fine"),
+    [(Circle(64), Circle(200)), (mfpde.Sphere(32), mfpde.Sphere(48))],
+    ids=repr,
 )
 def test_more_labels_than_cells_are_those_of_a_finer_grid(coarse, fine):
     start, exact = (

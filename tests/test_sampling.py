@@ -5,18 +5,8 @@ import pytest
 from random_points import atoms_at, random_points
 from scipy.spatial import cKDTree
 
-from mfpde import (
-    Atoms,
-    Circle,
-    Density,
-    Measure,
-    Sphere,
-    Zonal,
-    quantized,
-    sampled,
-    uniform,
-    wasserstein,
-)
+import mfpde
+from mfpde import Atoms, Circle, Density, Sphere, Zonal, quantized, sampled, wasserstein
 from mfpde.measures import join_clusters, moments_about
 from validation.circle_cases import angles_of, points_at
 from validation.verdict_shapes import unit
@@ -41,12 +31,12 @@ def test_quantized_converges_like_one_over_n(bump, order):
 
 
 def test_quantized_uniform_is_equally_spaced_and_the_best_there_is():
-    atoms = quantized(uniform(Circle(32)), 7)
+    atoms = quantized(mfpde.uniform(Circle(32)), 7)
     np.testing.assert_allclose(
         np.mod(angles_of(atoms.points), TURN), TURN * (np.arange(7) + 0.5) / 7
     )
     # Each atom serves an arc of length 2 pi / n: the mean distance is a quarter of it.
-    assert wasserstein(atoms, uniform(Circle(32))) == pytest.approx(TURN / 28)
+    assert wasserstein(atoms, mfpde.uniform(Circle(32))) == pytest.approx(TURN / 28)
 
 
 def test_quantized_atoms_of_the_circle_are_quantiles_whatever_their_order(rng):
@@ -85,7 +75,7 @@ def fibonacci_lattice(n):
 
 @pytest.mark.parametrize("n", [1, 10, 1001])
 def test_quantized_uniform_sphere_is_the_fibonacci_lattice(n):
-    points = quantized(uniform(Sphere(32)), n).points
+    points = quantized(mfpde.uniform(Sphere(32)), n).points
     np.testing.assert_allclose(points, fibonacci_lattice(n), atol=1e-12)
 
 
@@ -128,7 +118,7 @@ def test_atoms_beside_a_density_keep_their_shares(grid, places):
     """In a measure of mass 1.2; those of a zonal measure are rings, evenly so."""
     density = Density.from_function(grid, lambda x: np.exp(2 * x[..., -1]))
     atoms = Atoms(places, [0.3, 0.1])
-    measure = Measure(Density(grid, 0.8 * density.values), atoms)
+    measure = mfpde.Measure(Density(grid, 0.8 * density.values), atoms)
     for drawn, slack in (
         (quantized(measure, 1000), 1e-3),
         (quantized(measure, 7), 1 / 7),

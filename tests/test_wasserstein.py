@@ -7,18 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_points import atoms_alone, atoms_at, random_atoms
 
-from mfpde import (
-    Atoms,
-    Circle,
-    Density,
-    Measure,
-    Sphere,
-    Zonal,
-    quantized,
-    uniform,
-    wasserstein,
-    wasserstein_report,
-)
+import mfpde
+from mfpde import Atoms, Circle, Density, uniform, wasserstein, wasserstein_report
 from mfpde.detection import largest_ball_mass
 from validation.circle_cases import angles_of, points_at, wrapped
 
@@ -46,7 +36,9 @@ def split_cells(density, parts):
 
 
 def cap(center, sharpness=4.0):
-    return Density.from_function(Sphere(32), lambda x: np.exp(sharpness * (x @ center)))
+    return Density.from_function(
+        mfpde.Sphere(32), lambda x: np.exp(sharpness * (x @ center))
+    )
 
 
 def linear_program(a, b, order):
@@ -96,7 +88,7 @@ def test_densities_agree_with_the_linear_program_of_their_parts(order):
         assert wasserstein(density, other, order=order) == pytest.approx(
             linear_program(fine, other_fine, order), abs=2 * slack / np.sqrt(3)
         )
-        both = Measure(
+        both = mfpde.Measure(
             Density(density.geometry, 0.4 * density.values),
             Atoms(atoms.points, 0.6 * atoms.masses),
         )
@@ -111,7 +103,7 @@ def test_densities_agree_with_the_linear_program_of_their_parts(order):
 @pytest.mark.parametrize(("support", "within"), [(None, 2e-5), (100, 3e-3)])
 def test_uniform_to_an_atom_within_the_reported_bound(order, point, *, support, within):
     report = wasserstein_report(
-        uniform(Sphere(32)), Atoms([point]), order=order, support=support
+        uniform(mfpde.Sphere(32)), Atoms([point]), order=order, support=support
     )
     error = abs(report.value - UNIFORM_TO_ATOM[order])
     assert error <= report.error_bound < (0.04 if support is None else 0.2)
@@ -184,7 +176,7 @@ def test_zonal_uniform_to_the_pole(order):
     errors = []
     for cells in (50, 100):
         pole = Atoms([NORTH])
-        report = wasserstein_report(uniform(Zonal(3, cells)), pole, order=order)
+        report = wasserstein_report(uniform(mfpde.Zonal(3, cells)), pole, order=order)
         assert report.method == "polar angle"
         errors.append(abs(report.value - UNIFORM_TO_ATOM[order]))
     assert errors[1] < 1e-4
@@ -194,7 +186,7 @@ def test_zonal_uniform_to_the_pole(order):
 @ORDERS
 @pytest.mark.parametrize("dimension", [3, 64, 1000])
 def test_rings_and_shifted_bands_of_any_dimension(order, dimension):
-    zonal = Zonal(dimension, 200)
+    zonal = mfpde.Zonal(dimension, 200)
     rings = [
         atoms_alone(zonal, Atoms(zonal.points_at(np.array([x])))) for x in (0.4, 2.9)
     ]
@@ -215,7 +207,7 @@ def measures(draw):
     values = np.where(empty, 0.0, generator.random(circle.shape))
     places = TURN * generator.random(draw(st.integers(1, 6)))
     atoms = atoms_at(places, generator.uniform(0.01, 1, len(places)))
-    return Measure(Density(circle, values), atoms)
+    return mfpde.Measure(Density(circle, values), atoms)
 
 
 def cumulated(measure, angles):
@@ -234,7 +226,7 @@ def cumulated(measure, angles):
 def test_quantiles_and_balls_are_those_of_the_cumulated_mass(measure, count, radius):
     total, slack = measure.total_mass, 1e-12 * measure.total_mass
     levels = total * (np.arange(count) + 0.5) / count
-    angles = np.sort(np.mod(angles_of(quantized(measure, count).points), TURN))
+    angles = np.sort(np.mod(angles_of(mfpde.quantized(measure, count).points), TURN))
     assert (cumulated(measure, angles + 1e-9) >= levels - slack).all()
     assert (cumulated(measure, angles - 1e-9) <= levels + slack).all()
 
@@ -253,7 +245,7 @@ def test_quantiles_and_balls_are_those_of_the_cumulated_mass(measure, count, rad
 
 def test_balls_are_closed_and_of_the_uniform_density_shares():
     for radius in (0.01, 1.0, 3.1):
-        mass = largest_ball_mass(Measure(uniform(Circle(64))), radius)
+        mass = largest_ball_mass(mfpde.Measure(uniform(Circle(64))), radius)
         assert mass == pytest.approx(radius / np.pi, rel=1e-11)
     for first in np.linspace(0, 6, 20):
         pair = atoms_alone(Circle(16), atoms_at([first, first + 1.0], [0.3, 0.7]))
