@@ -17,7 +17,6 @@ from oracles.measure_cases import TRACKED_RUNS, tracked_run
 import mfpde
 from mfpde.measures import Event
 from mfpde.tracking import Concentration, FlowBetween, SeenAtoms, Track, Tracker
-from validation.circle_cases import density_of, wrapped
 from validation.references.two_atoms import merge_time
 
 REACH = 0.2
@@ -301,17 +300,13 @@ def test_points_are_carried_along_the_exact_flow(elapsed) -> None:
 @pytest.fixture(scope="module")
 def circle_run() -> tuple[mfpde.Run, float]:
     beta, distance = 25.0, 0.6
-    circle = mfpde.Circle(512)
-    values = sum(
-        np.exp(-(wrapped(circle.angles - c) ** 2) / (2 * 0.02**2))
-        for c in (-distance / 2, distance / 2)
-    )
+    places = {"angles": [-distance / 2, distance / 2], "widths": [0.02, 0.02]}
     # Nearer to each other than this, two equal atoms attract the point between them.
     united = 2 * mfpde.theory.concavity_angle(beta)
     expected = merge_time(beta, start_angle=distance, end_angle=united)
     run = mfpde.solve(
         ascent(beta),
-        density_of(circle, values),
+        mfpde.bumps(mfpde.Circle(512), **places),
         t_end=1.6 * expected,
         save_every=expected / 20,
         track=Concentration(),
