@@ -26,7 +26,6 @@ from validation.verdict_shapes import unit
 
 CIRCLE = mfpde.Circle(256)
 SPHERE = mfpde.Sphere(64)
-LADDER_BETA = 10.0
 AXIS = points_at(0.4)
 
 
@@ -47,11 +46,6 @@ def field_of(equation, points, masses):
     """The first variation F of atoms."""
     energy = convex_energy(equation, points.shape[1], "a test")
     return energy.first_variation(PointMasses(points, masses))
-
-
-def one_neuron(weight, dimension=2, beta=LADDER_BETA):
-    axis = np.ones((1, dimension)) / np.sqrt(dimension)
-    return descent(beta, mfpde.Perceptron(axis, [weight]))
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
@@ -123,12 +117,13 @@ def test_a_quadratic_potential_has_a_density_of_degree_two(geometry, axis, toler
 )
 def test_a_ring_is_recognised(beta, weight, least):
     """One of weights below 0; several of a weak repelling neuron."""
-    found = mfpde.minimize(one_neuron(weight, 3, beta), SPHERE)
+    axis = np.full(3, 3**-0.5)
+    found = mfpde.minimize(descent(beta, mfpde.Perceptron([axis], [weight])), SPHERE)
     assert found.kind == "ring"
     assert found.atoms is None
     assert found.gap <= 1e-12
     assert len(found.rings.angles) >= least
-    np.testing.assert_allclose(found.rings.axis, np.full(3, 3**-0.5))
+    np.testing.assert_allclose(found.rings.axis, axis)
     if weight < 0:
         expected = [ring_angle(beta, weight)]
         np.testing.assert_allclose(found.rings.angles, expected, atol=1e-9)
