@@ -59,9 +59,7 @@ def test_modes_about_uniform_grow_as_known(geometry, normalized, direction) -> N
     for mode, growth in zip(map(kind.basis, degrees), growths, strict=True):
         heights, found = mode(geometry.points[..., -1]), 0.0
         squares = (heights**2 * geometry.areas / geometry.areas.sum()).sum()
-        for size, weight in zip(
-            [2e-3, -2e-3, 1e-3, -1e-3], [-1, 1, 8, -8], strict=True
-        ):
+        for size, weight in {2e-3: -1, -2e-3: 1, 1e-3: 8, -1e-3: -8}.items():
             start = mfpde.Density(geometry, 1 + size * heights).normalized()
             final = mfpde.solve(network, start).final.density
             places, masses = final.labels or (geometry.points, final.masses)

@@ -28,6 +28,8 @@ from mfpde.transport.semi_lagrangian_schemes import SemiLagrangianCircle
 
 FOLDS = "folded_cells"
 """The statistic of a run: how often the image of a cell ran backwards."""
+PLANE = np.array([1.0, 1.0j])
+"""Makes points of the circle complex numbers."""
 
 
 class LayerTransport(Transport):
@@ -64,29 +66,24 @@ class LayersOnCircle(LayerTransport, SemiLagrangianCircle):
 
     def push_forward(self, grid: GridEquation, step: float, state: State) -> State:
         """Return the state after a block: masses between the images of the faces."""
-        circle, degree = self.circle, grid.degree
+        circle, cells = self.circle, self.circle.num_cells
         atoms = PointMasses(state.points, state.atom_masses)
-        moments = circle.moments(state.masses, degree)
-        moments /= np.sinc(np.arange(degree + 1) / circle.num_cells)
-        moments += circle.atom_moments(*atoms, degree)
+        moments = circle.moments(state.masses, grid.degree)
+        moments /= np.sinc(np.arange(len(moments)) / cells)
+        moments += circle.atom_moments(*atoms, grid.degree)
         moments = grid.with_masses(moments, state.masses, atoms, everywhere=True)
         starts = np.concatenate([circle.faces.points, atoms.points])
         updates = grid.updates(moments, PointFields(circle, starts)).T
         ends = move_points(starts, step, updates)
-        faces = ends[: circle.num_cells]
-        turns = np.arctan2(
-            np.einsum("ni,ni->n", faces, circle.faces.tangents[0]),
-            np.einsum("ni,ni->n", faces, circle.faces.points),
-        )
         # In cells; between images of neighbouring faces the short way counts.
-        turns *= circle.num_cells / (2 * np.pi)
+        turns = (
+            np.angle((ends @ PLANE) / (starts @ PLANE))[:cells] * cells / (2 * np.pi)
+        )
         before = np.roll(turns, 1)
-        half = circle.num_cells / 2
-        widths = np.mod(1 + turns - before + half, circle.num_cells) - half
+        widths = np.mod(1 + turns - before + cells / 2, cells) - cells / 2
         self.folds[FOLDS] += int((widths < FOLDED).sum())
-        lower = np.arange(circle.num_cells) + before
-        masses = push_masses(state.masses, lower, widths)
-        return state.moved(masses, ends[circle.num_cells :])
+        masses = push_masses(state.masses, np.arange(cells) + before, widths)
+        return state.moved(masses, ends[cells:])
 
 
 class LayersOnSphere(LayerTransport, LagrangianSphere):
@@ -95,8 +92,7 @@ class LayersOnSphere(LayerTransport, LagrangianSphere):
     def push_forward(self, grid: GridEquation, step: float, state: State) -> State:
         """Return the state after a block."""
         labels = PointMasses(state.points, state.atom_masses)
-        moments = self.sphere.atom_moments(*labels, grid.degree)
-        moments = grid.with_masses(moments, state.masses, labels, everywhere=True)
+        moments = grid.moments(state.masses, labels, everywhere=True)
         updates = grid.updates(moments, PointFields(self.sphere, state.points)).T
         ends = move_points(state.points, step, updates)
         before, after = map(self._orientations, (state.points, ends))

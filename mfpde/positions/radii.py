@@ -28,7 +28,7 @@ from mfpde.terms.normalization import (
 )
 from mfpde.terms.softmax_sums import PointFields
 from mfpde.transport import Scheme
-from mfpde.transport.base import DEFAULT_RTOL, NOTHING, Flow, State
+from mfpde.transport.base import DEFAULT_RTOL, NOTHING, Flow, State, Transport
 from mfpde.transport.circle import DonorBlendedCircle, drain_cells, net_rate
 from mfpde.transport.euler_stages import IGNORED_SHARE, find_draining_time
 from mfpde.transport.lagrangian import LONGEST_MOVE, LagrangianSphere
@@ -51,8 +51,8 @@ def is_heavy(masses: FloatArray) -> BoolArray:
     return np.asarray(masses[0] > IGNORED_SHARE * masses[0].mean())
 
 
-class TokensOnCircle(DonorBlendedCircle):
-    """Tokens on the circle; outflows are (3, 2, n): through both faces, and what R' brings."""
+class TokensTransport(Transport):
+    """What carries radii along: their start, and their end at the origin."""
 
     def __init__(
         self,
@@ -62,13 +62,21 @@ class TokensOnCircle(DonorBlendedCircle):
         normalization: Normalization,
     ) -> None:
         super().__init__(grid, rtol)
-        self._normalization = normalization
-        start = normalization.radii_at(self.circle.points)
-        self._start, self._shortest = start, SHORTEST_RADIUS * start.min()
+        self.normalization = normalization
+        self.start_radii = normalization.radii_at(grid.geometry.points)
+
+    def check_radii(self, radii: FloatArray) -> None:
+        """Raise ``VanishedError`` if a token is at the origin."""
+        if radii.min() < SHORTEST_RADIUS * self.start_radii.min():
+            raise VanishedError(RADIUS_ZERO)
+
+
+class TokensOnCircle(TokensTransport, DonorBlendedCircle):
+    """Tokens on the circle; outflows are (3, 2, n): through both faces, and what R' brings."""
 
     def represent_masses(self, masses: FloatArray) -> FloatArray:
         """The masses of rho, and those of rho R at the start."""
-        return np.stack([masses, masses * self._start])
+        return np.stack([masses, masses * self.start_radii])
 
     def find_flow(self, state: State) -> Flow:
         """Find moments, velocities and outflows of ``state``."""
@@ -80,7 +88,7 @@ class TokensOnCircle(DonorBlendedCircle):
         radial = (updates * self.circle.points.T).sum(axis=0)
         along = self.velocity(acting)
         radii = find_radii(masses)
-        velocity, growth = self._normalization.find_motion(along, radial, radii)
+        velocity, growth = self.normalization.find_motion(along, radial, radii)
         velocity = np.repeat(velocity[np.newaxis], 2, axis=1)
         outflows, unresolved = self.outflows(masses, moments, velocity)
         gains = np.stack([0.0 * growth, masses[0] * growth])[np.newaxis]
@@ -107,32 +115,19 @@ class TokensOnCircle(DonorBlendedCircle):
     ) -> float:
         """Shortest draining time of cells of more than ``least`` mass, or of their radii."""
         counts = is_heavy(masses)
-        if find_radii(masses)[counts].min() < self._shortest:
-            raise VanishedError(RADIUS_ZERO)
+        self.check_radii(find_radii(masses)[counts])
         emptied = super().draining_time(masses, outflows[:2], least)
         falls = find_draining_time(masses[1, counts], -outflows[2, 1, counts], 0.0)
         return min(emptied, LARGEST_FALL * falls)
 
 
-class TokensOnSphere(LagrangianSphere):
+class TokensOnSphere(TokensTransport, LagrangianSphere):
     """Tokens on the sphere, each the label of a cell."""
-
-    def __init__(
-        self,
-        grid: GridEquation,
-        rtol: float = DEFAULT_RTOL,
-        *,
-        normalization: Normalization,
-    ) -> None:
-        super().__init__(grid, rtol)
-        self._normalization = normalization
-        self._start = normalization.radii_at(self._centres)[:, np.newaxis]
-        self._shortest = SHORTEST_RADIUS * self._start.min()
 
     def begin(self, state: State, labels: PointMasses | None = None) -> State:
         """Return the state whose points are tokens, at the start."""
         begun = super().begin(state, labels)
-        return begun.moved(begun.masses, begun.points * self._start)
+        return begun.moved(begun.masses, begun.points * self.start_radii.reshape(-1, 1))
 
     def restore(self, state: State) -> State:
         """The masses (2, nlat, nlon) of rho and rho R on the grid."""
@@ -149,22 +144,20 @@ class TokensOnSphere(LagrangianSphere):
         """Find moments and the motion x' of the tokens."""
         _, directions = split_tokens(state.points)
         labels = PointMasses(directions, state.atom_masses)
-        moments = self.sphere.atom_moments(*labels, self.grid.degree)
-        moments = self.grid.with_masses(moments, state.masses, labels)
+        moments = self.grid.moments(state.masses, labels)
         updates = self.grid.updates(moments, PointFields(self.sphere, directions))
-        motion = self._normalization.move_tokens(state.points, updates.T)
+        motion = self.normalization.move_tokens(state.points, updates.T)
         nothing = np.zeros(moments.shape, dtype=np.complex128)
         return Flow(nothing, moments, NOTHING, motion)
 
     def constrain(self, points: FloatArray) -> FloatArray:
         """Return where tokens are put that ended a stage."""
-        return self._normalization.constrain(points)
+        return self.normalization.constrain(points)
 
     def largest_step(self, state: State) -> float:
         """The step in which no token moves farther than 0.4 of its radius; inf at rest."""
         radii, _ = split_tokens(state.points)
-        if radii.min() < self._shortest:
-            raise VanishedError(RADIUS_ZERO)
+        self.check_radii(radii)
         speeds = np.linalg.norm(self.flow(state).atom_velocities, axis=1) / radii
         return float(LONGEST_MOVE / max(speeds.max(), TINY))
 
