@@ -13,6 +13,7 @@ from random_points import random_points
 import mfpde
 from mfpde.stationary.convex_energy import convex_energy
 from mfpde.terms.activations import Activation, ActivationBounds
+from validation.circle_cases import points_at
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def test_second_derivatives_stay_within_the_constant(activation):
     """Of sigma(z) = z - 2 the constant is |a|^2 + 2 |a|, not |a|^2 (weight 1 in size)."""
     generator = np.random.default_rng(5)
     angles = np.linspace(0, 2 * np.pi, 20_001)
-    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    circle = points_at(angles)
     for weight in (1.0, -1.0):
         for bias in (0.0, 0.7, -2.0):
             direction = generator.standard_normal((1, 2))

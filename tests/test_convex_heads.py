@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from equations import ascent, descent
-from random_points import random_points
+from random_points import atoms_at, random_points
 
 import mfpde
+from validation.circle_cases import points_at
 
 CIRCLE, SPHERE = mfpde.Circle(256), mfpde.Sphere(48)
 
@@ -47,9 +48,8 @@ def test_two_eigenvalues_have_the_density_of_sixty_digits(
     assert 2 * found.energy == pytest.approx(integral, abs=6e-12)
     assert found.gap <= 1e-12
     relative = found.measure.values * CIRCLE.areas.sum()
-    angles = np.arctan2(CIRCLE.points[:, 1], CIRCLE.points[:, 0])
     for order, exact in enumerate(coefficients, start=1):
-        computed = 2 * np.mean(relative * np.cos(2 * order * angles))
+        computed = 2 * np.mean(relative * np.cos(2 * order * CIRCLE.angles))
         # The last digit given is the eighth significant one, or the eighth decimal.
         assert computed == pytest.approx(exact, rel=2e-7, abs=5e-9 if order < 4 else 0)
 
@@ -103,10 +103,8 @@ def test_a_singular_matrix_has_one_of_its_minimisers(beta):
     equation = descent(head(beta, np.diag([1.0, 0.0])), neuron)
     found = mfpde.minimize(equation, CIRCLE)
     assert found.gap <= 1e-12
-    angles = np.linspace(0, np.pi, 400)
     for share in (0.0, 0.3, 0.5):
-        ends = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        for end in ends:
+        for end in points_at(np.linspace(0, np.pi, 400)):
             rival = mfpde.Atoms([end, -end], [share + 1e-9, 1 - share - 1e-9])
             assert equation.energy(rival) >= found.lower_bound
 
@@ -141,8 +139,7 @@ def test_polish_and_continuation_take_an_indefinite_matrix(parameter):
         attention = head(beta, np.diag([1.0, -0.5]))
         return ascent(attention, neuron)
 
-    angles = np.array([0.3, 2.8])
-    pair = mfpde.Atoms(np.stack([np.cos(angles), np.sin(angles)], 1), [0.6, 0.4])
+    pair = atoms_at([0.3, 2.8], [0.6, 0.4])
     start = mfpde.polish(at(2.0, 1.0), pair, max_move=2.0).atoms
     values, end = [2.0, 2.6], at(2.6, 1.0)
     if parameter == "weight_scale":

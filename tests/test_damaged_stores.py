@@ -1,7 +1,6 @@
 """Stores that something has happened to: named in a line, never read as if they were whole."""
 
 import dataclasses
-import errno
 import itertools
 import json
 import re
@@ -21,7 +20,6 @@ from stored import (
     files_of,
     has_journal,
     line_of,
-    raised_after,
 )
 
 import mfpde
@@ -92,14 +90,6 @@ def refusal_of(capsys, *command: str) -> str:
     said = line_of(capsys)
     assert said.startswith(f"mfpde {command[0]}: ")
     return said
-
-
-def test_a_full_disk_is_a_line_and_keeps_what_was_saved(here, capsys) -> None:
-    full = OSError(errno.ENOSPC, "No space left on device", "x.zarr/density")
-    with raised_after(3, full):
-        said = refusal_of(capsys, "run", "run.toml", "--quiet", "--out", "x.zarr")
-    assert said == "mfpde run: No space left on device: x.zarr/density\n"
-    assert len(load("x.zarr").times) == 3
 
 
 def damage(path: Path, way: str) -> None:

@@ -7,12 +7,11 @@ import pytest
 from equations import ascent
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_points import random_points
+from random_points import atoms_alone, atoms_at, random_points
 
 import mfpde
 from mfpde import Atoms, Attention, Circle, MeanFieldEquation, Sphere
 from validation.characteristics import Cloud, moved
-from validation.circle_cases import points_at
 from validation.independent import cells_of, problem_of
 from validation.independent import gradient as gradient_of
 
@@ -69,13 +68,12 @@ def test_velocity_is_that_of_direct_quadrature(
 def test_two_exact_atoms_move_as_their_equation_says():
     bilinear = np.array([[1.0, 0.4], [-0.2, 0.6]])
     value = np.array([[0.5, -0.3], [0.8, 0.9]])
-    angles, masses = np.array([0.3, 1.5]), np.array([0.4, 0.6])
-    atoms = Atoms(points_at(angles), masses)
-    start = mfpde.Measure(mfpde.Density(CIRCLE, np.zeros(512)), atoms)
+    atoms = atoms_at([0.3, 1.5], [0.4, 0.6])
+    start = atoms_alone(CIRCLE, atoms)
     equation = head_equation(
         bilinear, value, beta=2.0, normalized=True, direction="ascent"
     )
-    cloud = Cloud(0.0, atoms.points, masses)
+    cloud = Cloud(0.0, atoms.points, atoms.masses)
     (end,) = moved(problem_of(equation), cloud, [1.0], time_step=0.01)
     run = mfpde.solve(equation, start, t_end=1.0, atoms="exact")
     assert np.abs(run.final.atoms.points - end.points).max() < 1e-8

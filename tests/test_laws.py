@@ -69,33 +69,49 @@ def test_energy_decays_at_the_rate_of_dissipation() -> None:
     np.testing.assert_allclose(slope, -run.diagnostics["dissipation"][1:-1], rtol=2e-3)
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
+ROUGH = mfpde.perturbed_uniform(mfpde.Sphere(32), 0.7, seed=3)
+TURNED = [
+    *((smooth_start(mfpde.Circle(256)), 37, 3.0, name) for name in TRANSPORTS),
+    # At the poles eight cells of a ring move as one.
+    *((ROUGH, 24, 0.3, name) for name in SCHEMES["sphere"][:2]),
+]
+
+
+@pytest.mark.parametrize(("start", "shift", "t_end", "transport"), TURNED)
 @pytest.mark.parametrize("normalized", [False, True])
 def test_rotation_by_cells_and_reflection_commute_with_the_flow(
-    transport, normalized
+    *, start, shift, t_end, transport, normalized
 ) -> None:
-    circle = mfpde.Circle(256)
-    shift = 37
-    turn = shift * circle.spacing
-    rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-    mirror = np.diag([1.0, -1.0])
+    geometry, begin = start.geometry, start.values
+    width = 2 * np.pi / geometry.shape[-1]
+    rotation, mirror = (np.eye(geometry.dimension) for _ in range(2))
+    turn = shift * width
+    rotation[:2, :2] = [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
+    # The last cell comes to the first.
+    both = 0.0 if geometry.dimension == 2 else -width
+    mirror[:2, :2] = [[np.cos(both), np.sin(both)], [np.sin(both), -np.cos(both)]]
+    neurons = mfpde.Perceptron.random(2, geometry.dimension, seed=777)
 
     def final(matrix: np.ndarray, values: np.ndarray) -> np.ndarray:
-        perceptron = mfpde.Perceptron(
-            RELU.directions @ matrix.T, RELU.weights, "gelu", biases=[0.1, -0.2]
+        directions = neurons.directions @ matrix.T
+        biased = mfpde.Perceptron(
+            directions, neurons.weights, "gelu", biases=[0.1, -0.2]
         )
-        equation = descent(mfpde.Attention(6.0, normalized=normalized), perceptron)
-        run = mfpde.solve(
-            equation, mfpde.Density(circle, values), t_end=3.0, transport=transport
-        )
+        equation = descent(6.0, biased, normalized=normalized)
+        begun = mfpde.Density(geometry, values)
+        run = mfpde.solve(equation, begun, t_end=t_end, transport=transport)
         return run.final.density.values
 
-    begin = smooth_start(circle).values
-    end = final(np.eye(2), begin)
-    np.testing.assert_allclose(
-        final(rotation, np.roll(begin, shift)), np.roll(end, shift), atol=1e-10
-    )
-    np.testing.assert_allclose(final(mirror, begin[::-1]), end[::-1], atol=1e-10)
+    def turned(values: np.ndarray) -> np.ndarray:
+        return np.roll(values, shift, axis=-1)
+
+    def mirrored(values: np.ndarray) -> np.ndarray:
+        return values[..., ::-1]
+
+    end = final(np.eye(geometry.dimension), begin)
+    for matrix, moved in ((rotation, turned), (mirror, mirrored)):
+        found = final(matrix, moved(begin))
+        np.testing.assert_allclose(found, moved(end), atol=1e-10)
 
 
 def test_shifted_and_unshifted_runs_are_one_after_rescaling() -> None:

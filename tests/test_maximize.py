@@ -10,8 +10,10 @@ from random_points import random_points
 import mfpde
 
 
-def relu(directions, weights):
-    return mfpde.maximize(ascent(3.0, mfpde.Perceptron(directions, weights)))
+def best_of(directions, weights, activation="relu"):
+    return mfpde.maximize(
+        ascent(3.0, mfpde.Perceptron(directions, weights, activation))
+    )
 
 
 def climbed(perceptron, dimension, seed):
@@ -53,12 +55,7 @@ def test_random_potentials_agree_with_brute_force(
 
 def test_the_gap_has_the_rounding_of_large_values():
     one, million = (
-        mfpde.maximize(
-            ascent(
-                3.0,
-                mfpde.Perceptron([[1, 0.5], [-0.3, 0.8]], [size, 2 * size], "gelu"),
-            )
-        )
+        best_of([[1, 0.5], [-0.3, 0.8]], [size, 2 * size], "gelu")
         for size in (1.0, 1e6)
     )
     apart = abs(million.potential - 1e6 * one.potential)
@@ -77,7 +74,7 @@ def test_the_gap_has_the_rounding_of_large_values():
 def test_parallel_neurons(weights, lengths):
     """Of one neuron below 0 every point of the dead half is a maximiser."""
     axis, lengths = np.array([0.0, 0.6, 0.8]), np.array(lengths)
-    found = relu(lengths[:, None] * axis, weights)
+    found = best_of(lengths[:, None] * axis, weights)
     along = [
         sum(w * a**2 for w, a in zip(weights, lengths, strict=True) if side * a > 0)
         for side in (1, -1)
@@ -99,7 +96,7 @@ def test_parallel_neurons(weights, lengths):
     "weights", [[1.0, 2.0, -1.0], [2.0, 2.0, -1.0], [2.0, 2.0, 2.0], [-1.0, 0.5, 0.2]]
 )
 def test_orthogonal_neurons(weights):
-    found = relu(np.eye(3), weights)
+    found = best_of(np.eye(3), weights)
     largest = max(weights)
     top = np.array(weights) == largest
     assert 2 * found.potential == pytest.approx(largest)
@@ -112,7 +109,7 @@ def test_orthogonal_neurons(weights):
 def test_positive_neurons(seed):
     generator = np.random.default_rng(seed)
     rows, weights = generator.random((5, 4)), generator.random(5)
-    found = relu(rows, weights)
+    found = best_of(rows, weights)
     _, sizes, axes = np.linalg.svd(np.sqrt(weights)[:, None] * rows)
     assert 2 * found.potential == pytest.approx(sizes[0] ** 2)
     np.testing.assert_allclose(found.points, [np.abs(axes[0])], atol=1e-9)
@@ -133,16 +130,12 @@ def test_energies_of_all_measures_are_below_the_largest():
 
 def test_a_ring_of_maximisers_is_a_continuum():
     # V = Phi(z) - Phi(2 z) / 4 + ... of one tanh neuron is even: both ends of its axis.
-    two = mfpde.maximize(
-        ascent(3.0, mfpde.Perceptron([[0.0, 0.6, 0.8]], [1.0], "tanh"))
-    )
+    axis = [0.0, 0.6, 0.8]
+    two, ring = (best_of([axis], [weight], "tanh") for weight in (1.0, -1.0))
     assert len(two.points) == 2
     assert not two.dimensions.any()
-    ring = mfpde.maximize(
-        ascent(3.0, mfpde.Perceptron([[0.0, 0.6, 0.8]], [-1.0], "tanh"))
-    )
     assert ring.dimensions.tolist() == [1]
-    np.testing.assert_allclose(ring.points @ [0.0, 0.6, 0.8], 0, atol=1e-8)
+    np.testing.assert_allclose(ring.points @ axis, 0, atol=1e-8)
 
 
 def test_more_cells_than_can_be_counted_are_refused(monkeypatch):

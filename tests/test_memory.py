@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 from equations import ascent
+from random_points import random_points
 
 import mfpde
 
@@ -141,8 +142,7 @@ def test_solve_and_random_neurons_say_what_they_need() -> None:
 def test_many_neurons_at_many_points_are_summed_in_blocks(dimension) -> None:
     """2000 neurons at 20,000 points: each number as alone, without 320 MB of outputs."""
     neurons = mfpde.Perceptron.random(2000, dimension, seed=1)
-    points = np.random.default_rng(1).standard_normal((20_000, dimension))
-    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    points = random_points(20_000, dimension, 1)
     for evaluate in (neurons.drift, neurons.value):
         whole, some = evaluate(points)[::1999], evaluate(points[::1999])
         np.testing.assert_allclose(whole, some, rtol=1e-12, atol=1e-11)

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from documents import pages
+from equations import ascent
+from random_points import atoms_alone, atoms_at
 from scipy.optimize import brentq
 
 import mfpde
@@ -118,7 +120,7 @@ def negative_part(relative: np.ndarray) -> float:
 def test_defaults_and_limits_are_those_of_the_code() -> None:
     assert "less than 1e-7 of the mass" in SENTENCES
     circle = mfpde.Circle(256)
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(4.0), direction="ascent")
+    equation = ascent(4.0)
     for mass in (0.9e-7, 1.1e-7):
         density = mfpde.Density(circle, mass * mfpde.uniform(circle).values)
         start = mfpde.Measure(density, mfpde.Atoms([[1.0, 0.0]], [1 - mass]))
@@ -167,10 +169,8 @@ def test_the_error_of_a_long_run_behind_a_kink_is_of_first_order() -> None:
 
 def merge_of_two(beta, angles, cells, t_end) -> float:
     """Time at which two exact atoms merge, of masses 0.3 and 0.7."""
-    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    nothing = mfpde.Density(mfpde.Circle(cells), np.zeros(cells))
-    start = mfpde.Measure(nothing, mfpde.Atoms(points, [0.3, 0.7]))
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(beta), direction="ascent")
+    start = atoms_alone(mfpde.Circle(cells), atoms_at(angles, [0.3, 0.7]))
+    equation = ascent(beta)
     run = mfpde.solve(equation, start, t_end=t_end, save_at=[t_end], atoms="exact")
     (merge,) = run.events
     assert merge.kind == "merge"

@@ -62,12 +62,10 @@ def test_on_the_sphere_a_forming_density_grows_by_both_eigenvalues() -> None:
 
 @pytest.mark.parametrize("size", [96, 256])
 def test_one_relu_neuron_is_half_an_atom_half_frozen_with_a_jump(size: int) -> None:
-    if size == 96:
-        axis = shapes.unit([0.3, -0.5, 0.8])
-        geometry = mfpde.Sphere(size)
-    else:
-        axis = shapes.on_circle(1.0)
-        geometry = mfpde.Circle(size)
+    geometry, axis = {
+        96: (mfpde.Sphere(96), shapes.unit([0.3, -0.5, 0.8])),
+        256: (mfpde.Circle(256), shapes.on_circle(1.0)),
+    }[size]
     equation = shapes.neuron(axis, 1.0)
     run = mfpde.solve(equation, mfpde.uniform(geometry), t_end=7.0)
     report = mfpde.concentration(run.final, equation)
@@ -80,9 +78,8 @@ def test_one_relu_neuron_is_half_an_atom_half_frozen_with_a_jump(size: int) -> N
     if size == 96:
         assert report.jump_length == pytest.approx(2 * np.pi, rel=0.1)
     else:
-        places = np.sort(np.mod(np.arctan2(*report.jumps.T[::-1]), 2 * np.pi))
-        expected = np.sort(np.mod([1.0 + np.pi / 2, 1.0 - np.pi / 2], 2 * np.pi))
-        np.testing.assert_allclose(places, expected, atol=2 * geometry.spacing)
+        assert len(report.jumps) == 2
+        np.testing.assert_allclose(report.jumps @ axis[0], 0, atol=2 * geometry.spacing)
 
 
 def test_a_jump_alone_is_no_atom() -> None:
