@@ -305,6 +305,9 @@ def test_cosines_of_a_trained_file(tmp_path) -> None:
     net = mfpde.Network.from_safetensors(tmp_path)
     texts = [[2008, 2003, 1037, 3407, 2711], [2008, 2003, 1037, 3407, 3899]]
     texts += [[2008, 2003, 1037, 2200, 3407, 2711], [2651, 2003, 1037, 11559, 2154]]
-    means = [net.run([101, *ids, 102]).outputs.mean(axis=0) for ids in texts]
+    traces = [net.run([101, *ids, 102]) for ids in texts]
+    means = [trace.outputs.mean(axis=0) for trace in traces]
     first, *others = [one / np.linalg.norm(one) for one in means]
     np.testing.assert_allclose(others @ first, [0.69458, 0.94292, 0.25688], atol=1e-4)
+    steps = np.array([trace.steps.total.mean(axis=2) for trace in traces])
+    assert ((steps > 0.2) & (steps < 1.5)).all()

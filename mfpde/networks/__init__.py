@@ -1,1 +1,1 @@
-"""Networks beside their mean field: what is counted of tokens in any dimension."""
+"""Trained networks beside their mean field, and what is counted of tokens in any dimension."""

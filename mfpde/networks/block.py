@@ -107,23 +107,14 @@ class NetworkBlock:
         keys = heads if self.kv_heads is None else self.kv_heads
         keys = whole_number("kv_heads", keys, at_least=1, at_most=heads)
         rows, d = np.atleast_2d(real_array("q", self.q)).shape[-2:]
-        width = rows // heads
-        if (
-            not width
-            or rows % heads
-            or heads % keys
-            or (self.rope is not None and width % 2)
-        ):
+        share = heads if self.rope is None else 2 * heads
+        if not rows or rows % share or heads % keys:
             raise ValueError(
                 f"q has {rows} rows for heads = {heads}, kv_heads = {keys}: each head takes "
                 "equally many (an even number with rope), and kv_heads divides heads"
             )
-        sizes = {
-            "r": rows,
-            "d": d,
-            "k": keys * width,
-            "f": len(np.atleast_1d(real_array("w1", self.w1))),
-        }
+        units = len(np.atleast_1d(real_array("w1", self.w1)))
+        sizes = {"r": rows, "d": d, "k": rows // heads * keys, "f": units}
         found: dict[str, Any] = {"kv_heads": keys}
         why = f" with heads = {heads}, kv_heads = {keys}"
         for name, letters in map(str.split, SHAPES.split(",")):
@@ -133,11 +124,9 @@ class NetworkBlock:
             if given is not None or name != "gate":
                 found[name] = check_weights(name, given, shape, why)
         found["activation"] = find_activation(self.activation, needs_primitive=False)
-        found["eps"] = real_number("eps", self.eps, at_least=0.0, at_most=LARGEST)
+        found["eps"] = real_number("eps", self.eps, at_least=0.0)
         if self.rope is not None:
-            found["rope"] = real_number(
-                "rope", self.rope, at_least=1.0, at_most=LARGEST
-            )
+            found["rope"] = real_number("rope", self.rope, at_least=1.0)
         for name, value in found.items():
             object.__setattr__(self, name, value)
 
@@ -161,32 +150,15 @@ class NetworkBlock:
         return f"NetworkBlock(d = {self.dimension}, {self.heads} heads, {units})"
 
     def attend(self, seen: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The output of attention (N, d), e^entropy of the masses (H, N), mean first mass (H,)."""
-        count, width = len(seen), self.head_width
+        """The output of attention (N, d), e^entropy of its masses (H, N), mean first mass (H,)."""
+        width = self.head_width
         q = _split_heads(seen @ self.q.T + self.bq, width)
         k = _split_heads(seen @ self.k.T + self.bk, width)
         v = _split_heads(seen @ self.v.T + self.bv, width)
         if self.rope is not None:
             q, k = rotate(q, self.rope), rotate(k, self.rope)
-        # Head h looks at the keys h // (H / H_kv).
-        q = q.reshape(self.kv_heads, -1, count, width) / np.sqrt(width)
-        k, v = k[:, np.newaxis].swapaxes(-1, -2), v[:, np.newaxis]
-        places = np.arange(count)
-        means = np.empty_like(q)
-        looks, first = np.empty((2, *q.shape[:-1]))
-        for rows in blocks_of_rows(count, self.heads * count, MOST_LOGITS):
-            logits = q[:, :, rows] @ k
-            if self.causal:
-                logits[..., places > places[rows, np.newaxis]] = HIDDEN
-            logits -= logits.max(axis=-1, keepdims=True)
-            masses = np.exp(logits)
-            sums = masses.sum(axis=-1)
-            masses /= sums[..., np.newaxis]
-            entropies = np.log(sums) - np.einsum("...k,...k", masses, logits)
-            looks[:, :, rows], first[:, :, rows] = np.exp(entropies), masses[..., 0]
-            means[:, :, rows] = masses @ v
-        joined = means.reshape(-1, count, width).swapaxes(0, 1).reshape(count, -1)
-        looks, first = (one.reshape(-1, count) for one in (looks, first))
+        means, looks, first = find_means(q, k, v, causal=self.causal)
+        joined = means.swapaxes(0, 1).reshape(len(seen), -1)
         return joined @ self.o.T + self.bo, looks, first.mean(axis=1)
 
     def feed(self, seen: FloatArray) -> FloatArray:
@@ -206,6 +178,34 @@ class NetworkBlock:
         return np.asarray(gain * centred / np.sqrt(square + self.eps) + bias)
 
 
+def find_means(
+    q: FloatArray, k: FloatArray, v: FloatArray, *, causal: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Means (H, N, d_h) of values v under softmax(q.k / sqrt(d_h)), of (H or H_kv, N, d_h).
+
+    With e^entropy of the masses, and the first of them, (H, N).
+    """
+    heads, count, width = q.shape
+    # Head h looks at the keys h // (H / H_kv).
+    q = q.reshape(len(k), -1, count, width) / np.sqrt(width)
+    k, v = k[:, np.newaxis].swapaxes(-1, -2), v[:, np.newaxis]
+    means, places = np.empty_like(q), np.arange(count)
+    looks, first = np.empty((2, *q.shape[:-1]))
+    for rows in blocks_of_rows(count, heads * count, MOST_LOGITS):
+        logits = q[:, :, rows] @ k
+        if causal:
+            logits[..., places > places[rows, np.newaxis]] = HIDDEN
+        logits -= logits.max(axis=-1, keepdims=True)
+        masses = np.exp(logits)
+        sums = masses.sum(axis=-1)
+        masses /= sums[..., np.newaxis]
+        entropies = np.log(sums) - np.einsum("...k,...k", masses, logits)
+        looks[:, :, rows], first[:, :, rows] = np.exp(entropies), masses[..., 0]
+        means[:, :, rows] = masses @ v
+    flat = (one.reshape(heads, count) for one in (looks, first))
+    return means.reshape(heads, count, width), *flat
+
+
 def rotate(vectors: FloatArray, base: float) -> FloatArray:
     """Vectors (..., N, d_h), entries (j, j + d_h/2) turned by t base^(-2 j / d_h)."""
     count, width = vectors.shape[-2:]
@@ -222,10 +222,8 @@ def check_weights(
     """``given`` as a read-only array of that ``shape``, or a ``ValueError``."""
     weights = real_array(name, given)
     if weights.shape != shape:
-        turned = "; W acts as y @ W.T" if weights.shape == shape[::-1] else ""
-        raise ValueError(
-            f"{name} of shape {weights.shape} must be {shape}{why}{turned}"
-        )
+        why += "; W acts as y @ W.T" if weights.shape == shape[::-1] else ""
+        raise ValueError(f"{name} of shape {weights.shape} must be {shape}{why}")
     allowed = f"must be at most {LARGEST:g} in size"
     check_entries(name, weights, np.abs(weights) <= LARGEST, allowed)
     return read_only(weights)
