@@ -162,7 +162,8 @@ class GridEquation:
         """The velocity s grad A[mu] at the cell centres, or at ``where``, (directions, ...)."""
         fields = self.geometry.centres if where is None else where
         if not self._acting:
-            return np.zeros(fields.tangents.shape[:-1])
+            directions, *shape = fields.tangents.shape[:-1]
+            return np.zeros((directions, *moments.shape[:-1], *shape))
         first, *others = self._acting
         velocity = first.drift(moments, fields)
         for term in others:

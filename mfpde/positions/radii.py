@@ -117,7 +117,7 @@ class TokensOnCircle(TokensTransport, DonorBlendedCircle):
         counts = is_heavy(masses)
         self.check_radii(find_radii(masses)[counts])
         emptied = super().draining_time(masses, outflows[:2], least)
-        falls = find_draining_time(masses[1, counts], -outflows[2, 1, counts], 0.0)
+        falls = find_draining_time(masses[1, counts], -outflows[2:, 1, counts], 0.0)
         return min(emptied, LARGEST_FALL * falls)
 
 

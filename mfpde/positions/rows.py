@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,6 +56,8 @@ class PositionedDensity(Shown):
     geometry: Geometry
     values: FloatArray
     edges: FloatArray
+    labels: ClassVar[None] = None
+    """No labels carry rows."""
 
     def __init__(
         self, geometry: Geometry, values: ArrayLike, edges: ArrayLike | None = None
@@ -70,9 +72,7 @@ class PositionedDensity(Shown):
             raise ValueError(
                 f"values of shape {held.shape} must be (P, {wanted}), a row for each position"
             )
-        whole_number(
-            "the number of rows", len(held), at_least=1, at_most=MOST_POSITIONS
-        )
+        cells = read_edges(edges, len(held))
         check_entries("values", held, held >= 0, "must not be negative")
         totals = (held * geometry.areas).reshape(len(held), -1).sum(axis=1)
         if not (is_unit := np.abs(totals - 1) <= UNIT_MASS).all():
@@ -83,7 +83,7 @@ class PositionedDensity(Shown):
             )
         object.__setattr__(self, "geometry", geometry)
         object.__setattr__(self, "values", read_only(held))
-        object.__setattr__(self, "edges", read_only(read_edges(edges, len(held))))
+        object.__setattr__(self, "edges", read_only(cells))
 
     @classmethod
     def from_function(
@@ -109,20 +109,18 @@ class PositionedDensity(Shown):
         ValueError
             For values of a wrong shape, negative or not finite, or a mass of 0.
         """
-        edges = read_edges(None, _count_positions(positions))
         rows = [
-            Density.from_function(geometry, _fix_position(function, s))
-            for s in _middles(edges).tolist()
+            Density.from_function(geometry, lambda x, s=s: function(x, s))  # type: ignore[misc]
+            for s in _middles(read_edges(None, positions)).tolist()
         ]
-        return cls(geometry, [row.values for row in rows], edges)
+        return cls(geometry, [row.values for row in rows])
 
     @classmethod
     def repeated(cls, density: Density, positions: int = 32) -> PositionedDensity:
         """``positions`` rows that are all the same ``density``."""
         check_kind("density", density, Density, source="values on a grid")
-        count = _count_positions(positions)
-        values = np.broadcast_to(density.values, (count, *density.values.shape))
-        return cls(density.geometry, values)
+        count = len(read_edges(None, positions)) - 1
+        return cls(density.geometry, [density.values] * count)
 
     @classmethod
     def from_blocks(
@@ -144,7 +142,7 @@ class PositionedDensity(Shown):
         if not isinstance(blend, bool):
             raise ValueError(f"blend = {shown(blend)} must be True or False")
         few = cls(blocks[0].geometry, [block.values for block in blocks])
-        middles = _middles(read_edges(None, _count_positions(positions)))
+        middles = _middles(read_edges(None, positions))
         rows = [few.at(s) if blend else few.row(int(s * len(few))) for s in middles]
         return cls(few.geometry, [row.values for row in rows])
 
@@ -164,11 +162,6 @@ class PositionedDensity(Shown):
     def density(self) -> PositionedDensity:
         """The rows, where a measure has its density."""
         return self
-
-    @property
-    def labels(self) -> None:
-        """No labels carry rows."""
-        return
 
     @property
     def atoms(self) -> Atoms:
@@ -204,7 +197,7 @@ class PositionedDensity(Shown):
         """Moments up to ``degree`` of each row, (P, ...)."""
         most = self.geometry.max_degree
         degree = whole_number("degree", degree, at_least=0, at_most=most)
-        return np.stack([self.geometry.moments(row, degree) for row in self.masses])
+        return self.geometry.moments(self.masses, degree)
 
     def __getitem__(self, index: int) -> Row:
         """The row ``index`` as a measure that knows the others, by which it is moved."""
@@ -263,23 +256,13 @@ RunState = Measure | PositionedDensity
 """What a run of the density solver saves: a measure, or a row for each position."""
 
 
-def _fix_position(
-    function: Callable[[FloatArray, float], ArrayLike], position: float
-) -> Callable[[FloatArray], ArrayLike]:
-    """Return the function of points alone, at a position."""
-    return lambda points: function(points, position)
-
-
-def _count_positions(positions: int) -> int:
-    return whole_number("positions", positions, at_least=1, at_most=MOST_POSITIONS)
-
-
 def _middles(edges: FloatArray) -> FloatArray:
     return np.asarray((edges[1:] + edges[:-1]) / 2)
 
 
 def read_edges(edges: ArrayLike | None, count: int) -> FloatArray:
     """Return the edges (count + 1,), of equal cells for None; ``ValueError`` for others."""
+    whole_number("positions", count, at_least=1, at_most=MOST_POSITIONS)
     if edges is None:
         return np.linspace(0.0, 1.0, count + 1)
     found = real_array("edges", edges)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import ive
@@ -48,8 +49,8 @@ class Part:
     is_used: BoolArray
     grid: GridEquation
 
-    def velocity(self, moments: ComplexArray, where: Fields) -> FloatArray:
-        """The velocity s grad A of the mixtures, (directions, P, ...)."""
+    def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
+        """The drift grad A of the mixtures, (directions, P, ...)."""
         mixed = self.mix_moments(moments[:, self.is_used])
         if not self.grid.heads:
             return self.grid.attention_velocity(mixed, where)
@@ -69,8 +70,8 @@ class TurnedPart(Part):
 
     angles: FloatArray
 
-    def velocity(self, moments: ComplexArray, where: Fields) -> FloatArray:
-        """The velocity of the heads, (1, P, ...)."""
+    def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
+        """The drift of the heads, (1, P, ...)."""
         k = np.arange(int(self.is_used.sum()))
         back = np.exp(1j * np.outer(self.angles, k))
         turned = moments[:, self.is_used] * back.conj()
@@ -78,7 +79,8 @@ class TurnedPart(Part):
         a, b, seen = map(self.mix_moments, (cos * turned, sin * turned, turned))
         along, across = back * (cos * a + sin * b), back * (sin * a - cos * b)
         total = np.zeros((len(moments), *where.tangents.shape[1:-1]))
-        for head in self._heads:
+        for head in self.grid.interactions:
+            assert isinstance(head, Attention)
             below, above = ive(np.abs(k - 1), head.beta), ive(k + 1, head.beta)
             sums = 1j * (below - above) * along + (below + above) * across
             pull = where.synthesis(sums / 2)
@@ -87,11 +89,7 @@ class TurnedPart(Part):
                 total += pull / np.maximum(mean, EMPTY)
             else:
                 total += head.amplitude * pull
-        return self.grid.sign * total[np.newaxis]
-
-    @property
-    def _heads(self) -> list[Attention]:
-        return [t for t in self.grid.interactions if isinstance(t, Attention)]
+        return total[np.newaxis]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,17 +113,17 @@ class RowsEquation(GridEquation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self._parts
+        _ = self._acting
 
     @cached_property
-    def _parts(self) -> list[Part]:
+    def _acting(self) -> tuple[Any, ...]:
+        """The parts, each of terms by which tokens see the same others."""
         terms: dict[Positions, list[InteractionTerm]] = {}
         for term in self.interactions:
             terms.setdefault(term.positions or Full(), []).append(term)
-        degrees = self.geometry.degrees(self.degree)
-        parts = []
+        degrees, parts = self.geometry.degrees(self.degree), []
         for seen, some in terms.items():
-            grid = GridEquation(self.geometry, tuple(some), (), self.sign, 0.0)
+            grid = GridEquation(self.geometry, tuple(some), (), 1, 0.0)
             given = seen.mixing(self.edges), degrees <= grid.degree, grid
             if not seen.rope:
                 parts.append(Part(*given))
@@ -137,18 +135,7 @@ class RowsEquation(GridEquation):
                 )
             middles = (self.edges[1:] + self.edges[:-1]) / 2
             parts.append(TurnedPart(*given, seen.rope * middles))
-        return parts
-
-    def attention_velocity(
-        self, moments: ComplexArray, where: Fields | None = None
-    ) -> FloatArray:
-        """The velocity s grad A of the mixtures, (directions, P, ...)."""
-        fields = self.geometry.centres if where is None else where
-        shape = len(fields.tangents), len(moments), *fields.tangents.shape[1:-1]
-        velocity = np.zeros(shape)
-        for part in self._parts:
-            velocity += part.velocity(moments, fields)
-        return velocity
+        return tuple(parts)
 
     def velocity(
         self, moments: ComplexArray, external: FloatArray | None = None

@@ -117,7 +117,8 @@ class InteractionOnGrid:
             return np.asarray(np.einsum("a...i,i...->a...", where.tangents, vectors))
         mean = self.mean_kernel(moments)
         drift = where.gradient(mean)
-        drift *= self.factor
+        if self.factor != 1.0:
+            drift *= self.factor
         if self.softmax is None:
             return drift
         values, small, sums = self._divisors(self.softmax, moments, mean, where)

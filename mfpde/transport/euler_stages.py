@@ -115,7 +115,8 @@ class DrainingTransport(FluxTransport):
         self, masses: FloatArray, outflows: FloatArray, least: float
     ) -> float:
         """Shortest draining time of the cells that hold more than ``least``; inf for none."""
-        return find_draining_time(masses.ravel(), outflows.sum(axis=0).ravel(), least)
+        sides = outflows.reshape(len(outflows), -1)
+        return find_draining_time(masses.ravel(), sides, least)
 
 
 @compiled
@@ -127,10 +128,13 @@ def mix_in(values: FloatArray, others: FloatArray, share: float) -> None:
 
 
 @compiled
-def find_draining_time(masses: FloatArray, leaving: FloatArray, least: float) -> float:
-    """Shortest draining time of cells (n,) of more than ``least`` mass; inf for none."""
+def find_draining_time(masses: FloatArray, outflows: FloatArray, least: float) -> float:
+    """Shortest draining time by outflows (sides, n) of cells (n,) of more than ``least`` mass."""
     shortest = np.inf
     for i in range(len(masses)):
-        if masses[i] > least and leaving[i] > 0.0:
-            shortest = min(shortest, masses[i] / leaving[i])
+        leaving = outflows[0, i]
+        for side in range(1, len(outflows)):
+            leaving += outflows[side, i]
+        if masses[i] > least and leaving > 0.0:
+            shortest = min(shortest, masses[i] / leaving)
     return float(shortest)
