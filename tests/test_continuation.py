@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 import mfpde
 from mfpde import theory
 from validation.circle_cases import points_at
+from validation.exact_facts.descent_ladder import half_angle
 
 BETA = 10.0
 CIRCLE, SPHERE = mfpde.Circle(96), mfpde.Sphere(32)
@@ -19,10 +20,6 @@ CIRCLE, SPHERE = mfpde.Circle(96), mfpde.Sphere(32)
 def attracting_neuron(beta=BETA, angle=np.pi / 4):
     """Weight scale |w|: in descent one ReLU neuron of weight -|w|."""
     return descent(beta, mfpde.Perceptron(points_at([angle]), [-1.0]))
-
-
-def half_angle(weight, beta=BETA):
-    return np.arccos(1 + np.log(weight) / beta) / 2
 
 
 def events(result, kind):

@@ -301,23 +301,11 @@ def test_two_particles_merge_at_the_exact_time(beta, softmax):
 # --- weighted labels ----------------------------------------------------------
 
 
-def poisson_start(cells, radius):
-    circle = Circle(cells)
-    return Density(circle, poisson(angles_of(circle.points), radius))
-
-
 def poisson_cell_means(circle, radius):
     faces = np.concatenate([[0.0], circle.face_angles])
     turns = np.floor((faces + np.pi) / (2 * np.pi))
     masses = turns + poisson_mass(faces - 2 * np.pi * turns, radius)
     return np.diff(masses) / circle.spacing
-
-
-def labels_after(problem, start, duration, **options):
-    run = solve_particles(
-        problem, start, t_end=duration, method="labels", **(TIGHT | options)
-    )
-    return run.final
 
 
 def labels_of(start, count=None):
@@ -335,7 +323,9 @@ def test_labels_are_spectrally_accurate_on_the_kuramoto_solution(direction):
     later = kuramoto_parameter(radius, duration, sign=problem.sign)
     errors = []
     for count in (16, 32, 64, 128):
-        labels = labels_after(problem, poisson_start(count, radius), duration)
+        start = Density(Circle(count), poisson(Circle(count).angles, radius))
+        times = {"t_end": duration, **TIGHT}
+        labels = solve_particles(problem, start, method="labels", **times).final
         values = label_density(labels, fine).values
         errors.append(np.abs(values - poisson_cell_means(fine, later)).max())
     for coarse, doubled in itertools.pairwise(errors):

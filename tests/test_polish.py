@@ -13,6 +13,7 @@ import mfpde
 from mfpde.geometry import geodesic_moves, tangent_frames
 from mfpde.stationary import field_derivatives
 from validation.circle_cases import Array, cosine_potential, curvature
+from validation.exact_facts.descent_ladder import half_angle
 
 ACTIVATIONS = ["relu", "leaky_relu", "gelu", "tanh", "linear", "custom"]
 USERS_OWN = (lambda z: np.sin(z) + z**3, lambda z: 1 - np.cos(z) + z**4 / 4)
@@ -82,10 +83,6 @@ def halves(angle: float) -> mfpde.Atoms:
     return atoms_at([-angle, angle])
 
 
-def half_angle(weight: float, beta: float) -> float:
-    return float(np.arccos(1 + np.log(abs(weight)) / beta) / 2)
-
-
 def beside_a_neuron(atoms, weight: float, beta: float) -> mfpde.PolishedAtoms:
     """Atoms in descent, polished, with one ReLU neuron of this weight along the first axis."""
     return mfpde.polish(descent(beta, neuron(weight, atoms.dimension)), atoms)
@@ -94,7 +91,7 @@ def beside_a_neuron(atoms, weight: float, beta: float) -> mfpde.PolishedAtoms:
 @pytest.mark.parametrize("beta", [10.0, 30.0, 300.0])
 @pytest.mark.parametrize("weight", [-0.9, -0.5, -0.1])
 def test_one_neuron_holds_two_atoms_at_the_angle_of_the_formula(beta, weight) -> None:
-    exact = halves(half_angle(weight, beta))
+    exact = halves(half_angle(-weight, beta))
     found = beside_a_neuron(nudged(exact, 0.01 / np.sqrt(beta)), weight, beta)
     assert found.residual <= 1e-14
     np.testing.assert_allclose(found.atoms.points, exact.points, atol=1e-14)
@@ -109,7 +106,7 @@ def test_two_atoms_beside_an_axis_turn_freely_around_it(
 ) -> None:
     """The rotations about the axis move the plane of both: d - 2 modes."""
     beta, weight = 10.0, -0.5
-    points = halves(half_angle(weight, beta)).points @ np.eye(2, dimension)
+    points = halves(half_angle(-weight, beta)).points @ np.eye(2, dimension)
     term: Any = neuron(weight, dimension)
     if as_potential:
         # The same away from the kink, from the user's own functions.
@@ -253,7 +250,7 @@ def test_at_a_kink_the_less_stable_side_counts(angle, weight, toward, rate) -> N
 
 
 def test_coinciding_atoms_are_united() -> None:
-    angle = half_angle(-0.5, 10.0)
+    angle = half_angle(0.5, 10.0)
     places = [-angle, angle, angle, angle + 1e-10]
     double = atoms_at(places, [0.5, 0.2, 0.2, 0.1])
     found = beside_a_neuron(double, -0.5, 10.0)
