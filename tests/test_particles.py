@@ -11,7 +11,7 @@ from random_points import atoms_at, random_atoms, random_points
 
 import mfpde
 from mfpde import Attention, Circle, Density, Perceptron, label_density, solve_particles
-from mfpde.terms import Exponential, PointMasses
+from mfpde.terms import PointMasses
 from validation.circle_cases import angles_of, cosine_potential, orders
 from validation.references.moebius import kuramoto_parameter, poisson, poisson_mass
 from validation.references.two_atoms import merge_time
@@ -52,14 +52,15 @@ def test_sums_are_those_of_matrices(dimension, beta, targets):
     exponents = beta * (points @ atoms.points.T - 1)
     weights = np.exp(exponents - exponents.max(axis=1, keepdims=True)) * atoms.masses
     sources = PointMasses(atoms.points, atoms.masses)
-    peaks, sums, vectors = Exponential(beta).scaled_sums(points, sources)
+    attention = Attention(beta, normalized=True)
+    potential, found = attention.sums_over_atoms(points, sources)
     scale = 1e-14 * max(1.0, beta)
     # Whatever is taken out of the sums: their logarithm, and the mean of the points.
     totals = weights.sum(axis=1)
     logarithms = exponents.max(axis=1) + np.log(totals)
-    np.testing.assert_allclose(peaks + np.log(sums), logarithms, atol=1e2 * scale)
+    np.testing.assert_allclose(beta * potential, logarithms, atol=1e2 * scale)
     means = weights @ atoms.points / totals[:, np.newaxis]
-    np.testing.assert_allclose(vectors / sums[:, np.newaxis], means, atol=1e2 * scale)
+    np.testing.assert_allclose(found, means, atol=1e2 * scale)
 
 
 @pytest.mark.parametrize("beta", [0.0, 5.0, 100.0])

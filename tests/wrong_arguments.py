@@ -157,6 +157,7 @@ sampled(START, n=5, seed=1)
 wasserstein(START, PAIR, order=1, support=8)
 wasserstein_report(START, PAIR, order=2, support=8)
 Attention(beta=1.0, bilinear=[[1.0, 0.2], [0.0, 1.0]], value=[[1.0, 0.0], [0.3, 1.0]])
+Attention(beta=1.0, bilinear=[[1.0, 0.2], [0.0, 1.0]], source=[1.0, 0.2])
 Causal(alibi=1.0)
 Full()
 Weights(matrix=[[1.0, 0.0], [0.5, 0.5]])
@@ -239,6 +240,11 @@ After an arrow: fields of the result that hold infinities or NaN where there is 
 WRONG = """
 Attention(True) -> beta = True
 Attention(1000.0, kernel="unshifted") -> beta = 1000 with kernel='unshifted' | 350
+Attention(1.0, source=[1.0, 0.0]) -> source without bilinear
+Attention(1.0, bilinear=EYE, source=[1.0]) -> source has shape (1,) | the same d
+Attention(0.0, bilinear=EYE, source=[1.0, 0.0]) -> at beta = 0 | beta at least 1e-100
+Attention(1.0, bilinear=(EYE, np.ones((2, 3)))) -> bilinear has factors of shape (2, 2) and (2, 3)
+Attention(900.0, bilinear=EYE, source=[200.0, 0.0]) -> |source| = 1100 | at most 1000
 Attention(1.0, kernel="shiftd") -> kernel = 'shiftd' (did you mean 'shifted'?)
 Attention(1.0, normalized="yes") -> normalized = 'yes' must be True or False
 Attention(1.0, mask=None) -> 'mask' | each token attends to all

@@ -107,10 +107,12 @@ def _of_interaction(
     """The drift of an interaction at atoms, with its derivatives."""
     count, d = points.shape
     kernel, strengths = term.zonal_kernel, term.amplitude * masses
+    weight = np.zeros(d)
     if isinstance(term, Attention) and not term.is_zonal:
         keys, values = term.keys_matrix / term.size, term.values_matrix
         others = np.broadcast_to(points, (count, count, d))
-        cosines = points @ keys @ points.T
+        weight = term.weight / term.size
+        cosines = points @ keys @ points.T + points @ weight
         if term.needs_values:
             # The largest logit of each row is that of the kernel at 1, as any would cancel.
             cosines += 1 - cosines.max(axis=1, keepdims=True)
@@ -129,6 +131,7 @@ def _of_interaction(
     pulls = np.einsum("iad,de,ije->ija", frames, values, others, optimize=True)
     toward = np.einsum("iad,de,ije->ija", frames, keys, others, optimize=True)
     away = np.einsum("jbd,ed,jie->ijb", frames, keys, others, optimize=True)
+    away += frames @ weight
     turned = np.einsum("iad,de,jbe->iajb", frames, values, frames, optimize=True)
     gradient = np.einsum("ij,ija->ia", weights, pulls)
     own = np.einsum("ij,ija,ijb->iab", seconds, pulls, toward, optimize=True)

@@ -10,37 +10,39 @@ trained network's queries and keys, and V of its values, it is one of its heads:
     Z(x) = int exp(beta x.Dy - c) dmu(y),   m(x) = int y exp(beta x.Dy - c) dmu(y)
     v(x) = s P_x V m(x)             or, with softmax,   s P_x V m(x) / Z(x)
 
-with c = beta |D|_2 in the shifted convention, 0 in the unshifted one.  For V = a D the drift is
-the gradient of (a / beta) Z, or of (a / beta) log Z (paper, form B: Remarks 3.4, 5.2 and 6.2); if
-D is symmetric too, without softmax, the flow is that of the energy (a / 2 beta) int Z dmu.
-Otherwise there is none, and stationary states may rotate.  Inside, everything is in shifted form;
-an unshifted kernel multiplies by e^c at the end, or adds c to the logarithm of softmax.
+with c = beta |D|_2 in the shifted convention, 0 in the unshifted one.  A bias of the queries adds
+w.y to the logits, which are beta z.y at z = D^T x + w / beta then, and |w| to c.  For V = a D the
+drift is the gradient of (a / beta) Z, or of (a / beta) log Z (paper, form B: Remarks 3.4, 5.2 and
+6.2); if D is symmetric too, w = 0 and there is no softmax, the flow is that of the energy
+(a / 2 beta) int Z dmu.  Otherwise there is none, and stationary states may rotate.  Inside,
+everything is in shifted form; an unshifted kernel multiplies by e^c at the end, or adds c to the
+logarithm of softmax.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, choice, nearest, read_only, real_array
-from mfpde.terms.exponential_kernel import Exponential
+from mfpde.arrays import FloatArray, check_kind, choice, nearest
+from mfpde.terms.exponential_kernel import Exponential, sum_exponentials
+from mfpde.terms.head_matrices import Factors, Matrix, format_array, read_matrices
 from mfpde.terms.interaction import InteractionTerm, Positions
 from mfpde.terms.kernels import PointMasses
 
-LARGEST_LOGIT = 1000.0
-LARGEST_UNSHIFTED_LOGIT = 350.0
-"""Whose exponentials and their squares are representable."""
+LARGEST_LOGITS = {"shifted": 1000.0, "unshifted": 350.0}
+"""Whose exponentials and their squares are representable, by the ``kernel``."""
 PROPORTIONAL = 1e-14
 """Relative distance below which V counts as a multiple of D, and D as symmetric."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Attention(InteractionTerm):
-    """Attention with inverse temperature ``beta`` from 0 to 1000.
+    """Attention with inverse temperature ``beta``.
 
     Begin with ``Attention(5.0)``.
 
@@ -57,27 +59,32 @@ class Attention(InteractionTerm):
         unshifted(beta, w e^beta, kappa e^beta, t e^-beta). Normalised attention is the
         same under both.
     bilinear
-        D, a matrix (d, d), singular or not: logits are beta x.Dy, and the shifted kernel is
-        exp(beta (x.Dy - |D|_2)).  Without it D = V = I.
+        D, a matrix (d, d), or a pair of factors (d, r) and (r, d), ``(Q.T, K)``, for their
+        product: logits are beta x.Dy.  Without it D = V = I.
     value
-        V, a matrix (d, d): what tokens send is V y.  Without it V = D, the gradient form.
-        Several terms with matrices are the heads of one equation.
+        V, likewise: what tokens send is V y.  Without it V = D, the gradient form.  Several
+        terms with matrices are the heads of one equation.
+    source
+        w, a vector (d,), of a head whose queries have a bias: logits are beta x.Dy + w.y, each
+        token counts e^(w.y) times, and there is no energy.
     positions
         Whom a token sees, of rows of densities (:class:`mfpde.PositionedDensity`) and of tokens in
         their order: :class:`Causal`, :class:`Full` or :class:`Weights`; all, without it.
     **others
         Refused: the error says what there is in place of ``heads``, ``mask`` and the like.
 
-    A ``ValueError`` are a beta (beta |D|_2) outside [0, 1000], or above 350 with the unshifted
-    kernel (e^beta and its square must be representable); a ``value`` without ``bilinear``, and
-    matrices that are not square, of different sizes, or zero (D).
+    A ``ValueError`` are a beta below 0; beta |D|_2 + |w| above 1000 (a shifted softmax of
+    particles apart) or, with the unshifted kernel, 350 (e^beta and its square must be numbers); a
+    ``value`` or ``source`` without ``bilinear``, a ``source`` at beta = 0; and matrices that are
+    not square, of different sizes, or zero (D).
     """
 
     beta: float
     normalized: bool = False
     kernel: Literal["shifted", "unshifted"] = "shifted"
-    bilinear: FloatArray | None = None
-    value: FloatArray | None = None
+    bilinear: Matrix | None = None
+    value: Matrix | None = None
+    source: FloatArray | None = None
     positions: Positions | None = None
 
     def __init__(
@@ -85,8 +92,9 @@ class Attention(InteractionTerm):
         beta: float,
         normalized: bool = False,
         kernel: Literal["shifted", "unshifted"] = "shifted",
-        bilinear: ArrayLike | None = None,
-        value: ArrayLike | None = None,
+        bilinear: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        value: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+        source: ArrayLike | None = None,
         positions: Positions | None = None,
         **others: object,
     ) -> None:
@@ -100,34 +108,17 @@ class Attention(InteractionTerm):
             )
         if not isinstance(normalized, bool | np.bool_):
             raise ValueError(f"normalized = {normalized!r} must be True or False")
-        keys, values = _read_square("bilinear", bilinear), _read_square("value", value)
-        if keys is None and values is not None:
-            raise ValueError(
-                "value without bilinear: give both matrices, bilinear = identity for "
-                "logits beta x.y"
-            )
-        if keys is not None and not keys.any():
-            raise ValueError(
-                "bilinear is zero: all logits are 0; use beta = 0 with bilinear = identity "
-                "for tokens that count alike"
-            )
-        if keys is not None and values is not None and values.shape != keys.shape:
-            raise ValueError(
-                f"value has shape {values.shape} and bilinear {keys.shape}: both must be "
-                "(d, d) with the same d"
-            )
-        given = {
-            "beta": Exponential(beta).beta,
-            "normalized": normalized,
-            "kernel": choice("kernel", kernel, ("shifted", "unshifted")),
-            "bilinear": keys,
-            "value": values,
-            "positions": _read_positions(positions),
-        }
-        for name, one in given.items():
-            object.__setattr__(self, name, one)
-        most = LARGEST_LOGIT if kernel == "shifted" else LARGEST_UNSHIFTED_LOGIT
-        if self.shift > most:
+        if positions is not None:
+            kinds = "Causal(...), Full() or Weights(...)"
+            check_kind("positions", positions, Positions, source=kinds)
+        exponent = Exponential(beta).beta
+        convention = choice("kernel", kernel, LARGEST_LOGITS)
+        matrices = read_matrices(bilinear, value, source, beta=beta)
+        given = (exponent, normalized, convention, *matrices, positions)
+        for field, one in zip(fields(self), given, strict=True):
+            object.__setattr__(self, field.name, one)
+        most = LARGEST_LOGITS[kernel]
+        if self.shift > most and not (self.needs_values and kernel == "shifted"):
             raise ValueError(
                 f"{self._width_in_words} with kernel={kernel!r} must be at most {most:g}; "
                 "unshifted is shifted with weights and diffusion times e^-beta and time times "
@@ -140,53 +131,72 @@ class Attention(InteractionTerm):
         return self.bilinear is None
 
     @property
+    def _factors(self) -> tuple[Factors, Factors]:
+        """D and V; ``ValueError`` if there are none."""
+        if self.bilinear is None:
+            raise ValueError(f"{self!r} has no matrices")
+        value = self.bilinear if self.value is None else self.value
+        return Factors.of(self.bilinear), Factors.of(value)
+
+    @property
     def dimension(self) -> int | None:
         """Dimension d of the matrices; None without them."""
-        return None if self.bilinear is None else len(self.bilinear)
+        return None if self.is_zonal else len(self._factors[0].left)
 
     @property
     def keys_matrix(self) -> FloatArray:
         """The matrix D (d, d); ``ValueError`` if there is none."""
-        if self.bilinear is None:
-            raise ValueError(f"{self!r} has no matrices")
-        return self.bilinear
+        return self._factors[0].product
 
     @property
     def values_matrix(self) -> FloatArray:
         """The matrix V (d, d), D itself where none was given."""
-        return self.keys_matrix if self.value is None else self.value
+        return self._factors[1].product
 
     @cached_property
     def size(self) -> float:
-        """The spectral norm |D|_2, so that logits lie within beta |D|_2."""
-        return 1.0 if self.bilinear is None else float(np.linalg.norm(self.bilinear, 2))
+        """The largest length |D|_2 + |w| / beta of z, so that logits lie within beta times it."""
+        if self.is_zonal:
+            return 1.0
+        return self._factors[0].norm + float(np.linalg.norm(self.weight))
+
+    @property
+    def weight(self) -> FloatArray:
+        """The vector w / beta (d,), 0 without a source weight."""
+        if self.source is None:
+            return np.zeros(self.dimension or 0)
+        return self.source / self.beta
+
+    def probes(self, points: FloatArray) -> FloatArray:
+        """The vectors z = D^T x + w / beta at ``points`` x (..., d): logits are beta z.y."""
+        return points @ self.keys_matrix + self.weight
 
     @cached_property
     def multiple(self) -> float | None:
         """The number a with V = a D; None if V is no multiple of D."""
         if self.value is None:
             return 1.0
-        keys = self.keys_matrix
-        factor = float((self.value * keys).sum() / (keys**2).sum())
-        apart = float(np.abs(self.value - factor * keys).max())
-        return factor if apart <= PROPORTIONAL * np.abs(self.value).max() else None
+        keys, values = self.keys_matrix, self.values_matrix
+        factor = float((values * keys).sum() / (keys**2).sum())
+        apart = float(np.abs(values - factor * keys).max())
+        return factor if apart <= PROPORTIONAL * np.abs(values).max() else None
 
     @property
     def is_gradient(self) -> bool:
         """Whether the drift at a measure is a gradient: V is a multiple of D."""
         return self.multiple is not None
 
-    @property
+    @cached_property
     def has_energy(self) -> bool:
-        """Whether there is an energy: V is a multiple of D, and D is symmetric."""
-        if self.bilinear is None:
-            return True
-        apart = float(np.abs(self.bilinear - self.bilinear.T).max())
-        return self.is_gradient and apart <= PROPORTIONAL * self.size
+        """Whether there is an energy: V is a multiple of D, D is symmetric, and w = 0."""
+        if self.bilinear is None or self.source is not None or not self.is_gradient:
+            return self.bilinear is None
+        keys = self.keys_matrix
+        return float(np.abs(keys - keys.T).max()) <= PROPORTIONAL * self.size
 
     @cached_property
     def zonal_kernel(self) -> Exponential:
-        """The shifted kernel W = K / beta, or x.y at beta = 0; of a head that of beta |D|_2."""
+        """The shifted kernel W = K / beta, or x.y at beta = 0; of a head that of c."""
         return Exponential(self.shift)
 
     @property
@@ -196,7 +206,7 @@ class Attention(InteractionTerm):
 
     @property
     def shift(self) -> float:
-        """The number c in exp(beta x.Dy - c) with shifted logits, beta |D|_2."""
+        """The number c = beta |D|_2 + |w| in exp(beta x.Dy + w.y - c) with shifted logits."""
         return self.beta * self.size
 
     @property
@@ -212,8 +222,7 @@ class Attention(InteractionTerm):
     @property
     def strength(self) -> float:
         """The largest speed at which a unit of mass pulls, |V|_2."""
-        sent = 1.0 if self.is_zonal else float(np.linalg.norm(self.values_matrix, 2))
-        return super().strength * sent
+        return super().strength * (1.0 if self.is_zonal else self._factors[1].norm)
 
     @property
     def description(self) -> str:
@@ -221,24 +230,28 @@ class Attention(InteractionTerm):
         kind = "normalised attention" if self.normalized else "attention"
         matrices = ", matrix D" if self.value is None else ", matrices D and V"
         others = "" if self.is_zonal else matrices
+        others += "" if self.source is None else ", source w"
         others += f", {self.positions.description}" if self.positions else ""
         return f"{kind} (beta = {self.beta:g}{others})"
 
     @property
     def formula(self) -> str:
         """The kernel, of softmax what it acts in, in words, as outputs state the convention."""
+        product, largest = ("x.y", "1") if self.is_zonal else ("x.Dy", "|D|")
+        weight, most = ("", "") if self.source is None else (" + w.y", " - |w|")
+        logits = f"beta {product}{weight}"
         if self.needs_values and not self.is_zonal:
-            return "drift V int exp(beta x.Dy) y dmu / int exp(beta x.Dy) dmu"
-        logits, largest = ("x.y", "1") if self.is_zonal else ("x.Dy", "|D|")
+            return f"drift V int exp({logits}) y dmu / int exp({logits}) dmu"
         if self.kernel == "shifted":
-            logits = f"({logits} - {largest})"
-        softmax = f"A = (1/beta) log int exp(beta {logits}) dmu"
-        return softmax if self.needs_values else f"K = exp(beta {logits})"
+            logits = f"beta ({product} - {largest}){weight}{most}"
+        softmax = f"A = (1/beta) log int exp({logits}) dmu"
+        return softmax if self.needs_values else f"K = exp({logits})"
 
     @property
     def _width_in_words(self) -> str:
         words = f"beta = {self.beta:g}"
-        return words if self.is_zonal else f"beta |bilinear| = {self.shift:g} ({words})"
+        size = "beta |bilinear|" + ("" if self.source is None else " + |source|")
+        return words if self.is_zonal else f"{size} = {self.shift:g} ({words})"
 
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` unless the matrices are (``dimension``, ``dimension``)."""
@@ -256,27 +269,42 @@ class Attention(InteractionTerm):
     def sums_over_atoms(
         self, points: FloatArray, atoms: PointMasses
     ) -> tuple[FloatArray, FloatArray]:
-        """The potential (0 if there is none), and the sums V m, or V m / Z, by direct sums.
-
-        With the largest logit taken out neither the quotient nor the logarithm underflows.
-        """
+        """The potential (0 if there is none), and the sums V m, or V m / Z, by direct sums."""
         self.check_dimension(points.shape[-1])
-        probes = points if self.is_zonal else points @ self.keys_matrix / self.size
-        peaks, sums, vectors = self.zonal_kernel.scaled_sums(probes, atoms)
-        sent = vectors if self.is_zonal else vectors @ self.values_matrix.T
+        peaks, sums, vectors = self._sum_logits(points, atoms)
         if self.needs_values:
             potential = self.softmax_potential(np.log(sums) + peaks)
-            return potential, sent / sums[:, np.newaxis]
+            return potential, vectors / sums[:, np.newaxis]
         scales = self.amplitude * np.exp(peaks)
-        linear = self.size * (probes * vectors).sum(axis=-1)
-        means = sums / self.beta if self.beta else linear
-        potential = (self.multiple or 0.0) * scales * means
-        return potential, sent * scales[:, np.newaxis]
+        vectors *= scales[:, np.newaxis]
+        if self.beta == 0:
+            return self.is_gradient * (points * vectors).sum(axis=-1), vectors
+        return (self.multiple or 0.0) * scales * sums / self.beta, vectors
+
+    def _sum_logits(
+        self, points: FloatArray, atoms: PointMasses
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The largest logits less c, and beside them the sums Z and V m over ``atoms``."""
+        queries, keys, values, output = points, atoms.points, atoms.points, None
+        with np.errstate(divide="ignore"):
+            log_masses = np.log(atoms.masses)
+        if not self.is_zonal:
+            log_masses = log_masses + keys @ (self.beta * self.weight)
+            matrix, sent = self._factors
+            queries, output = points @ matrix.left, sent.left
+            keys, values = matrix.project(keys), sent.project(keys)
+        queries = self.beta * queries
+        peaks, sums, vectors = sum_exponentials(queries, keys, log_masses, values)
+        vectors = vectors if output is None else vectors @ output.T
+        return peaks - self.shift, sums, vectors
 
     def energy_of_atoms(self, atoms: PointMasses) -> float:
         """The energy (a / 2 beta) iint exp(beta x.Dy - c) dmu dmu, of softmax that without it."""
-        plain = replace(self, normalized=False)
-        return super(Attention, plain).energy_of_atoms(atoms)
+        if not self.needs_values:
+            return super().energy_of_atoms(atoms)
+        peaks, sums, _ = self._sum_logits(atoms.points, atoms)
+        total = self.energy_amplitude * float(atoms.masses @ (np.exp(peaks) * sums))
+        return (self.multiple or 0.0) * total / (2 * self.beta)
 
     def gradient_from(
         self, gradient: FloatArray, mean_kernel: FloatArray
@@ -287,11 +315,12 @@ class Attention(InteractionTerm):
         return np.asarray(gradient / (self.beta * mean_kernel))
 
     def commutators(self, generators: FloatArray) -> FloatArray:
-        """The changes (g, 2 d^2) of D and V under the rotations Omega (g, d, d).
+        """The changes (g, 3 d^2) of D, V and w w^T under the rotations Omega (g, d, d).
 
-        They are D Omega - Omega D and V Omega - Omega V, each relative to the matrix's norm.
+        They are M Omega - Omega M for each of these M, relative to its norm.
         """
-        given = self.keys_matrix, self.values_matrix
+        weights = np.outer(self.weight, self.weight)
+        given = self.keys_matrix, self.values_matrix, weights
         tiny, turned = np.finfo(float).tiny, generators[:, np.newaxis]
         matrices = np.stack([m / max(np.linalg.norm(m, 2), tiny) for m in given])
         changes = matrices @ turned - turned @ matrices
@@ -305,40 +334,16 @@ class Attention(InteractionTerm):
 
     @cached_property
     def _identity(self) -> tuple[object, ...]:
-        matrices = (self.bilinear, self.value)
-        given = [(m.shape, m.tobytes()) for m in matrices if m is not None]
-        return (self.beta, self.normalized, self.kernel, self.positions, *given)
+        given = (self.beta, self.normalized, self.kernel, self.positions)
+        if self.bilinear is None:
+            return given
+        arrays = self.keys_matrix, self.values_matrix, self.weight
+        return (*given, *(array.tobytes() for array in arrays))
 
     def __repr__(self) -> str:
-        matrices = (("bilinear", self.bilinear), ("value", self.value))
+        arrays = {name: getattr(self, name) for name in ("bilinear", "value", "source")}
         parts = [f"beta={self.beta!r}"]
-        parts += [f"{k}={_format_matrix(m)}" for k, m in matrices if m is not None]
+        parts += [f"{k}={format_array(m)}" for k, m in arrays.items() if m is not None]
         parts += [f"normalized={self.normalized!r}", f"kernel={self.kernel!r}"]
         parts += [f"positions={self.positions!r}"] if self.positions else []
         return f"Attention({', '.join(parts)})"
-
-
-def _read_square(name: str, matrix: ArrayLike | None) -> FloatArray | None:
-    if matrix is None:
-        return None
-    found = real_array(name, matrix)
-    if found.ndim != 2 or found.shape[0] != found.shape[1] or len(found) < 2:
-        raise ValueError(
-            f"{name} has shape {found.shape}: it must be a square matrix (d, d), d at least 2"
-        )
-    return read_only(np.ascontiguousarray(found))
-
-
-def _read_positions(positions: Positions | None) -> Positions | None:
-    if not isinstance(positions, Positions | None):
-        raise ValueError(
-            f"positions = {positions!r} must be Causal(...), Full() or Weights(...)"
-        )
-    return positions
-
-
-def _format_matrix(matrix: FloatArray) -> str:
-    """Return a small matrix in digits, of a large one its size."""
-    if len(matrix) > 4:
-        return f"<matrix {len(matrix)} x {len(matrix)}>"
-    return str([[float(f"{entry:.6g}") for entry in row] for row in matrix])

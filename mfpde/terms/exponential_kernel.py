@@ -13,7 +13,7 @@ from scipy.special import ive
 
 from mfpde.arrays import FloatArray, blocks_of_rows, real_number
 from mfpde.terms.funk_hecke import NEGLIGIBLE, KernelSeries, log_series
-from mfpde.terms.kernels import Kernel, PointMasses
+from mfpde.terms.kernels import Kernel
 
 # Below it K / beta is x.y (up to a constant) to more digits than there are, and 1 / beta
 # is soon not representable.
@@ -96,24 +96,24 @@ class Exponential(Kernel):
         orders = degree + 1 + np.arange(100 + int(12 * np.sqrt(self.beta)))
         return float(2 * ive(orders, self.beta).sum() / self.beta)
 
-    def scaled_sums(
-        self, points: FloatArray, atoms: PointMasses
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Peaks p = max_j (beta (x.y_j - 1) + log m_j) (n,) and sums over ``atoms`` beside them.
 
-        With sum_j m_j e^{beta (x.y_j - 1) - p} (n,) and the same with m_j y_j (n, d) neither the
-        logarithm of int K dmu nor a quotient underflows, for any masses, (k,) or (n, k).
-        """
-        every = len(points), len(atoms.points)
-        with np.errstate(divide="ignore"):
-            log_masses = np.broadcast_to(np.log(atoms.masses), every)
-        peaks, sums = np.empty((2, len(points)))
-        vectors = np.empty(points.shape)
-        for block in blocks_of_rows(*every, MOST_PAIRS):
-            logits = (self.beta * points[block]) @ atoms.points.T + log_masses[block]
-            # A finite number, also where there is no mass and all logits are -inf.
-            largest = logits.max(axis=1, initial=-LARGEST)
-            shares = np.exp(logits - largest[:, np.newaxis])
-            peaks[block], sums[block] = largest - self.beta, shares.sum(axis=1)
-            vectors[block] = shares @ atoms.points
-        return peaks, sums, vectors
+def sum_exponentials(
+    queries: FloatArray, keys: FloatArray, log_masses: FloatArray, values: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The largest logits p_i = max_j (q_i.k_j + log m_j) (n,), and sums over j beside them.
+
+    With sum_j e^{q_i.k_j + log m_j - p_i} (n,) and the same with v_j (n, d) neither the logarithm
+    of their sum nor a quotient underflows, for any ``log_masses``, (k,) or (n, k).
+    """
+    every = len(queries), len(keys)
+    log_masses = np.broadcast_to(log_masses, every)
+    peaks, sums = np.empty((2, len(queries)))
+    vectors = np.empty((len(queries), values.shape[1]))
+    for block in blocks_of_rows(*every, MOST_PAIRS):
+        logits = queries[block] @ keys.T + log_masses[block]
+        # A finite number, also where there is no mass and all logits are -inf.
+        peaks[block] = logits.max(axis=1, initial=-LARGEST)
+        shares = np.exp(logits - peaks[block, np.newaxis])
+        sums[block] = shares.sum(axis=1)
+        vectors[block] = shares @ values
+    return peaks, sums, vectors

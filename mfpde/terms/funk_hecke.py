@@ -35,6 +35,7 @@ from mfpde.arrays import FloatArray, read_only
 from mfpde.geometry.harmonics import log_harmonic_counts, zonal_harmonics
 
 LARGEST_DEGREE = 1024
+LARGEST_BETA = 1000.0
 NOISE = 2e-14
 """Share of the largest Chebyshev coefficient below which they are rounding."""
 NEGLIGIBLE = 1e-17
@@ -106,6 +107,11 @@ def log_series(beta: float, dimension: int) -> FloatArray:
     """
     if beta == 0:
         return np.zeros((2, 1))
+    if beta > LARGEST_BETA:
+        raise ValueError(
+            f"beta (or beta |bilinear| + |source|) = {beta:g} has no series above "
+            f"{LARGEST_BETA:g}: use solve_particles with method='direct'"
+        )
     nu = dimension / 2 - 1
     # Degrees with l^2 > 2 beta log(1/eps) are negligible in low dimension; at small
     # beta each further degree gains a factor beta / (2 l).

@@ -5,7 +5,7 @@ r"""Softmax where its normalisation Z = int K dmu is small: sums over the masses
 Z from moments has the rounding of its largest terms.  Far from all mass, or on the wrong side
 of a matrix D, it is smaller than that by many orders of magnitude, and its quotients are noise.
 There sums over cells and atoms keep their digits, with the largest of all exponents taken out
-(:meth:`mfpde.terms.exponential_kernel.Exponential.scaled_sums`), in a time of targets times
+(:func:`mfpde.terms.exponential_kernel.sum_exponentials`), in a time of targets times
 sources.
 
 On a zonal grid a cell stands for its ring: the mean of the kernel over the ring is a sum over

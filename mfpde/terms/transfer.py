@@ -1,12 +1,12 @@
-r"""The transfer matrix T of a kernel exp(beta (x.Dy - g(x))): from moments to coefficients.
+r"""The transfer matrix T of a kernel exp(beta (z.y - g(x))): from moments to coefficients.
 
-    exp(beta (x.Dy - g(x))) = sum_ab T_ab phi_a(x) phi_b(y),   int K(., y) dmu = sum T_ab f_b phi_a
+    exp(beta (z.y - g(x))) = sum_ab T_ab phi_a(x) phi_b(y),   int K(., y) dmu = sum T_ab f_b phi_a
 
-in the real and imaginary parts of a grid's moments f_b.  T follows from samples of the kernel
-on a small grid, transformed in y and then in x: the transforms are exact for the degrees that
-the kernel has, those of the exponential kernel with inverse temperature beta |D|_2.  T is
-held sparse: the kernel does not change under (x, y) -> (-x, -y), so that only degrees with an
-even sum belong together, and high degrees in x and in y hardly do.
+with z = D^T x + w / beta, in the real and imaginary parts of a grid's moments f_b.  T follows
+from samples of the kernel on a small grid, transformed in y and then in x: the transforms are
+exact for the degrees that the kernel has, those of the exponential kernel with the largest
+beta |z|.  T is held sparse: without w the kernel does not change under (x, y) -> (-x, -y), so
+that only degrees with an even sum belong together, and high degrees in x and y hardly do.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mfpde.terms.attention import Attention
 from mfpde.terms.interaction import RESOLVED_TOLERANCE
 
 LARGEST_LOST = 11.0
-"""Largest beta (|D|_2 - sigma_min) at which Z / exp(beta |D|_2) keeps its digits."""
+"""Largest difference of beta |z| at two points at which Z / exp(beta |D|_2) keeps its digits."""
 NEGLIGIBLE = 1e-15
 """Size beside the largest below which entries of T are left out."""
 GROWTH = 1.3
@@ -33,12 +33,14 @@ MOST_KEPT = 256
 
 
 def smoothing(head: Attention) -> float | None:
-    """The square f^2 in the shift g(x) = sqrt(|D^T x|^2 + f^2) of a softmax; None for g = |D|_2.
+    """The square f^2 in the shift g(x) = sqrt(|z|^2 + f^2) of a softmax; None for g = max |z|.
 
-    A softmax does not depend on g; where beta |D^T x| varies much, a constant g would lose
+    A softmax does not depend on g; where beta |z| varies much, a constant g would lose
     the digits of Z where it is small.  This f is the largest that keeps Z above e^-11.
     """
-    smallest = float(np.linalg.norm(head.keys_matrix, -2))
+    weight = float(np.linalg.norm(head.weight))
+    least = float(np.linalg.norm(head.keys_matrix, -2)) - weight
+    smallest = max(least, 2 * weight - head.size, 0.0)
     if not head.needs_values or head.beta * (head.size - smallest) <= LARGEST_LOST:
         return None
     return (smallest + LARGEST_LOST / head.beta) ** 2 - smallest**2
@@ -49,7 +51,7 @@ def shift_at(head: Attention, points: FloatArray) -> FloatArray:
     square = smoothing(head)
     if square is None:
         return np.full(points.shape[:-1], head.size)
-    lengths = ((points @ head.keys_matrix) ** 2).sum(axis=-1)
+    lengths = (head.probes(points) ** 2).sum(axis=-1)
     return np.asarray(np.sqrt(lengths + square))
 
 
@@ -90,7 +92,12 @@ def transfer(head: Attention, geometry: Geometry) -> Transfer:
     ``ValueError`` if the grid does not resolve the kernel, or the matrix needs more memory than
     there is; the messages name the grid and the memory needed.
     """
-    alike = Attention(head.beta, smoothing(head) is not None, bilinear=head.bilinear)
+    alike = Attention(
+        head.beta,
+        smoothing(head) is not None,
+        bilinear=head.bilinear,
+        source=head.source,
+    )
     return _resolve(alike, geometry)
 
 
@@ -134,7 +141,7 @@ def _sample_kernel(
     )
     shares = senders.areas / senders.areas.sum()
     rows = np.empty((len(points), columns))
-    targets, shifts = points @ head.keys_matrix, shift_at(head, points)
+    targets, shifts = head.probes(points), shift_at(head, points)
     for row, target, least in zip(rows, targets, shifts, strict=True):
         products = sources @ target
         # At beta = 0 the kernel is that of the potential, x.Dy.
