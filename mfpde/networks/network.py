@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,11 @@ from mfpde.arrays import (
     whole_number,
 )
 from mfpde.networks.block import LARGEST, NetworkBlock, Norm, check_weights
+from mfpde.networks.folding import find_basis, fold_network
+from mfpde.networks.ladder import Ladder, climb
 from mfpde.networks.layouts import read_network
 from mfpde.networks.trace import Stream, Trace, make_stream, measure_steps
+from mfpde.runs.layers import Layers
 
 MOST_COPIES = 10_000
 
@@ -186,6 +190,66 @@ class Network:
         steps = measure_steps(whole, np.stack(outputs))
         keys, sinks = map(np.stack, zip(*looks, strict=True))
         return Trace(whole.x[::2], whole.radii[::2], steps, keys, sinks, last)
+
+    @cached_property
+    def basis(self) -> FloatArray:
+        """Columns U (d, d'), d' = d - 1 under LayerNorm, of coordinates ``points @ basis``."""
+        return find_basis(self.dimension, rms=self.blocks[0].rms)
+
+    def layers(
+        self,
+        order: str = "parallel",
+        time: str = "free radius",
+        drop: str | Iterable[str] = (),
+        *,
+        radius: ArrayLike = 1.0,
+    ) -> Layers:
+        """The network as mean-field equations, in the coordinates of :attr:`basis`.
+
+        ``solve_particles`` moves tokens by them in any dimension, ``solve`` densities where the
+        sphere is S^1 or S^2: LayerNorm of d = 3 and 4, RMSNorm of d = 2 and 3.
+
+        Parameters
+        ----------
+        order
+            ``"parallel"``: attention and perceptron at once, for the time 1 a layer;
+            ``"serial"``: one after the other, each for the time 1.
+        time
+            ``"free radius"``: u' = F(u / |u|), from |u| = 1 on in each layer of ``"post"``,
+            carried from layer to layer in ``"pre"``; ``"unit"``: x' = P_x F(x) (``"post"``).
+        drop
+            What to leave out: ``"gain"``, the drift by gains that differ; ``"drift constants"``;
+            ``"inner constants"``, all biases within sublayers.
+        radius
+            |P u| at the start of ``"pre"``: a number, or of each particle (N,).
+
+        Raises
+        ------
+        ValueError
+            For a block that is causal, has rope or a gate, gains of a mean that is not above 0,
+            other words, and ``"unit"`` in ``"pre"``.
+        """
+        return fold_network(self, self.basis, order, time, drop, radius)
+
+    def ladder(
+        self, ids_or_tokens: ArrayLike, rungs: Iterable[str] | None = None
+    ) -> Ladder:
+        """Compare the exact pass with its idealisations, layer by layer.
+
+        Parameters
+        ----------
+        ids_or_tokens
+            As in :meth:`run`; of ``"post"`` without an embedding's norm with the mean |P u|.
+        rungs
+            Some of :data:`mfpde.networks.ladder.PARENTS`; by default all that there are,
+            ``"density"`` where the sphere is S^1 or S^2.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`run` and :meth:`layers`, and for a density elsewhere.
+        """
+        return climb(self, self._find_tokens(ids_or_tokens), rungs)
 
     def _find_tokens(self, given: ArrayLike) -> FloatArray:
         """Vectors (N, d) as they are given, or of ids."""

@@ -1,0 +1,261 @@
+r"""The ladder from a network to its mean field: what each idealisation costs, layer by layer.
+
+All rungs start from the same tokens and go on by themselves.  At each layer a rung is compared
+with the exact pass: by the mean angle between a token and the exact one, and by its clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import pdist
+
+from mfpde.arrays import FloatArray, choice
+from mfpde.geometry import Circle, Geometry, Sphere
+from mfpde.geometry.arcs import distances
+from mfpde.measures.measure import AnyMeasure, Atoms, Density
+from mfpde.measures.wasserstein import wasserstein
+from mfpde.networks.clusters import clusters
+from mfpde.networks.counts import adjusted_rand
+from mfpde.networks.folding import DRIFT, GAIN, INNER
+from mfpde.notebook import Printed, format_table
+from mfpde.particles import solve_particles
+from mfpde.particles.systems import particle_system
+from mfpde.runs.layers import Layers, largest_degree
+from mfpde.solver.solve import solve
+from mfpde.terms.normalization import split_tokens
+
+if TYPE_CHECKING:
+    from mfpde.networks.network import Network
+
+EXACT, JUDGED, DENSITY = "exact", "parallel flow", "density"
+PARENTS = {
+    "parallel discrete": EXACT,
+    "serial flow": EXACT,
+    JUDGED: "parallel discrete",
+    "no gain deviation": JUDGED,
+    "no drift constants": "no gain deviation",
+    "no inner constants": "no drift constants",
+    "half of the keys": EXACT,
+    DENSITY: JUDGED,
+}
+"""The rungs, and what each idealises."""
+DROPPED = {
+    "no gain deviation": (GAIN,),
+    "no drift constants": (GAIN, DRIFT),
+    "no inner constants": (GAIN, DRIFT, INNER),
+}
+"""What some parallel flows leave out."""
+STEPS = 16
+"""Of the Runge-Kutta method of order 4 in a layer."""
+NEAR, AGREES = 0.1, 0.8
+"""Share of the way of tokens up to which a rung is near, and Rand index from which it agrees."""
+SIZES = 32, 64, 128
+GRIDS: dict[int, Callable[[int], Geometry]] = {2: lambda n: Circle(8 * n), 3: Sphere}
+"""Of densities by d': the first that resolves all layers is taken."""
+SUPPORT = 500
+"""Points between which the distance of a density is measured."""
+
+
+class Measures(NamedTuple):
+    """A rung beside the exact tokens, numbers (layers + 1,) from the start on.
+
+    ``angle`` is the mean angle (radians) to the exact tokens, of a density the distance W1;
+    ``effective_number`` that of directions; ``clusters`` their count by silhouettes, 0 for none;
+    ``rand`` the adjusted Rand index with the exact partition.  NaN: there is none.
+    """
+
+    angle: FloatArray
+    effective_number: FloatArray
+    clusters: FloatArray
+    rand: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ladder(Printed):
+    """What the idealisations of a network cost, beside baselines; printed, a table and a verdict.
+
+    Attributes
+    ----------
+    rungs
+        :class:`Measures` by the names of rungs, from ``"exact"`` on.
+    baselines
+        The same of ``"moved"``, tokens that stay where they start; ``"unrelated tokens"``,
+        the mean angle of all pairs; and of the exact network with ``"no attention"`` and with
+        ``"no MLP"``.
+    """
+
+    rungs: dict[str, Measures]
+    baselines: dict[str, Measures]
+
+    @property
+    def verdict(self) -> str:
+        """``"pointwise"``, ``"clusters only"`` or ``"neither"``, of the parallel flow.
+
+        Pointwise: the angle is at most a tenth of that by which tokens have moved, in each layer.
+        Clusters only: at the end there are as many clusters, two or more, and Rand is >= 0.8.
+        """
+        flow, exact = self.rungs[JUDGED], self.rungs[EXACT]
+        if (flow.angle <= NEAR * self.baselines["moved"].angle)[1:].all():
+            return "pointwise"
+        has_clusters = flow.clusters[-1] == exact.clusters[-1] > 1
+        is_alike = has_clusters and flow.rand[-1] >= AGREES
+        return "clusters only" if is_alike else "neither"
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """The angle (a mean over layers) that rungs add to what they idealise, the largest first.
+
+        A rung whose parent is not there is compared with the exact pass.
+        """
+        means = {name: float(one.angle[1:].mean()) for name, one in self.rungs.items()}
+        names = means.keys() - {EXACT, DENSITY}
+        found = {name: means[name] - means.get(PARENTS[name], 0.0) for name in names}
+        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+    @property
+    def costliest(self) -> str:
+        """The rung that costs most."""
+        return next(iter(self.costs))
+
+    def to_pandas(self) -> Any:
+        """A DataFrame: ``kind`` (rungs, baselines), ``name``, ``layer``, and the measures."""
+        import pandas as pd
+
+        frames = {
+            (kind, name): pd.DataFrame(measures._asdict())
+            for kind, part in vars(self).items()
+            for name, measures in part.items()
+        }
+        return pd.concat(frames, names=["kind", "name", "layer"]).reset_index()
+
+    def __str__(self) -> str:
+        rows = []
+        for name, (angle, *others) in (self.rungs | self.baselines).items():
+            ends = [f"{numbers[-1]:.3g}" for numbers in others]
+            rows.append([name, *(f"{x:.3f}" for x in angle[1:]), *ends])
+        layers = map(str, range(1, len(self.rungs[EXACT].angle)))
+        headers = ["angle after layer", *layers, "n_eff", "clusters", "Rand"]
+        first = f"{JUDGED}: {self.verdict}; {self.costliest} costs most"
+        return f"{first}\n{format_table(headers, rows)}"
+
+
+def climb(network: Network, tokens: FloatArray, names: Iterable[str] | None) -> Ladder:
+    """Return the ladder of ``tokens`` (N, d), with the rungs of these ``names`` or all."""
+    dimension = network.basis.shape[1]
+    if names is None:
+        names = [name for name in PARENTS if name != DENSITY or dimension in GRIDS]
+    chosen = {JUDGED, *(choice("rungs", name, (EXACT, *PARENTS)) for name in names)}
+    if DENSITY in chosen and dimension not in GRIDS:
+        raise ValueError(
+            f"rungs: tokens of this network lie on S^{dimension - 1}, and densities on S^1 and "
+            f"S^2 alone (LayerNorm of d = 3, 4, RMSNorm of d = 2, 3): leave {DENSITY!r} out"
+        )
+    radii = network.run(tokens).radii[0]
+    if network.norm == "post" and network.embedding_norm is None:
+        gain = np.full(network.dimension, radii.mean() / np.sqrt(network.dimension))
+        network = replace(network, embedding_norm=(gain, 0 * gain))
+    exact = ExactPass(network, tokens, radii)
+    order = [EXACT, *(name for name in PARENTS if name in chosen)]
+    rungs = {name: exact.find_rung(name) for name in order}
+    return Ladder(rungs, exact.find_baselines())
+
+
+class ExactPass:
+    """The exact pass of ``tokens`` (N, d), in coordinates of U, and what stands beside it."""
+
+    def __init__(self, network: Network, tokens: FloatArray, radii: FloatArray) -> None:
+        self.network, self.tokens, self.radii = network, tokens, radii
+        self.states = self._run(network)
+        self.labels = [clusters(state).silhouettes.labels for state in self.states]
+
+    def find_rung(self, name: str) -> Measures:
+        """Return the measures of a rung."""
+        if name == EXACT:
+            return self._measure(self.states)
+        if name == "half of the keys":
+            count = len(self.tokens)
+            kept = np.random.default_rng(0).permutation(count)[: (count + 1) // 2]
+            return self._measure(self._run(self.network, kept), kept)
+        order = "serial" if name == "serial flow" else "parallel"
+        radius = self.radii.mean() if name == DENSITY else self.radii
+        dropped = DROPPED.get(name, ())
+        layers = self.network.layers(order, drop=dropped, radius=radius)
+        moves = {DENSITY: _flow_as_density, "parallel discrete": _take_steps}
+        states = moves.get(name, _flow)(layers, self.states[0])
+        return self._measure(states[:: len(layers) // len(self.network.blocks)])
+
+    def find_baselines(self) -> dict[str, Measures]:
+        """Return the measures of all baselines."""
+        network, every = self.network, [state.points for state in self.states]
+        blocks = {
+            "no attention": [
+                replace(b, o=0 * b.o, bo=0 * b.bo) for b in network.blocks
+            ],
+            "no MLP": [replace(b, w2=0 * b.w2, b2=0 * b.b2) for b in network.blocks],
+        }
+        cosines = [1 - pdist(points, "cosine") for points in every]
+        angles = np.array([np.arccos(one.clip(-1, 1)).mean() for one in cosines])
+        found = {
+            "moved": self._measure(self.states[:1] * len(self.states)),
+            "unrelated tokens": Measures(angles, *np.full((3, len(angles)), np.nan)),
+        }
+        for name, fewer in blocks.items():
+            found[name] = self._measure(self._run(replace(network, blocks=fewer)))
+        return found
+
+    def _run(self, network: Network, kept: Any = slice(None)) -> list[Atoms]:
+        """The tokens that are ``kept``, by themselves, before and after each layer."""
+        points = network.run(self.tokens[kept]).points @ network.basis
+        return [Atoms(one) for one in points]
+
+    def _measure(
+        self, states: Sequence[AnyMeasure], kept: Any = slice(None)
+    ) -> Measures:
+        """The measures of the tokens that are ``kept``, or of densities."""
+        rows = np.full((len(self.states), len(Measures._fields)), np.nan)
+        exact = zip(self.states, self.labels, strict=True)
+        for row, state, (tokens, labels) in zip(rows, states, exact, strict=False):
+            found = clusters(state)
+            row[1:3] = found.effective_number, found.silhouettes.count
+            if isinstance(state, Atoms):
+                row[0] = distances(state.points, tokens.points[kept]).mean()
+                row[3] = adjusted_rand(found.silhouettes.labels, labels[kept])
+            else:
+                row[0] = wasserstein(state, tokens, support=SUPPORT)
+        return Measures(*rows.T)
+
+
+def _flow(layers: Layers, start: Atoms) -> list[Any]:
+    """Tokens before and after each layer, that flow."""
+    times = {"time_step": layers.durations[0] / STEPS, "save_at": layers.breakpoints}
+    return solve_particles(layers, start, method="direct", **times).states
+
+
+def _take_steps(layers: Layers, start: Atoms) -> list[Any]:
+    """The same, of tokens that go each layer in one step, u -> u + step F(N(u))."""
+    found, radii = [start], np.ones(len(start))
+    for equation, step in layers:
+        system = particle_system(equation, found[-1], "direct", radii)
+        tokens = system.start + step * system.velocity(system.start)
+        radii, points = split_tokens(tokens)
+        found.append(Atoms(points))
+    return found
+
+
+def _flow_as_density(layers: Layers, start: Atoms) -> list[Any]:
+    """Densities before and after each layer, from that of which ``start`` is a sample."""
+    problems = []
+    for size in SIZES:
+        grid = GRIDS[start.dimension](size)
+        try:
+            largest_degree(layers, grid)
+        except ValueError as error:
+            problems.append(error)
+        else:
+            density = Density.from_samples(grid, start.points)
+            return solve(layers, density, save_at=layers.breakpoints).states
+    raise ValueError(f"{DENSITY!r} is no rung here: {problems[-1]}")
