@@ -21,8 +21,8 @@ from mfpde.terms import (
     InteractionTerm,
     PointMasses,
 )
-from mfpde.terms.funk_hecke import NEGLIGIBLE
 from mfpde.terms.interaction_on_grid import InteractionOnGrid
+from mfpde.terms.kernels import NEGLIGIBLE
 from mfpde.terms.softmax_sums import WATCHED, Moments, PointFields, Sources
 
 WATCHED_DEGREE = 16

@@ -38,8 +38,7 @@ from mfpde.geometry.arcs import tangent_frames
 from mfpde.terms import Perceptron
 from mfpde.terms.activations import ON_KINK, ActivationBounds
 from mfpde.terms.exponential_kernel import Exponential
-from mfpde.terms.funk_hecke import LARGEST_DEGREE, chebyshev_coefficients
-from mfpde.terms.kernels import COSINES, Kernel
+from mfpde.terms.kernels import COSINES, LARGEST_DEGREE, Kernel, chebyshev_coefficients
 
 EPS = float(np.finfo(np.float64).eps)
 ROUNDING = 2e-15

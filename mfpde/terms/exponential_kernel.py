@@ -1,23 +1,30 @@
 r"""The exponential kernel W(u) = exp(beta (u - 1)) / beta of attention, u = x.y; W' = K = beta W.
 
-Its limit at beta = 0 is u, up to a constant (Kuramoto).
+Its limit at beta = 0 is u, up to a constant (Kuramoto).  K has the eigenvalues (paper, Lemma 5.1)
+
+    lambda_l = Gamma(d/2) (2/beta)^(d/2-1) I_(l+d/2-1)(beta) e^(-beta)
+
+without Bessel functions, which underflow in high dimension: ratios of neighbouring I by backward
+recurrence, D_l by their ratios, and the scale from sum_l D_l lambda_l = K(1) = 1.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import ive
 
-from mfpde.arrays import FloatArray, blocks_of_rows, real_number
-from mfpde.terms.funk_hecke import NEGLIGIBLE, KernelSeries, log_series
-from mfpde.terms.kernels import Kernel
+from mfpde.arrays import FloatArray, blocks_of_rows, read_only, real_number
+from mfpde.geometry.harmonics import log_harmonic_counts
+from mfpde.terms.kernels import NEGLIGIBLE, Kernel, KernelSeries, up_to
 
 # Below it K / beta is x.y (up to a constant) to more digits than there are, and 1 / beta
 # is soon not representable.
 SMALLEST_BETA = 1e-100
+LARGEST_BETA = 1000.0
+"""Of series."""
 LARGEST = np.finfo(float).max
 ANGLES = 20_001
 """At which third derivatives are looked at."""
@@ -117,3 +124,45 @@ def sum_exponentials(
         sums[block] = shares.sum(axis=1)
         vectors[block] = shares @ values
     return peaks, sums, vectors
+
+
+@lru_cache(maxsize=256)
+def log_series(beta: float, dimension: int) -> FloatArray:
+    """Logarithms of lambda_l and of D_l lambda_l, (2, n), far past where these are negligible.
+
+    Where eigenvalues are not representable, in high dimension and at large beta, they are.
+    """
+    if beta == 0:
+        return np.zeros((2, 1))
+    if beta > LARGEST_BETA:
+        raise ValueError(
+            f"beta (or beta |bilinear| + |source|) = {beta:g} has no series above "
+            f"{LARGEST_BETA:g}: use solve_particles with method='direct'"
+        )
+    nu = dimension / 2 - 1
+    # Degrees with l^2 > 2 beta log(1/eps) are negligible in low dimension; at small
+    # beta each further degree gains a factor beta / (2 l).
+    size = int(40 + 12 * np.sqrt(beta) + np.sqrt(80 * beta))
+    while True:
+        ratios, ratio = np.empty(size), 0.0
+        for k in range(size + 20 + int(beta), -1, -1):
+            ratio = 1.0 / (2 * (nu + k + 1) / beta + ratio)
+            if k < size:
+                ratios[k] = ratio
+        with np.errstate(divide="ignore"):  # at tiny beta an eigenvalue may underflow
+            eigenvalues = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
+        counted = eigenvalues + log_harmonic_counts(dimension, size + 1)
+        peak = counted.max()
+        if counted[-1] < peak + np.log(NEGLIGIBLE) - 5:
+            break
+        size *= 2
+    shift = peak + np.log(np.exp(counted - peak).sum())
+    return read_only(np.stack([eigenvalues, counted]) - shift)
+
+
+def log_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
+    """Logarithms of lambda_0..lambda_degree of K on S^(dimension-1), -inf beyond all digits.
+
+    At beta = 0 the kernel is 1: lambda_0 = 1, all others are 0.
+    """
+    return up_to(degree, log_series(float(beta), dimension)[0], -np.inf)

@@ -17,8 +17,7 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray, blocks_of_rows, check_kind, real_number
 from mfpde.geometry import FieldAtPoints, Geometry
 from mfpde.terms.external import tangential
-from mfpde.terms.funk_hecke import NEGLIGIBLE
-from mfpde.terms.kernels import Kernel, PointMasses
+from mfpde.terms.kernels import NEGLIGIBLE, Kernel, PointMasses
 
 RESOLVED_TOLERANCE = 1e-10
 SMALLEST_SUMMED_MEAN = 1e-5

@@ -2,7 +2,16 @@ r"""Zonal kernels W(x.y): what an interaction F[mu](x) = int W(x.y) dmu(y) is ma
 
 A kernel is a function W of u = x.y in [-1, 1] and its derivative.  Everything else follows from
 their Chebyshev interpolants, and can be given where a formula is known; only certificates need a
-bound of the ``third_derivative`` that does not.
+bound of the ``third_derivative`` that does not.  On S^(d-1) the series of W is (Funk-Hecke)
+
+    W(u) = sum_l c_l P_l(u),  c_l = D_l lambda_l,  int W(x.y) Y_l(y) dsigma(y) = lambda_l Y_l(x)
+    u P_l = ((l + d - 2) P_(l+1) + l P_(l-1)) / (2l + d - 2)
+
+with the Gegenbauer polynomial P_l of degree l, P_l(1) = 1, the D_l harmonics Y_l of degree l, and
+the uniform *probability* sigma.  In high dimension a quadrature against the law of x.y, which is
+concentrated at 0, knows W(1) badly.  So the c_l follow from the Chebyshev polynomials, by
+Clenshaw's recurrence in the coefficients of P_l.  Where W has singularities near [-1, 1] the
+terms c_l grow with the dimension and cancel; how much is lost so is measured.
 """
 
 from __future__ import annotations
@@ -15,20 +24,20 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import Chebyshev
-from numpy.polynomial.chebyshev import poly2cheb
+from numpy.polynomial.chebyshev import chebval, poly2cheb
 from numpy.polynomial.polynomial import polyder, polyval
+from scipy.fft import dct
+from scipy.sparse import diags
 
-from mfpde.arrays import FloatArray, name_of, real_array
+from mfpde.arrays import FloatArray, name_of, read_only, real_array
 from mfpde.geometry import FieldAtPoints
-from mfpde.terms.funk_hecke import (
-    LARGEST_DEGREE,
-    NEGLIGIBLE,
-    KernelSeries,
-    chebyshev_coefficients,
-    kernel_series,
-    up_to,
-)
+from mfpde.geometry.harmonics import log_harmonic_counts, zonal_harmonics
 
+LARGEST_DEGREE = 1024
+NOISE = 2e-14
+"""Share of the largest Chebyshev coefficient below which they are rounding."""
+NEGLIGIBLE = 1e-17
+"""Share of a kernel below which degrees do not count."""
 LARGEST_POWER = 64
 SMALLEST_COEFFICIENT = 1e-100
 """Of polynomials."""
@@ -43,6 +52,14 @@ class PointMasses(NamedTuple):
 
     points: FloatArray
     masses: FloatArray
+
+
+class KernelSeries(NamedTuple):
+    """Coefficients c_l of W, eigenvalues lambda_l, error of the sum as a share of W's range."""
+
+    counted: FloatArray
+    eigenvalues: FloatArray
+    error: float
 
 
 class Kernel(ABC):
@@ -250,3 +267,52 @@ def find_slope(kernel: Kernel) -> ZonalKernel:
 @lru_cache(maxsize=256)
 def _resolve(kernel: Kernel, dimension: int) -> KernelSeries:
     return kernel.expand(dimension)
+
+
+def chebyshev_coefficients(
+    function: Callable[[FloatArray], FloatArray],
+) -> FloatArray:
+    """Chebyshev coefficients of ``function`` on [-1, 1], up to rounding or degree 1024."""
+    count = 16
+    while True:
+        values = function(np.cos((np.arange(count) + 0.5) * np.pi / count))
+        found = np.asarray(dct(values, type=2)) / count
+        found[0] /= 2
+        sizes = np.abs(found)
+        noise = NOISE * sizes.max()
+        if count >= LARGEST_DEGREE or sizes[-(count // 8) :].max() <= noise:
+            last = np.flatnonzero(sizes > noise)[-1:].sum()
+            return np.where(sizes > noise, found, 0.0)[: last + 1]
+        count *= 2
+
+
+def kernel_series(chebyshev: FloatArray, dimension: int) -> KernelSeries:
+    """The series on S^(dimension-1), one degree more than ``chebyshev`` has."""
+    # A large constant, which moves nothing, takes no digits from the rest.
+    varying = np.concatenate([[0.0], chebyshev[1:]])
+    count = len(varying) + 1
+    l = np.arange(1, count, dtype=np.float64)
+    upward = np.ones(count)
+    upward[1:] = (l + dimension - 2) / (2 * l + dimension - 2)
+    times_u = diags([upward[:-1], 1 - upward[1:]], [-1, 1], format="csr")
+    first = np.eye(1, count)[0]
+    ahead, here = np.zeros((2, count))
+    for coefficient in varying[:0:-1]:
+        ahead, here = here, 2 * (times_u @ here) - ahead + coefficient * first
+    here = times_u @ here - ahead
+    cosines = np.cos(np.linspace(0.0, np.pi, 65))
+    values = chebval(cosines, varying)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = here @ zonal_harmonics(dimension, count - 1, cosines)
+        error = float(np.abs(sums - values).max() / max(np.ptp(values), 1e-300))
+        eigenvalues = here / np.exp(log_harmonic_counts(dimension, count))
+    here[0] += chebyshev[0]
+    eigenvalues[0] = here[0]
+    error = error if np.isfinite(error) else np.inf
+    return KernelSeries(read_only(here), read_only(eigenvalues), error)
+
+
+def up_to(degree: int, values: FloatArray, beyond: float = 0.0) -> FloatArray:
+    """The ``values`` of degrees 0..degree, ``beyond`` where there are none."""
+    missing = max(degree + 1 - len(values), 0)
+    return np.pad(values[: degree + 1], (0, missing), constant_values=beyond)

@@ -37,7 +37,7 @@ from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.measures.sampling import as_atoms
 from mfpde.terms import Attention, Kernel
-from mfpde.terms.funk_hecke import log_eigenvalues
+from mfpde.terms.exponential_kernel import log_eigenvalues
 
 Convention = Literal["shifted", "unshifted"]
 """K = exp(beta (x.y - 1)), or exp(beta x.y)."""

@@ -46,7 +46,7 @@ from mfpde.arrays import (
 from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.notebook import Printed, format_table
 from mfpde.terms import Exponential, Kernel
-from mfpde.terms.funk_hecke import log_eigenvalues
+from mfpde.terms.exponential_kernel import log_eigenvalues
 from mfpde.theory.spectrum import (
     Convention,
     find_curvatures,

@@ -27,8 +27,7 @@ from mfpde.geometry.sphere import Sphere
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.clouds import summed_motion
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes, interpolate
-from mfpde.terms.funk_hecke import NEGLIGIBLE
-from mfpde.terms.kernels import PointMasses
+from mfpde.terms.kernels import NEGLIGIBLE, PointMasses
 from mfpde.transport.base import DEFAULT_RTOL, NOTHING, Flow, State, Step, Transport
 from mfpde.transport.push_forward import KEPT_DEGREE, deposit_masses, fit_moments
 
