@@ -2,8 +2,7 @@
 
 Equations have heads, biases, softmax, kernels, diffusion, weights of any size; starts are smooth,
 rough, of one cell, with atoms.  Mass is kept, nothing is negative or not finite, what is stored
-comes back to the bit; and a run that cannot go on ends early and
-says so.
+comes back to the bit; and a run that cannot go on ends early and says so.
 """
 
 from __future__ import annotations
