@@ -15,6 +15,7 @@ from hypothesis import settings
 
 import mfpde
 from mfpde.geometry import Geometry
+from validation.verdict_shapes import unit
 
 SCHEMES = {
     "circle": ("donor_blended", "semi_lagrangian"),
@@ -87,8 +88,7 @@ def number(draw: Random, largest: float = 2.0) -> float:
 
 
 def unit_vector(draw: Random, dimension: int) -> np.ndarray:
-    vector = np.array([draw.gauss() for _ in range(dimension)])
-    return vector / np.linalg.norm(vector)
+    return unit([draw.gauss() for _ in range(dimension)])
 
 
 def matrix(draw: Random, dimension: int) -> np.ndarray:

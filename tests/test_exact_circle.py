@@ -88,11 +88,7 @@ def approach_of_two_bumps() -> float:
 @pytest.mark.parametrize(("num_cells", "bound"), [(512, 0.007), (1024, 0.0035)])
 @pytest.mark.parametrize("middle", [0.0, 3.1022703])
 def test_two_bumps_merge_on_the_grid(
-    num_cells: int,
-    bound: float,
-    *,
-    middle: float,
-    approach_of_two_bumps: float,
+    num_cells, bound, *, middle, approach_of_two_bumps
 ) -> None:
     """Distance 0.8, sigma 0.08, beta 25: separation 0.1 a little early, wherever they sit.
 
@@ -174,9 +170,7 @@ def conversions(cells: int):
 
 @given(seed=st.integers(0, 2**31), size=st.integers(16, 90), power=st.integers(1, 40))
 @settings(deadline=None, max_examples=60)
-def test_conversions_keep_mass_sign_and_plateaus(
-    seed: int, size: int, power: int
-) -> None:
+def test_conversions_keep_mass_sign_and_plateaus(seed, size, power) -> None:
     generator = np.random.default_rng(seed)
     values = generator.random(size) ** power
     values[: size // 2] = 1.0
