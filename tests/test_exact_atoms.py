@@ -139,14 +139,10 @@ def test_what_is_too_light_for_an_atom_stays_in_its_cells():
 
 @pytest.mark.parametrize("rates", [(-3.0, 1.0), (1.0, -3.0)])
 def test_a_wide_atom_is_released_where_the_flow_expands_one_way(rates):
-    sphere, matrix = Sphere(64), np.diag([*rates, 0.0])
-    saddle = mfpde.Potential(
-        lambda x: ((x @ matrix) * x).sum(-1) / 2, lambda x: x @ matrix, dimension=3
-    )
+    sphere, saddle = Sphere(64), Perceptron(np.eye(2, 3), rates, "linear")
     covariance = (2 * sphere.spacing) ** 2 * np.diag([1.0, 1.0, 0.0])
     atoms = Atoms([[0.0, 0.0, 1.0]], [1.0], [covariance])
-    equation = mfpde.MeanFieldEquation(saddle, direction="ascent")
-    run = handed_off(atoms_alone(sphere, atoms), equation)
+    run = handed_off(atoms_alone(sphere, atoms), ascent(saddle))
     assert [event.kind for event in run.events] == ["fission"]
 
 
