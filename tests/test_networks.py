@@ -7,20 +7,17 @@ import json
 import re
 import zipfile
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import erf, expit, softmax
+from scipy.special import softmax
 
 import mfpde
 
-SIGMAS = {
-    "gelu": lambda z: z * (1 + erf(z / 2**0.5)) / 2,
-    "gelu_tanh": lambda z: z * expit((8 / np.pi) ** 0.5 * (z + 0.044715 * z**3)),
-    "silu": lambda z: z * expit(z),
-}
+close = partial(np.testing.assert_allclose, rtol=0, atol=1e-12)
 PREFIXES = {"bert": "bert.", "gpt2": "transformer.", "llama": "model."}
 MODULES = {
     "bert": """encoder.layer.0.attention.self.query q, encoder.layer.0.attention.self.key k,
@@ -60,35 +57,36 @@ IDS = [3, 0, 5, 5, 1]
 def draw_network(kind):
     """A network of one block in d = 8, and its tensors as files have them: numbers of 16 bits."""
     rng, keys = np.random.default_rng(0), 8 if kind == "llama" else 16
-    shapes = {"q": (16, 8), "k": (keys, 8), "v": (keys, 8), "o": (8, 16)}
-    shapes |= dict.fromkeys(["gate", "w1"], (12, 8)) | {"w2": (8, 12)}
+    shapes = {"q": (16, 8), "k": (keys, 8), "v": (keys, 8), "o": (8, 16), "w2": (8, 12)}
+    shapes |= dict.fromkeys(["gate", "w1"], (12, 8))
     given, tensors = {}, {}
+
+    def draw(*shape):
+        return rng.integers(-40, 41, shape) / 64
+
     for module, *names in map(str.split, MODULES[kind].split(",")):
         for name in names:
-            shape, mean = shapes.get(name, (8,)), "gain" in name
-            given[name] = np.float32(mean + rng.integers(-40, 41, shape) / 64)
+            given[name] = draw(*shapes.get(name, (8,))) + ("gain" in name)
+            if kind != "llama" or name in "qkv":
+                given[BIASES[name]] = draw(len(given[name]))
         weight = np.concatenate([given[name] for name in names])
         tensors[f"{module}.weight"] = weight.T if kind == "gpt2" else weight
-        if kind != "llama" or name in "qkv":
-            biases = np.float32(rng.integers(-40, 41, len(weight)) / 64)
-            tensors[f"{module}.bias"] = biases
-            parts = np.split(biases, len(names))
-            given |= zip([BIASES[name] for name in names], parts, strict=True)
-    shape = len(TABLES[kind]), 9, 8
-    tables = np.float32(rng.integers(-40, 41, shape) / 8)
-    names = [f"{name}.weight" for name in TABLES[kind]]
-    tensors |= zip(names, tables, strict=True)
-    words, positions, segments = [*np.float64(tables), *np.zeros((2, 9, 8))][:3]
+        if BIASES.get(name) in given:
+            biases = [given[BIASES[name]] for name in names]
+            tensors[f"{module}.bias"] = np.concatenate(biases)
+    tables = {f"{name}.weight": 8 * draw(9, 8) for name in TABLES[kind]}
+    words, positions, segments = [*tables.values(), *np.zeros((2, 9, 8))][:3]
+    tokens = words[IDS] + positions[:5] + segments[0]
     norm, end = ("post", "embedding_norm") if kind == "bert" else ("pre", "final_norm")
     last = {end: (given.pop("gain"), given.pop("bias", np.zeros(8)))}
     block = mfpde.NetworkBlock(**given, **OPTIONS[kind], heads=4)
-    embed = lambda ids: words[ids] + positions[: len(ids)] + segments[0]  # noqa: E731
-    return mfpde.Network([block], norm, embedding=embed, **last), tensors
+    tensors = {name: np.float32(one) for name, one in (tensors | tables).items()}
+    return mfpde.Network([block], norm, **last), tokens, tensors
 
 
 @pytest.fixture(params=CONFIGS)
 def drawn(request):
-    """A kind, a network of it, and its tensors."""
+    """A kind, a network of it, tokens, and the tensors of both."""
     return request.param, *draw_network(request.param)
 
 
@@ -122,7 +120,7 @@ def attend(block, y, first):
 
 
 def feed(block, y, _):
-    sigma, inner = SIGMAS[block.activation.name], y @ block.w1.T + block.b1
+    sigma, inner = block.activation.sigma, y @ block.w1.T + block.b1
     inner = sigma(inner) if block.gate is None else sigma(y @ block.gate.T) * inner
     return inner @ block.w2.T + block.b2
 
@@ -142,116 +140,107 @@ def run_by_hand(net, u, first):
 
 def test_a_pass_is_that_of_a_sum_over_heads(drawn) -> None:
     """Wherever the text begins: only differences of rotary positions count."""
-    _, net, _ = drawn
+    _, net, tokens, _ = drawn
     net = replace(net, blocks=net.blocks * 2)
-    tokens = net.embedding(np.array(IDS))
-    trace = net.run(IDS)
-    np.testing.assert_allclose(trace.outputs, run_by_hand(net, tokens, 99), atol=1e-12)
-    np.testing.assert_array_equal(net.run(tokens).points, trace.points)
+    trace = net.run(tokens)
+    close(trace.outputs, run_by_hand(net, tokens, 99))
     gain, bias = net.final_norm or net.blocks[-1].norms[1]
     last = (trace.outputs - bias) / gain
     last /= np.linalg.norm(last, axis=1, keepdims=True)
-    np.testing.assert_allclose(trace.points[-1], last, atol=1e-12)
+    close(trace.points[-1], last)
 
 
 def test_a_step_is_told_by_its_parts(drawn) -> None:
     """N(x + F): the angle by the tangential part over 1 + the radial one."""
-    kind, net, _ = drawn
-    trace = net.run(IDS)
+    kind, net, tokens, _ = drawn
+    trace = net.run(tokens)
     total, tangential, radial, rotation = trace.steps
-    np.testing.assert_allclose(rotation, np.arctan2(tangential, 1 + radial), atol=1e-12)
+    close(rotation, np.arctan2(tangential, 1 + radial))
     if kind == "llama":  # F = f / |u|
-        np.testing.assert_allclose(total, np.hypot(tangential, radial), rtol=1e-12)
+        close(total, np.hypot(tangential, radial))
         grown = np.hypot(1 + radial, tangential)[0].prod(axis=0)
-        np.testing.assert_allclose(trace.radii[1] / trace.radii[0], grown, rtol=1e-12)
+        close(trace.radii[1] / trace.radii[0], grown)
 
 
 def test_whom_queries_look_at(drawn) -> None:
     """All alike without queries; biases of keys change nothing, but with rotary positions."""
-    _, net, _ = drawn
+    _, net, tokens, _ = drawn
     (block,) = net.blocks
     flat = replace(block, q=0 * block.q, bq=0 * block.bq)
-    even = replace(net, blocks=[flat]).run(IDS)
+    even = replace(net, blocks=[flat]).run(tokens)
     seen = np.arange(1, 6) if block.causal else np.full(5, 5)
-    np.testing.assert_allclose(even.effective_keys[0], [seen] * 4, rtol=1e-12)
-    np.testing.assert_allclose(even.sinks, [[(1 / seen).mean()] * 4], rtol=1e-12)
+    close(even.effective_keys[0], [seen] * 4)
+    close(even.sinks, [[(1 / seen).mean()] * 4])
     biased = replace(net, blocks=[replace(block, bk=block.bk + 3)])
-    moved = abs(biased.run(IDS).outputs - net.run(IDS).outputs).max()
+    moved = abs(biased.run(tokens).outputs - net.run(tokens).outputs).max()
     assert (moved < 1e-12) == (block.rope is None)
 
 
 def test_short_steps_come_to_the_flow_at_order_one(drawn) -> None:
     """Refined networks differ by half as much each time; steps are as long as they are scaled."""
-    _, net, _ = drawn
-    ends = [net.refined(m).run(IDS).points[-1] for m in (1, 8, 16, 32, 64)]
-    np.testing.assert_array_equal(ends[0], net.run(IDS).points[-1])
+    _, net, tokens, _ = drawn
+    ends = [net.refined(m).run(tokens).points[-1] for m in (1, 8, 16, 32, 64)]
+    np.testing.assert_array_equal(ends[0], net.run(tokens).points[-1])
     apart = [np.linalg.norm(a - b) for a, b in pairwise(ends[1:])]
     assert all(1.7 < a / b < 2.3 for a, b in pairwise(apart))
-    turns = [net.scaled(eps).run(IDS).steps.rotation for eps in (1e-4, 2e-4)]
+    turns = [net.scaled(eps).run(tokens).steps.rotation for eps in (1e-4, 2e-4)]
     np.testing.assert_allclose(turns[1], 2 * turns[0], rtol=2e-3)
     if net.norm == "pre":
         (block,) = net.blocks
         less = {name: 0.3 * getattr(block, name) for name in ("o", "bo", "w2", "b2")}
-        outputs = replace(net, blocks=[replace(block, **less)]).run(IDS).outputs
-        np.testing.assert_allclose(
-            net.scaled(0.3).run(IDS).outputs, outputs, atol=1e-13
-        )
+        smaller = replace(net, blocks=[replace(block, **less)])
+        close(net.scaled(0.3).run(tokens).outputs, smaller.run(tokens).outputs)
 
 
-def write_tensors(path, tensors, kind="F32"):
+def write_tensors(path, tensors, dtype="F32"):
     """A safetensors file."""
     header, data = {"__metadata__": {"format": "pt"}}, b""
     for name, values in tensors.items():
         offsets = [len(data), len(data) + values.nbytes]
-        header[name] = {"dtype": kind, "shape": values.shape, "data_offsets": offsets}
+        header[name] = {"dtype": dtype, "shape": values.shape, "data_offsets": offsets}
         data += values.tobytes()
     text = json.dumps(header).encode()
     path.write_bytes(len(text).to_bytes(8, "little") + text + data)
 
 
-def write_old(path, tensors):
-    """With a prefix and the words of old files, and beside them what is no part of a block."""
-    kind = next(one for one in TABLES if f"{TABLES[one][0]}.weight" in tensors)
-    ignored = (
-        "h.0.attn.bias h.0.attn.masked_bias embeddings.position_ids pooler.dense.bias"
-    )
-    found = {"lm_head.weight": np.ones((2, 2))}
-    for name, one in (tensors | dict.fromkeys(ignored.split(), np.ones(1))).items():
-        old = name.replace("Norm.weight", "Norm.gamma").replace(
-            "Norm.bias", "Norm.beta"
+@pytest.mark.parametrize("form", ["plain", "old names", "bf16", "shards"])
+def test_a_file_is_read_back(drawn, form, tmp_path) -> None:
+    """Old files have a prefix, other words, and beside them what is no part of a block."""
+    kind, net, tokens, tensors = drawn
+    path, dtype = tmp_path / "model.safetensors", "F32"
+    if form == "old names":
+        ignored = "h.0.attn.bias h.0.attn.masked_bias embeddings.position_ids pooler.x"
+        text = json.dumps([*tensors, *ignored.split()]).replace(
+            "Norm.weight", "Norm.gamma"
         )
-        found[PREFIXES[kind] + old] = one
-    write_tensors(path, found)
-
-
-def write_shards(path, tensors):
-    """Two files, and their index beside."""
-    names, files = list(tensors), ["a.safetensors", "b.safetensors"]
-    for k, file in enumerate(files):
-        write_tensors(path.with_name(file), {one: tensors[one] for one in names[k::2]})
-    index = {"weight_map": {one: files[k % 2] for k, one in enumerate(names)}}
-    path.with_name("model.safetensors.index.json").write_text(json.dumps(index))
-
-
-def write_halves(path, tensors):
-    """As bf16: the upper halves of float32."""
-    halves = {x: (one.view("<u4") >> 16).astype("<u2") for x, one in tensors.items()}
-    write_tensors(path, halves, "BF16")
-
-
-WRITERS = (write_tensors, write_old, write_shards, write_halves)
-
-
-@pytest.mark.parametrize("write", WRITERS)
-def test_a_file_is_read_back(drawn, write, tmp_path) -> None:
-    kind, net, tensors = drawn
-    write(tmp_path / "model.safetensors", tensors)
+        names = json.loads(text.replace("Norm.bias", "Norm.beta"))
+        values = [*tensors.values(), *np.ones((4, 1))]
+        tensors = {
+            PREFIXES[kind] + x: one for x, one in zip(names, values, strict=True)
+        }
+        tensors["lm_head.weight"] = np.ones(3)
+    elif form == "bf16":
+        dtype = "BF16"
+        tensors = {
+            x: (one.view("<u4") >> 16).astype("<u2") for x, one in tensors.items()
+        }
+    elif form == "shards":
+        some = dict(list(tensors.items())[::2])
+        write_tensors(tmp_path / "a", some)
+        files = {name: "a" if name in some else "b" for name in tensors}
+        index = tmp_path / "model.safetensors.index.json"
+        index.write_text(json.dumps({"weight_map": files}))
+        path, tensors = (
+            tmp_path / "b",
+            {x: tensors[x] for x in files if files[x] == "b"},
+        )
+    write_tensors(path, tensors, dtype)
     (tmp_path / "config.json").write_text(json.dumps(CONFIGS[kind]))
     read = mfpde.Network.from_safetensors(tmp_path)
-    np.testing.assert_allclose(read.run(IDS).outputs, net.run(IDS).outputs, atol=1e-12)
+    close(read.run(IDS).outputs, net.run(tokens).outputs)
 
 
-HEADS, GROUPED = {"num_attention_heads": 4}, CONFIGS["llama"]
+HEADS, LLAMA = {"num_attention_heads": 4}, CONFIGS["llama"]
 OUT = "layers.0.self_attn.o_proj.weight"
 REFUSED = {
     "there is no | config.json": (None, {}),
@@ -260,12 +249,9 @@ REFUSED = {
     "rope_scaling = {'factor': 2}": (HEADS | {"rope_scaling": {"factor": 2}}, {}),
     "layer 0: q has 16 rows for heads = 3": ({"num_attention_heads": 3}, {}),
     "layer 0: k of shape (8, 8) must be (16, 8)": (HEADS, {}),
-    "layer 0: activation = 'gelu_fast'": (
-        CONFIGS["llama"] | {"hidden_act": "gelu_fast"},
-        {},
-    ),
+    "layer 0: activation = 'gelu_fast'": (LLAMA | {"hidden_act": "gelu_fast"}, {}),
     f"layer 0: the tensor {OUT} is missing": (HEADS, {OUT: None}),
-    "the tensor layers.0.q_norm is no part": (GROUPED, {"layers.0.q_norm": np.ones(1)}),
+    "the tensor layers.0.q_norm is no part": (LLAMA, {"layers.0.q_norm": np.ones(1)}),
     "neither BERT, GPT-2 nor LLaMA": (HEADS, {"embed_tokens.weight": None}),
 }
 
@@ -273,7 +259,7 @@ REFUSED = {
 @pytest.mark.parametrize("words", REFUSED)
 def test_what_is_no_such_network_is_named(words, tmp_path) -> None:
     config, changes = REFUSED[words]
-    given = draw_network("llama")[1] | changes
+    given = draw_network("llama")[2] | changes
     path = tmp_path / "model.safetensors"
     write_tensors(path, {name: x for name, x in given.items() if x is not None})
     with pytest.raises(ValueError, match=".*".join(map(re.escape, words.split(" | ")))):
@@ -284,7 +270,7 @@ def test_a_damaged_file_is_refused(tmp_path) -> None:
     path, config = tmp_path / "model.safetensors", CONFIGS["bert"]
     with pytest.raises(ValueError, match="must be, or hold"):
         mfpde.Network.from_safetensors(tmp_path, config)
-    write_tensors(path, draw_network("bert")[1], "I32")
+    write_tensors(path, draw_network("bert")[2], "I32")
     with pytest.raises(ValueError, match="numbers of I32"):
         mfpde.Network.from_safetensors(path, config)
     whole = path.read_bytes()

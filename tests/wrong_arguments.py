@@ -355,6 +355,7 @@ network_block(heads=4, rope=1e4) -> an even number with rope
 network_block(w1=np.ones((5, 4)), w2=np.ones((5, 4))) -> w2 | y @ W.T
 network_block(activation="gelu_new") -> activation = 'gelu_new'
 network_block(w2=None) -> w2 = None
+network_block(causal="no") -> causal = 'no' must be a bool, True or False
 Network([], "pre") -> blocks = [] must be a nonempty list of NetworkBlock
 Network([TRAINED, NetworkBlock(*WEIGHTS[:, 1:, 1:], heads=1)], "pre") -> [(3, False), (4, False)]
 Network([TRAINED], "peri") -> norm = 'peri' must be one of 'post', 'pre'

@@ -19,6 +19,7 @@ from mfpde.arrays import (
     FloatArray,
     blocks_of_rows,
     check_entries,
+    check_kind,
     read_only,
     real_array,
     real_number,
@@ -124,6 +125,8 @@ class NetworkBlock:
             if given is not None or name != "gate":
                 found[name] = check_weights(name, given, shape, why)
         found["activation"] = find_activation(self.activation, needs_primitive=False)
+        for flag in ("rms", "causal"):
+            check_kind(flag, getattr(self, flag), bool, source="True or False")
         found["eps"] = real_number("eps", self.eps, at_least=0.0)
         if self.rope is not None:
             found["rope"] = real_number("rope", self.rope, at_least=1.0)
