@@ -259,7 +259,7 @@ Normalization("pre", alpha=2.0) -> alpha = 2.0 is none of 'pre'
 equation(ATTENTION, normalization="pre") -> normalization = 'pre' must be a Normalization
 run(by=scaled(lambda x: -x[..., 0])) -> radius[0] = -0.99 | must be above 0
 run(uniform(ZONAL), scaled()) -> with Zonal
-run(by=scaled(), atoms="exact") -> with atoms = 'exact'
+run(by=scaled(), atoms="exact") -> atoms = 'exact' must be one of 'grid'
 run(PositionedDensity.repeated(UNIFORM), scaled()) -> with rows of positions
 run(by=scaled(), transport="labels") -> transport = 'labels' | 'donor_blended'
 particles(scaled(), merge_below=0.1) -> not known with Normalization

@@ -13,12 +13,12 @@ from collections import Counter
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, choice
+from mfpde.arrays import FloatArray
 from mfpde.geometry import Circle, Sphere
 from mfpde.geometry.remap import FOLDED, push_masses
 from mfpde.grid_equation import GridEquation
 from mfpde.positions.blocks import LayerOnGrid, move_points
-from mfpde.positions.rows import UNIT_MASS, PositionedDensity, RunState
+from mfpde.positions.rows import PositionedDensity, RunState
 from mfpde.terms import PointMasses
 from mfpde.terms.softmax_sums import PointFields
 from mfpde.transport import Scheme
@@ -106,14 +106,11 @@ class LayersOnSphere(LayerTransport, LagrangianSphere):
         return np.asarray((np.cross(here, below) * beside).sum(axis=-1))
 
 
-def scheme_of_layers(start: RunState, transport: str | None, atoms: str) -> Scheme:
+def scheme_of_layers(start: RunState) -> Scheme:
     """Return the scheme of discrete layers.
 
-    ``ValueError`` for rows, a start that is no probability, a zonal grid, atoms on a sphere,
-    another ``transport``, or exact atoms.
+    ``ValueError`` for rows, a zonal grid, or atoms on a sphere.
     """
-    choice("atoms", atoms, ["grid"])
-    name = choice("transport", transport or "discrete_layers", ["discrete_layers"])
     if isinstance(start, PositionedDensity):
         raise ValueError(
             "start is rows of positions: DiscreteLayers move a Density, and tokens at positions "
@@ -125,10 +122,6 @@ def scheme_of_layers(start: RunState, transport: str | None, atoms: str) -> Sche
             f"start on {start.geometry!r} with {len(start.atoms)} atoms: DiscreteLayers move "
             "densities on a Circle, with atoms, or a Sphere, without; solve_particles moves all"
         )
-    if abs(start.total_mass - 1) > UNIT_MASS:
-        raise ValueError(
-            f"start has total mass {start.total_mass:.12g}; a probability has 1"
-        )
     kind: type[LayerTransport] = LayersOnCircle if on_circle else LayersOnSphere
     folds = Counter({FOLDS: 0})
 
@@ -137,4 +130,4 @@ def scheme_of_layers(start: RunState, transport: str | None, atoms: str) -> Sche
         transport.folds = folds
         return transport
 
-    return Scheme(name, make, moves_labels=not on_circle, statistics=folds)
+    return Scheme("discrete_layers", make, moves_labels=not on_circle, statistics=folds)

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from mfpde.arrays import BoolArray, FloatArray, choice
+from mfpde.arrays import BoolArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere
 from mfpde.grid_equation import GridEquation
@@ -162,9 +162,7 @@ class TokensOnSphere(TokensTransport, LagrangianSphere):
         return float(LONGEST_MOVE / max(speeds.max(), TINY))
 
 
-def scheme_of_tokens(
-    equation: MeanFieldEquation, start: RunState, transport: str | None, atoms: str
-) -> Scheme:
+def scheme_of_tokens(equation: MeanFieldEquation, start: RunState) -> Scheme:
     """Return the scheme of an equation with a normalization; ``ValueError`` if there is none."""
     normalization, geometry = equation.normalization, start.geometry
     assert normalization is not None
@@ -172,7 +170,6 @@ def scheme_of_tokens(
         "rows of positions": isinstance(start, PositionedDensity),
         f"{geometry!r}": not isinstance(geometry, Circle | Sphere),
         "atoms in the start": len(start.atoms) > 0,
-        f"atoms = {atoms!r}": atoms != "grid",
         f"diffusion = {equation.diffusion:g}": equation.diffusion > 0,
     }
     for words in (words for words, stands in obstacles.items() if stands):
@@ -180,7 +177,8 @@ def scheme_of_tokens(
             f"{normalization!r} with {words}: radii are carried by a density alone, on a Circle "
             "or a Sphere, or by particles (solve_particles)"
         )
-    schemes = {"donor_blended": TokensOnCircle, "labels": TokensOnSphere}
-    name = "donor_blended" if isinstance(geometry, Circle) else "labels"
-    kind = schemes[choice("transport", transport or name, [name])]
+    is_circle = isinstance(geometry, Circle)
+    name, kind = (
+        ("donor_blended", TokensOnCircle) if is_circle else ("labels", TokensOnSphere)
+    )
     return Scheme(name, partial(kind, normalization=normalization))

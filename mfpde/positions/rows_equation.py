@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ive
 
-from mfpde.arrays import BoolArray, ComplexArray, FloatArray, choice
+from mfpde.arrays import BoolArray, ComplexArray, FloatArray
 from mfpde.geometry.base import Fields
 from mfpde.grid_equation import GridEquation
-from mfpde.positions.rows import PositionedDensity, RunState
+from mfpde.positions.rows import PositionedDensity
 from mfpde.positions.weights import Full
 from mfpde.terms import Attention, InteractionTerm, Positions
 from mfpde.terms.softmax_sums import EMPTY
@@ -145,16 +145,13 @@ class RowsEquation(GridEquation):
         return super().velocity(moments, same[:, np.newaxis])
 
 
-def scheme_of_rows(rows: RunState, transport: str | None, atoms: str) -> Scheme:
-    """Return donor blending of ``rows``; ``ValueError`` for another scheme, or exact atoms.
+def scheme_of_rows(rows: PositionedDensity) -> Scheme:
+    """Return donor blending of ``rows``.
 
     Stages couple the rows, so that all take one step, the shortest that one asks for; the error
     is that of the moments of all together.
     """
-    assert isinstance(rows, PositionedDensity)
-    edges = rows.edges
-    choice("atoms", atoms, ["grid"])
-    name = choice("transport", transport or "donor_blended", ["donor_blended"])
+    name, edges = "donor_blended", rows.edges
     of_one = scheme_for(name, rows.geometry).transport
 
     def make(grid: GridEquation, rtol: float = DEFAULT_RTOL) -> Transport:

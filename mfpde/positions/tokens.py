@@ -79,7 +79,7 @@ class PositionedAtoms(Atoms):
         allowed = "must rise within (0, 1], in the order of the atoms"
         check_entries("positions", found, (rises > 0) & (found <= 1), allowed)
         if edges is not None:
-            cells = read_edges(edges, len(np.atleast_1d(edges)) - 1)
+            cells = read_edges(edges, max(np.size(edges) - 1, 1))
             counts = np.bincount(
                 np.searchsorted(cells[1:-1], found), None, len(cells) - 1
             )

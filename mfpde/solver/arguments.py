@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, check_kind, real_number
+from mfpde.arrays import FloatArray, check_kind, choice, real_number
 from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
+from mfpde.measures.measure import Measure
 from mfpde.positions.blocks import is_discrete
 from mfpde.positions.push_forward import scheme_of_layers
 from mfpde.positions.radii import scheme_of_tokens
@@ -37,9 +38,9 @@ class Method:
     exact_atoms: bool = False
 
 
-def check_start(measure: RunState, equation: MeanFieldEquation) -> None:
+def check_start(measure: Measure, equation: MeanFieldEquation) -> None:
     """Raise ``ValueError`` for no probability, atoms and diffusion, or positions without rows."""
-    _ = equation.interactions
+    _ = equation.without_normalization.interactions
     if abs(measure.total_mass - 1.0) > 1e-8:
         raise ValueError(
             f"start has total mass {measure.total_mass:.12g}; a probability has 1 "
@@ -79,22 +80,21 @@ def choose_method(
     geometry, is_exact, scheme = measure.geometry, atoms == "exact", None
     first = equations_of(dynamics)[0]
     if first.normalization is not None:
-        scheme = scheme_of_tokens(first, measure, transport, atoms)
-
-        def check_layer(layer: MeanFieldEquation) -> None:
-            scheme_of_tokens(layer, measure, transport, atoms)
-            check_start(measure, layer.without_normalization)
-
-        for_each_layer(dynamics, check_layer)
+        for_each_layer(dynamics, lambda layer: scheme_of_tokens(layer, measure))
+        scheme = scheme_of_tokens(first, measure)
     elif is_discrete(dynamics):
-        scheme = scheme_of_layers(measure, transport, atoms)
+        scheme = scheme_of_layers(measure)
     elif isinstance(measure, PositionedDensity):
-        scheme = scheme_of_rows(measure, transport, atoms)
+        scheme = scheme_of_rows(measure)
+    if isinstance(measure, Measure):
+        for_each_layer(dynamics, lambda layer: check_start(measure, layer))
     if scheme is not None:
+        # There is no other one, and none for exact atoms.
+        choice("atoms", atoms, ["grid"])
+        choice("transport", transport or scheme.name, [scheme.name])
         make = scheme.transport
         for_each_layer(dynamics, lambda layer: make(layer.on(geometry)))
         return Method(scheme, rtol, longest_step)
-    for_each_layer(dynamics, lambda layer: check_start(measure, layer))
     degree = largest_degree(dynamics, geometry)
     diffusion = max(equation.diffusion for equation in equations_of(dynamics))
     owner = "a layer" if isinstance(dynamics, Layers) else "the equation"
