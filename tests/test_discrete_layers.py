@@ -7,7 +7,6 @@ import pytest
 
 import mfpde
 from mfpde import theory
-from mfpde.storage import RunWriter, stored_checkpoint
 
 CIRCLE, SPHERE = mfpde.Circle(256), mfpde.Sphere(32)
 NEURONS = mfpde.Perceptron([[1.0, 0.3], [-0.4, 0.8]], [0.8, -0.5], "tanh")
@@ -165,18 +164,3 @@ def test_times_within_a_layer_are_refused_before_any_work(times) -> None:
 
     with pytest.raises(ValueError, match="is within a layer"):
         mfpde.solve(layers(PLAIN), bump(CIRCLE), observe={"x": fail}, **times)
-
-
-def test_stored_and_resumed(tmp_path) -> None:
-    blocks = mfpde.Block(SOFTMAX, 0.3), mfpde.Block(NEURONS, 0.5, direction="descent")
-    network = mfpde.DiscreteLayers([*blocks, blocks])
-    whole, path = mfpde.solve(network, bump(CIRCLE)), tmp_path / "run.zarr"
-    writer, few = RunWriter(path, network, CIRCLE), mfpde.StepLimit(1)
-    mfpde.solve(network, bump(CIRCLE), stop=few, observer=writer)
-    moment = stored_checkpoint(path)
-    writer = RunWriter.resume(path, moment)
-    mfpde.solve(network, bump(CIRCLE), resume_from=moment, observer=writer)
-    stored = mfpde.load(path)
-    assert np.array_equal(stored.final.density.values, whole.final.density.values)
-    for found, given in zip(stored.layers.equations, network.equations, strict=True):
-        assert repr(found.blocks) == repr(given.blocks)

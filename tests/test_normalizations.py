@@ -80,17 +80,13 @@ def test_circle_against_tokens(name, softmax) -> None:
 
 
 @pytest.mark.parametrize("name", ["peri", "ngpt"])
-def test_sphere_against_tokens_and_as_stored(name, tmp_path) -> None:
+def test_sphere_against_tokens(name) -> None:
     of, start = equation(name, softmax=True), bump(mfpde.Sphere(32))
     options = {"method": "labels", "rtol": 1e-8, "atol": 1e-10}
     tokens = mfpde.solve_particles(of, start, t_end=0.4, **options)
     run = mfpde.solve(of, start, t_end=0.4, save_every=0.2, rtol=1e-7)
     np.testing.assert_allclose(means(run), means(tokens), atol=1e-6)
-    run.save(tmp_path / "run.zarr")
-    loaded = mfpde.load(tmp_path / "run.zarr")
-    assert np.array_equal(loaded.radii, run.radii)
-    assert repr(loaded.equation) == repr(of)
-    assert loaded.diagnostics["mean_radius"][-1] == pytest.approx(means(run)[0, 1])
+    assert run.diagnostics["mean_radius"][-1] == pytest.approx(means(run)[0, 1])
 
 
 def test_a_token_of_a_head_spirals() -> None:

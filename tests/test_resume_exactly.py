@@ -111,6 +111,33 @@ ARGUMENTS = {
 }
 
 
+def scaled(radius: float | None) -> mfpde.MeanFieldEquation:
+    """Softmax attention in pre-LN."""
+    normalization = mfpde.Normalization("pre", radius=radius)
+    options = {"direction": "ascent", "normalization": normalization}
+    return mfpde.MeanFieldEquation(mfpde.Attention(3.0, True), **options)
+
+
+NEURONS = mfpde.Perceptron([[1.0, 0.3], [-0.4, 0.8]], [0.8, -0.5], "tanh")
+BLOCKS = (
+    mfpde.Block(mfpde.Attention(3.0, True), 0.3),
+    mfpde.Block(NEURONS, 0.5, direction="descent"),
+)
+ON_SPHERE = mfpde.perturbed_uniform(mfpde.Sphere(32), 0.3)
+SHORT = {"t_end": 0.4, "save_every": 0.1}
+PROGRAMS = {
+    "attention": (EQUATION, START, ARGUMENTS),
+    "discrete layers": (mfpde.DiscreteLayers([*BLOCKS, BLOCKS, BLOCKS]), START, {}),
+    "radii": (scaled(0.5), START, SHORT),
+    "radii on a sphere": (scaled(0.5), ON_SPHERE, SHORT),
+    "radii of layers": (
+        mfpde.Layers([(scaled(0.5), 0.2), (scaled(None), 0.2)]),
+        START,
+        SHORT,
+    ),
+}
+
+
 @pytest.fixture
 def path(tmp_path) -> Path:
     return tmp_path / "x.zarr"
@@ -121,20 +148,22 @@ def whole() -> mfpde.Run:
     return mfpde.solve(EQUATION, START, **ARGUMENTS)
 
 
-def kill_after(saves: int, path: Path, **arguments) -> None:
+def kill_after(saves: int, path: Path, name: str = "attention", **arguments) -> None:
     """Leave a store whose process was killed after so many checkpoints."""
-    writer = RunWriter(path, EQUATION, START.geometry)
+    dynamics, start, given = PROGRAMS[name]
+    writer = RunWriter(path, dynamics, start.geometry)
     with pytest.raises(KilledError), raised_after(saves, KilledError, "save"):
-        mfpde.solve(EQUATION, START, observer=writer, **ARGUMENTS | arguments)
+        mfpde.solve(dynamics, start, observer=writer, **given | arguments)
 
 
-def resume(path: Path, **arguments) -> mfpde.Run:
+def resume(path: Path, name: str = "attention", **arguments) -> mfpde.Run:
     checkpoint = stored_checkpoint(path)
     going_on = {
         "observer": RunWriter.resume(path, checkpoint),
         "resume_from": checkpoint,
     }
-    return mfpde.solve(EQUATION, START, **ARGUMENTS | going_on | arguments)
+    dynamics, start, given = PROGRAMS[name]
+    return mfpde.solve(dynamics, start, **given | going_on | arguments)
 
 
 def assert_same_runs(run: mfpde.Run, other: mfpde.Run) -> None:
@@ -142,10 +171,14 @@ def assert_same_runs(run: mfpde.Run, other: mfpde.Run) -> None:
     assert run.statistics["steps"] == other.statistics["steps"]
 
 
-@pytest.mark.parametrize("saves", [1, 4, 10])
-def test_a_program_goes_on_to_the_bit_too(saves, path, whole) -> None:
-    kill_after(saves, path)
-    assert resume(path).times.tolist() == whole.times[saves:].tolist()
+@pytest.mark.parametrize("saves", [1, 2, 4, 10])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_goes_on_to_the_bit_too(name, saves, path) -> None:
+    dynamics, start, given = PROGRAMS[name]
+    whole = mfpde.solve(dynamics, start, **given)
+    saves = min(saves, len(whole.times) - 1)
+    kill_after(saves, path, name)
+    assert resume(path, name).times.tolist() == whole.times[saves:].tolist()
     assert_same_runs(load(path), whole)
 
 

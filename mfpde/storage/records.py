@@ -25,7 +25,7 @@ from mfpde.measures.events import Event
 from mfpde.positions.blocks import Block, LayerEquation
 from mfpde.positions.weights import POSITIONS
 from mfpde.runs.checkpoint import Checkpoint
-from mfpde.runs.layers import Dynamics, Layers, checked_dynamics
+from mfpde.runs.layers import DiscreteLayers, Dynamics, Layers, checked_dynamics
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import StopReason
 from mfpde.storage.journal import Row
@@ -235,8 +235,11 @@ def _read_equation(record: dict[str, Any] | None, _: object) -> Any:
         return None
     if "layers" in record:
         pairs = [(_read_equation(one, None), time) for one, time in record["layers"]]
-        is_known = all(equation is not None for equation, _ in pairs)
-        return Layers(pairs, seed=record["seed"]) if is_known else None
+        if any(equation is None for equation, _ in pairs):
+            return None
+        if isinstance(pairs[0][0], LayerEquation):
+            return DiscreteLayers(equation for equation, _ in pairs)
+        return Layers(pairs, seed=record["seed"])
     if "blocks" in record:
         return LayerEquation(CONVERTER.structure(record["blocks"], list[Block]))
     given = dict(record)
