@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
 from mfpde.arrays import FloatArray, read_only
 
@@ -21,30 +20,30 @@ class Tableau(NamedTuple):
     stages: FloatArray
     weights: FloatArray
 
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[float]], weights: Sequence[float]) -> Tableau:
+        """Return an explicit method, of which ``rows`` are the shares of stages 2, 3, ..."""
+        stages = np.zeros((len(weights), len(weights)))
+        for stage, row in enumerate(rows, start=1):
+            stages[stage, :stage] = row
+        return cls(read_only(stages), read_only(np.array(weights)))
 
-CLASSICAL = Tableau(
-    read_only(
-        np.array([[0, 0, 0, 0], [1 / 2, 0, 0, 0], [0, 1 / 2, 0, 0], [0, 0, 1.0, 0]])
-    ),
-    read_only(np.array([1 / 6, 1 / 3, 1 / 3, 1 / 6])),
+
+CLASSICAL = Tableau.of(
+    [[1 / 2], [0, 1 / 2], [0, 0, 1]], weights=[1 / 6, 1 / 3, 1 / 3, 1 / 6]
 )
 """The classical method of order 4; Kutta (1901)."""
 
-BUTCHER6 = Tableau(
-    read_only(
-        np.array(
-            [
-                [0, 0, 0, 0, 0, 0, 0],
-                [1 / 3, 0, 0, 0, 0, 0, 0],
-                [0, 2 / 3, 0, 0, 0, 0, 0],
-                [1 / 12, 1 / 3, -1 / 12, 0, 0, 0, 0],
-                [25 / 48, -55 / 24, 35 / 48, 15 / 8, 0, 0, 0],
-                [3 / 20, -11 / 24, -1 / 8, 1 / 2, 1 / 10, 0, 0],
-                [-261 / 260, 33 / 13, 43 / 156, -118 / 39, 32 / 195, 80 / 39, 0],
-            ]
-        )
-    ),
-    read_only(np.array([13 / 200, 0, 11 / 40, 11 / 40, 4 / 25, 4 / 25, 13 / 200])),
+BUTCHER6 = Tableau.of(
+    [
+        [1 / 3],
+        [0, 2 / 3],
+        [1 / 12, 1 / 3, -1 / 12],
+        [25 / 48, -55 / 24, 35 / 48, 15 / 8],
+        [3 / 20, -11 / 24, -1 / 8, 1 / 2, 1 / 10],
+        [-261 / 260, 33 / 13, 43 / 156, -118 / 39, 32 / 195, 80 / 39],
+    ],
+    weights=[13 / 200, 0, 11 / 40, 11 / 40, 4 / 25, 4 / 25, 13 / 200],
 )
 """The method of order 6 with seven stages of Butcher (1964)."""
 
@@ -79,16 +78,10 @@ def weigh_stages_until(share: float) -> FloatArray:
 def find_slopes(
     tableau: Tableau, slope_at: Callable[[FloatArray], FloatArray], first: FloatArray
 ) -> list[FloatArray]:
-    """Return the slopes k_i of a step.
+    """Return the slopes k_i of a step of an explicit method.
 
-    Parameters
-    ----------
-    tableau
-        An explicit method.
-    slope_at
-        The slope f(u + h m) as a function of the mean slope m = sum_j a_ij k_j so far.
-    first
-        The slope f(u) at the start.
+    ``slope_at`` is f(u + h m) as a function of the mean slope m = sum_j a_ij k_j so far, and
+    ``first`` is f(u).
     """
     slopes = [first]
     for shares in tableau.stages[1:]:
@@ -115,16 +108,12 @@ def interpolate(
 ) -> FloatArray:
     """Return the cubic of Hermite a ``share`` of a ``step`` after its start, O(step^4).
 
-    Parameters
-    ----------
-    ends
-        Values at both ends of the step.
-    slopes
-        Derivatives there.
-    step
-        The length of the step.
-    share
-        Between 0 and 1.
+    ``ends`` are values at both ends of the step, ``slopes`` their derivatives.
     """
-    cubic = CubicHermiteSpline([0.0, step], np.stack(ends), np.stack(slopes))
-    return np.asarray(cubic(step * share))
+    back, far = 1.0 - share, share * share * (3.0 - 2.0 * share)
+    inside = share * back * step
+    return (
+        (1.0 - far) * ends[0]
+        + far * ends[1]
+        + inside * (back * slopes[0] - share * slopes[1])
+    )

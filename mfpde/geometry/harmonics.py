@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
-from mfpde.compiled import compiled_fused, compiled_inside, compiled_sum
+from mfpde.compiled import compiled_fused, compiled_sum
 
 BLOCK = 128
 """Points whose fields are summed together: their numbers stay in the nearest cache."""
@@ -100,7 +100,10 @@ class ZonalFields:
 
 @cache
 def recurrence(degree: int) -> FloatArray:
-    """Factors a_lm, b_lm, q_mm (3, n + 1) in the order of the n coefficients, the last 0."""
+    """Factors a_lm, b_lm, q_mm and -sqrt((l-m+1) (l+m)) of n coefficients, (4, n + 1).
+
+    The last column is 0, and so are a and b of the last degree, beyond which no q counts.
+    """
     columns = []
     diagonal = 1.0
     for m in range(degree + 1):
@@ -109,12 +112,13 @@ def recurrence(degree: int) -> FloatArray:
         l = np.arange(m, degree + 1.0)
         a = np.sqrt((4 * (l + 1) ** 2 - 1) / ((l + 1) ** 2 - m**2))
         b = a * np.sqrt((l**2 - m**2) / (4 * l**2 - 1))
-        columns.append(np.stack([a, b, np.full(len(l), diagonal)]))
-    columns.append(np.zeros((3, 1)))
+        a[-1] = b[-1] = 0.0
+        shifts = -np.sqrt((l - m + 1) * (l + m)) if m > 0 else 0 * l
+        columns.append(np.stack([a, b, np.full(len(l), diagonal), shifts]))
+    columns.append(np.zeros((4, 1)))
     return read_only(np.ascontiguousarray(np.concatenate(columns, axis=1)))
 
 
-@compiled_sum
 def moments_of_atoms(
     points: FloatArray, masses: FloatArray, factors: FloatArray, degree: int
 ) -> ComplexArray:
@@ -122,16 +126,28 @@ def moments_of_atoms(
 
     ``factors`` are those of :func:`recurrence`.
     """
-    a, b, start = factors
-    n = len(points)
-    x, y, z = points[:, 0].copy(), points[:, 1].copy(), points[:, 2].copy()
-    wave_real, wave_imag = masses.copy(), np.zeros(n)
-    q, last = np.empty(n), np.empty(n)
-    result = np.empty(len(a), dtype=np.complex128)
+    work = np.zeros((7, len(points)))
+    work[:3], work[3] = points.T, masses
+    sums = np.empty((factors.shape[1], 2))
+    _fill_moments(sums, work, factors, degree)
+    return sums[:-1].view(np.complex128)[:, 0]
+
+
+@compiled_sum
+def _fill_moments(
+    sums: FloatArray, work: FloatArray, factors: FloatArray, degree: int
+) -> None:
+    """Fill in real and imaginary parts; ``work`` begins with x, y, z and the masses."""
+    a, b, start = factors[0], factors[1], factors[2]
+    x, y, z = work[0], work[1], work[2]
+    wave_real, wave_imag, q, last = work[3], work[4], work[5], work[6]
+    n = len(x)
     k = 0
     for m in range(degree + 1):
-        q[:] = start[k]
-        last[:] = 0.0
+        for p in range(n):
+            q[p] = start[k]
+        for p in range(n):
+            last[p] = 0.0
         for l in range(m, degree + 1, 2):
             real = imag = next_real = next_imag = 0.0
             for p in range(n):
@@ -142,15 +158,14 @@ def moments_of_atoms(
                 next_imag += ahead * wave_imag[p]
                 q[p] = a[k + 1] * z[p] * ahead - b[k + 1] * q[p]
                 last[p] = ahead
-            result[k] = complex(real, imag)
+            sums[k, 0], sums[k, 1] = real, imag
             # Beyond the last degree this is overwritten by the next order.
-            result[k + 1] = complex(next_real, next_imag)
+            sums[k + 1, 0], sums[k + 1, 1] = next_real, next_imag
             k += min(2, degree - l + 1)
         for p in range(n):
             real = wave_real[p] * x[p] + wave_imag[p] * y[p]
             wave_imag[p] = wave_imag[p] * x[p] - wave_real[p] * y[p]
             wave_real[p] = real
-    return result[:-1]
 
 
 def field_at_points(
@@ -158,54 +173,46 @@ def field_at_points(
 ) -> tuple[FloatArray, FloatArray]:
     """Values (n,) and tangential gradients (n, 3) of the field at ``points`` (n, 3)."""
     values, gradients = np.empty(len(points)), np.empty((len(points), 3))
+    parts = np.append(coefficients, 0.0).view(np.float64)
     for first in range(0, len(points), BLOCK):
         block = slice(first, first + BLOCK)
-        results = values[block], gradients[block]
-        _fill_fields(*results, coefficients, points[block], factors, degree)
+        work = np.zeros((14, len(values[block])))
+        work[:3], work[3] = points[block].T, 1.0
+        _fill_fields(values[block], gradients[block], work, parts, factors, degree)
     return values, gradients
-
-
-@compiled_inside
-def _weights(
-    coefficients: ComplexArray, k: int, l: int, m: int, degree: int
-) -> tuple[float, float, float, float]:
-    """What q_lm counts in the sums of values of order m and of slopes of order m - 1.
-
-    That is coefficient k and -sqrt((l-m+1) (l+m)) times that of order m - 1, real and imaginary.
-    """
-    if l > degree:
-        return 0.0, 0.0, 0.0, 0.0
-    own = coefficients[k]
-    below = coefficients[k - (degree - m + 1)] if m > 0 else 0j
-    shift = -np.sqrt((l - m + 1.0) * (l + m))
-    return own.real, own.imag, shift * below.real, shift * below.imag
 
 
 @compiled_fused
 def _fill_fields(
     values: FloatArray,
     gradients: FloatArray,
-    coefficients: ComplexArray,
-    points: FloatArray,
+    work: FloatArray,
+    parts: FloatArray,
     factors: FloatArray,
     degree: int,
 ) -> None:
-    a, b, start = factors
-    n = len(points)
-    x, y, z = points[:, 0].copy(), points[:, 1].copy(), points[:, 2].copy()
-    q, last, real, imag = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    slope_real, slope_imag = np.empty(n), np.empty(n)
-    along_x, along_y, along_z = np.zeros(n), np.zeros(n), np.zeros(n)
-    # (x + iy)^(m-1).
-    wave_real, wave_imag = np.ones(n), np.zeros(n)
+    """Fill in values and gradients; slopes of order m - 1 are summed beside values of order m.
+
+    ``work`` begins with x, y, z and (x + iy)^(m-1) for m = 1, and is 0 beyond; ``parts`` are the
+    real and imaginary ones of the coefficients, and of one more, 0.
+    """
+    a, b, start, shift = factors[0], factors[1], factors[2], factors[3]
+    x, y, z, wave_real, wave_imag = work[0], work[1], work[2], work[3], work[4]
+    q, last, real, imag = work[5], work[6], work[7], work[8]
+    slope_real, slope_imag = work[9], work[10]
+    along_x, along_y, along_z = work[11], work[12], work[13]
+    n = len(x)
     k = 0
     for m in range(degree + 1):
-        q[:] = start[k]
-        last[:] = real[:] = imag[:] = slope_real[:] = slope_imag[:] = 0.0
+        for p in range(n):
+            q[p] = start[k]
+            last[p] = real[p] = imag[p] = slope_real[p] = slope_imag[p] = 0.0
         for l in range(m, degree + 1, 2):
             a1, b1, a2, b2 = a[k], b[k], a[k + 1], b[k + 1]
-            c1, d1, e1, f1 = _weights(coefficients, k, l, m, degree)
-            c2, d2, e2, f2 = _weights(coefficients, k + 1, l + 1, m, degree)
+            own, below = 2 * k, max(2 * (k - (degree - m + 1)), 0)
+            c1, d1, c2, d2 = parts[own], parts[own + 1], parts[own + 2], parts[own + 3]
+            e1, f1 = shift[k] * parts[below], shift[k] * parts[below + 1]
+            e2, f2 = shift[k + 1] * parts[below + 2], shift[k + 1] * parts[below + 3]
             # Sums from the left, so that each is two fused operations.
             for p in range(n):
                 ahead = a1 * z[p] * q[p] - b1 * last[p]

@@ -24,7 +24,6 @@ from mfpde.arrays import (
     IntArray,
     read_only,
     whole_number,
-    writable,
 )
 from mfpde.geometry.base import FieldAtPoints, Geometry, as_kind
 from mfpde.geometry.gauss_legendre import Rings, rings, spread
@@ -191,7 +190,6 @@ class Sphere(Geometry):
         self, points: FloatArray, masses: FloatArray, degree: int
     ) -> ComplexArray:
         """Moments sum m conj Y_lm of atoms, for m >= 0."""
-        points, masses = writable(points), np.ascontiguousarray(masses)
         return moments_of_atoms(points, masses, recurrence(degree), degree)
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:

@@ -38,38 +38,33 @@ CORRECTED_RINGS = 8
 # Groups of a ring this close to a pole are too few to reconstruct the flux itself.
 _FIRST_FLUX_RING, _FLUX_RINGS = 2, 6
 
+SOUTHWARD = 0
+"""First of the four weights of f in the rings i - 1 to i + 2 for the flux to the south of i."""
+SOUTH, ZONAL = 4, 5
+"""Lengths of the south face of each cell, 0 for the last ring; and of its share of the east face
+of its group, for the third-order flux."""
+FLUX_SHARE = 6
+"""Part of that flux that is reconstructed as one field rather than as density times velocity."""
+ZONAL_DONOR, DONOR_NORTH, DONOR_SOUTH = 7, 8, 9
+"""Lengths for the donor flow along rings, to the north and to the south."""
+CHORD = 10
+"""Flow by which chords approach the pole, as a share of what is sent along rings."""
+
 
 class Faces(NamedTuple):
-    """Lengths and weights of the faces of a sphere, one entry for each ring.
+    """Lengths and weights of the faces of a sphere.
 
     Attributes
     ----------
     per_area, sizes
         1 / cell area, (nlat, 1), and group size, (nlat,), of each ring.
-    south
-        Length of the south face of each cell, (nlat,); 0 for the last ring.
-    southward
-        Weights (nlat, 4) of f in the rings i - 1 to i + 2 for the flux through the
-        south faces of ring i.
-    zonal, flux_share
-        Lengths of the east faces, each cell's share, for the third-order flux, and its part that
-        is reconstructed as one field rather than as density times velocity, (nlat,).
-    zonal_donor, donor_north, donor_south
-        Lengths for the donor flow along rings, to the north and to the south, (nlat,).
-    chord
-        Flow by which chords approach the pole, as a share of what is sent along rings, (nlat,).
+    lengths
+        A row for each ring, by the columns above: one array is compiled sooner than many.
     """
 
     per_area: FloatArray
     sizes: IntArray
-    south: FloatArray
-    southward: FloatArray
-    zonal: FloatArray
-    flux_share: FloatArray
-    zonal_donor: FloatArray
-    donor_north: FloatArray
-    donor_south: FloatArray
-    chord: FloatArray
+    lengths: FloatArray
 
 
 @lru_cache(maxsize=8)
@@ -95,18 +90,16 @@ def faces_of(sphere: Sphere) -> Faces:
     from_pole = np.minimum(np.arange(sphere.nlat), np.arange(sphere.nlat)[::-1])
     along_ring = areas / (np.sin(theta) * np.sin(angles))
     x = np.clip((from_pole - _FIRST_FLUX_RING) / _FLUX_RINGS, 0.0, 1.0)
-    return Faces(
-        per_area=1 / areas[:, np.newaxis],
-        sizes=rings.group_sizes,
-        south=south,
-        southward=southward * dphi,
-        zonal=zonal / rings.group_sizes,
-        flux_share=x * x * (3 - 2 * x),
-        zonal_donor=along_ring,
-        donor_north=np.append(0.0, areas[1:] / apart),
-        donor_south=np.append(areas[:-1] / apart, 0.0),
-        chord=np.tan(angles / 2) * np.cos(theta) / along_ring,
-    )
+    lengths = np.empty((sphere.nlat, CHORD + 1))
+    lengths[:, SOUTHWARD:SOUTH] = southward * dphi
+    lengths[:, SOUTH] = south
+    lengths[:, ZONAL] = zonal / rings.group_sizes
+    lengths[:, FLUX_SHARE] = x * x * (3 - 2 * x)
+    lengths[:, ZONAL_DONOR] = along_ring
+    lengths[:, DONOR_NORTH] = np.append(0.0, areas[1:] / apart)
+    lengths[:, DONOR_SOUTH] = np.append(areas[:-1] / apart, 0.0)
+    lengths[:, CHORD] = np.tan(angles / 2) * np.cos(theta) / along_ring
+    return Faces(1 / areas[:, np.newaxis], rings.group_sizes, lengths)
 
 
 def _third_order_lengths(rings: Rings) -> tuple[FloatArray, FloatArray]:

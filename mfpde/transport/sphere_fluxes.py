@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, IntArray
 from mfpde.compiled import compiled_fused, compiled_inside
-from mfpde.geometry.gauss_legendre import level_ring
+from mfpde.transport import sphere_faces as column
 from mfpde.transport.line import (
     CENTRAL,
     blend_between,
@@ -66,14 +66,21 @@ def fluxes_of(
     inside = fields[:, 1:-1]
     np.multiply(masses, faces.per_area, out=inside[0])
     np.multiply(inside[0], velocity, out=inside[1:3])
-    _fill_zonal_fluxes(fluxes, fields, velocity[1], faces)
-    unresolved = _fill_meridional_fluxes(fluxes, fields, masses, velocity[0], faces)
-    return fluxes, unresolved
+    _go_on_over_poles(fields[0], 1.0)
+    _go_on_over_poles(fields[1], -1.0)
+    _fill_zonal_fluxes(fluxes, fields, velocity[1], faces.sizes, faces.lengths)
+    _go_on_over_poles(fields[3], 1.0)
+    southward = velocity[0], faces.sizes, faces.lengths
+    return fluxes, _fill_meridional_fluxes(fluxes, fields, masses, *southward)
 
 
 @compiled_fused
 def _fill_zonal_fluxes(
-    fluxes: FloatArray, fields: FloatArray, velocity: FloatArray, faces: Faces
+    fluxes: FloatArray,
+    fields: FloatArray,
+    velocity: FloatArray,
+    sizes: IntArray,
+    lengths: FloatArray,
 ) -> None:
     """Fill in the eastward fluxes, the blends as the last field, and what leaves cells.
 
@@ -88,14 +95,12 @@ def _fill_zonal_fluxes(
     density, south, east, blends = fields[0], fields[1], fields[2], fields[3]
     inward, eastward = fluxes[SOUTHWARD], fluxes[EASTWARD]
     leaving = fluxes[DRAINING_TIME]
-    _go_on_over_poles(density, 1.0)
-    _go_on_over_poles(south, -1.0)
     lines = np.empty((12, nlon + 2 * _GHOSTS))
     north, rho, behind, f, across = lines[0], lines[1], lines[2], lines[3], lines[4]
     b, at_faces, speed, smooth = lines[5], lines[6], lines[7], lines[8]
     donors, both, line = lines[9], lines[10], lines[11]
     for i in range(nlat):
-        size, length = faces.sizes[i], faces.zonal[i]
+        size, length = sizes[i], lengths[i, column.ZONAL]
         n = nlon // size
         _fill_line(north, density, i, size)
         _fill_line(rho, density, i + 1, size)
@@ -111,7 +116,7 @@ def _fill_zonal_fluxes(
         for k in range(n + 3):
             at_faces[k] = max(b[k], b[k + 1])
         _fill_speeds(speed, velocity, i, size)
-        whole = faces.flux_share[i]
+        whole = lengths[i, column.FLUX_SHARE]
         for k in range(n + 1):
             part = (1.0 - whole) * speed[k]
             densities = rho[k], rho[k + 1], rho[k + 2], rho[k + 3]
@@ -123,7 +128,7 @@ def _fill_zonal_fluxes(
             )
             flux = third_order_flux(densities, flows, CENTRAL, abs(speed[k]))
             smooth[k] = (1.0 - at_faces[k + 1]) * length * flux
-        donor = faces.zonal_donor[i]
+        donor = lengths[i, column.ZONAL_DONOR]
         for g in range(1, n + 3):
             donors[g] = donor * 0.5 * (at_faces[g - 1] + at_faces[g]) * f[g]
         for g in range(1, n + 3):
@@ -144,7 +149,6 @@ def _fill_zonal_fluxes(
         for g in range(n):
             line[g] = b[g + 2]
         _fill_ring(blends, line, i + 1, size)
-    _go_on_over_poles(blends, 1.0)
 
 
 @compiled_fused
@@ -211,16 +215,17 @@ def _fill_meridional_fluxes(
     fields: FloatArray,
     masses: FloatArray,
     velocity: FloatArray,
-    faces: Faces,
+    sizes: IntArray,
+    lengths: FloatArray,
 ) -> float:
     """Fill in the southward fluxes and the draining times; return the unresolved mass."""
     nlat, nlon = masses.shape
     rho, f, across, blends = fields[0], fields[1], fields[2], fields[3]
     southward, leaving, v = fluxes[SOUTHWARD], fluxes[DRAINING_TIME], velocity
-    smooth, work = np.zeros((nlat + 1, nlon)), np.zeros((5, nlon))
-    share, donors, both, mass, blended = work[0], work[1], work[2], work[3], work[4]
+    smooth, work = np.zeros((nlat + 1, nlon)), np.zeros((4, nlon))
+    share, donors, both, blended = work[0], work[1], work[2], work[3]
     for i in range(nlat):
-        weights, half = faces.southward[i], 0.5 * faces.south[i]
+        weights, half = lengths[i], 0.5 * lengths[i, column.SOUTH]
         four = weights[0], weights[1], weights[2], weights[3]
         # Nothing flows through a pole.
         for j in range(nlon if i < nlat - 1 else 0):
@@ -236,11 +241,15 @@ def _fill_meridional_fluxes(
         for j in range(nlon):
             near = max(max(blends[i, j], blends[i + 1, j]), blends[i + 2, j])
             blended[j] += near * masses[i, j]
+        chord = lengths[i, column.CHORD]
         for j in range(nlon):
-            donors[j] = share[j] * f[i + 1, j] + faces.chord[i] * southward[i, j]
+            donors[j] = share[j] * f[i + 1, j] + chord * southward[i, j]
         for j in range(nlon):
             both[j] = share[j] * spread_both_ways(f[i + 1, j], across[i + 1, j])
-        to_south, to_north = faces.donor_south[i], faces.donor_north[i]
+        to_south, to_north = (
+            lengths[i, column.DONOR_SOUTH],
+            lengths[i, column.DONOR_NORTH],
+        )
         for j in range(nlon):
             sent = to_south * (max(donors[j], 0.0) + both[j])
             sent += to_north * (both[j] - min(donors[j], 0.0))
@@ -251,15 +260,19 @@ def _fill_meridional_fluxes(
             southward[i, j] = smooth[i + 1, j] + sent
         for j in range(nlon if i > 0 else 0):
             southward[i - 1, j] += to_north * (min(donors[j], 0.0) - both[j])
-        for j in range(nlon):
-            mass[j] = masses[i, j]
-        if faces.sizes[i] > 1:
-            level_ring(mass, faces.sizes[i])
-            level_ring(leaving[i], faces.sizes[i])
-        for j in range(nlon):
-            # Where nothing flows the quotient is inf or nan.
-            times = mass[j] / leaving[i, j]
-            leaving[i, j] = times if leaving[i, j] > 0.0 else np.inf
+        n = sizes[i]
+        if n == 1:
+            for j in range(nlon):
+                # Where nothing flows the quotient is inf or nan.
+                times = masses[i, j] / leaving[i, j]
+                leaving[i, j] = times if leaving[i, j] > 0.0 else np.inf
+        for first in range(0, nlon if n > 1 else 0, n):
+            held, sent = 0.0, 0.0
+            for j in range(first, first + n):
+                held += masses[i, j]
+                sent += leaving[i, j]
+            for j in range(first, first + n):
+                leaving[i, j] = held / sent if sent > 0.0 else np.inf
     unresolved = 0.0
     for j in range(nlon):
         unresolved += blended[j]
