@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.atoms.clusters import Clusters
-from mfpde.compiled import compiled
 from mfpde.geometry import CellsNear, Geometry
-from mfpde.geometry.arcs import logarithms, moved_to, tangent_frames, velocity_gradients
+from mfpde.geometry.arcs import (
+    exponential_map,
+    logarithms,
+    tangent_frames,
+    velocity_gradients,
+)
 from mfpde.measures.clouds import Cluster, moments_about
 
 REACH_CELLS = 0.7
@@ -25,6 +30,10 @@ AWAY_CELLS = 4
 HIGHEST_AWAY = 0.8
 # The peak cell holds at least this share of a mass that is narrow enough.
 LEAST_SHARE = 1e-2
+_NEAR = [*product((0, -1, 1), (-1, 0, 1))]
+_AROUND = np.array([(0, -1), (0, 1), *_NEAR, (-AWAY_CELLS, 0), (AWAY_CELLS, 0)])
+_AROUND = _AROUND.T[..., np.newaxis]
+"""Steps down and right, (2, 13, 1), to two cells far away, those around, and two far away."""
 
 
 @dataclass
@@ -106,15 +115,12 @@ class Cells:
         return CellsNear(numbers[is_taken], counts)
 
     def _clusters(self, centres: FloatArray, near: CellsNear) -> Clusters:
-        numbers, counts = near
-        lists = np.split(numbers, np.cumsum(counts))[:-1]
-        return Clusters.of(
-            [
-                moments_about(centre, self.points[own], self.masses[own])
-                for centre, own in zip(centres, lists, strict=True)
-            ],
-            self.points.shape[1],
-        )
+        # As many cells for each centre, of which those beyond its own have no mass.
+        is_own = np.arange(near.counts.max(initial=0)) < near.counts[:, np.newaxis]
+        numbers = np.zeros(is_own.shape, dtype=np.int64)
+        numbers[is_own] = near.cells
+        masses = np.where(is_own, self.masses[numbers], 0.0)
+        return Clusters(*moments_about(centres, self.points[numbers], masses))
 
     def as_gaussian(self, atom: Cluster, smoothing: float, reach: float) -> FloatArray:
         """Masses (cells,) at the centres of the atom as a Gaussian, cut at ``reach``.
@@ -138,8 +144,7 @@ class Cells:
             weights = areas * np.exp(-0.5 * exponents)
             weights *= mass / weights.sum()
             _, mean, _ = moments_about(position, points, weights)
-            off = logarithms(position, mean[np.newaxis])[0]
-            centre = moved_to(centre, -off)
+            centre = exponential_map(centre, -logarithms(position, mean))
         result = np.zeros(len(self.points))
         result[cells] = weights
         return result
@@ -162,60 +167,37 @@ def find_peaks(
     smallest_mass
         Least mass of an atom.
     """
-    rings = (-1, geometry.shape[-1])
-    sizes = geometry.group_sizes.reshape(rings)[:, 0]
-    densities = masses / geometry.areas.ravel()
-    least = LEAST_SHARE * smallest_mass / geometry.areas.max()
-    found = _find_peaks(densities.reshape(rings), sizes, least)
-    return np.asarray(found[np.argsort(-densities[found], kind="stable")])
+    densities = (masses / geometry.areas.ravel()).reshape(-1, geometry.shape[-1])
+    around = np.concatenate([densities[:, -1:], densities, densities[:, :1]], axis=1)
+    # Most cells are no peak along their ring; those of a group are alike.
+    is_candidate = (densities >= around[:, :-2]) & (densities >= around[:, 2:])
+    is_candidate &= densities >= LEAST_SHARE * smallest_mass / geometry.areas.max()
+    numbers = np.flatnonzero(is_candidate)
+    numbers = numbers[numbers % geometry.group_sizes[numbers] == 0]
+    sizes = geometry.group_sizes[numbers]
+    found = numbers[_stand_out(densities, numbers, sizes)]
+    return np.asarray(found[np.argsort(-densities.ravel()[found], kind="stable")])
 
 
-@compiled
-def _find_peaks(densities: FloatArray, sizes: IntArray, least: float) -> IntArray:
-    nlat, nlon = densities.shape
-    found = []
-    for i in range(nlat):
-        row, size = densities[i], sizes[i]
-        west, here = row[nlon - size], row[0]
-        for j in range(0, nlon, size):
-            east = row[j + size if j + size < nlon else 0]
-            # Most cells are no peak along their ring: a quick look, without branches.
-            is_candidate = (here >= least) & (here >= west) & (here >= east)
-            west, here = here, east
-            if is_candidate and _is_peak(densities, i, j, size):
-                found.append(i * nlon + j)
-    return np.array(found, dtype=np.int64)
-
-
-@compiled
-def _is_peak(densities: FloatArray, i: int, j: int, size: int) -> bool:
-    """Whether a cell is denser than all around it (next groups of ``size``), and stands out.
+def _stand_out(densities: FloatArray, numbers: IntArray, sizes: IntArray) -> BoolArray:
+    """Whether cells are denser than all around them (next groups of ``sizes``), and stand out.
 
     Of equally dense cells the first counts, since mass symmetric about a pole peaks in a whole
     ring.  Diagonal neighbours count too, so that a slanting ridge has few peaks, not one in
     each of its steps.
     """
-    here, own = _look(densities, i, j)
-    # A circle has no rings beside its own.
-    across = 1 if len(densities) > 1 else 0
-    for down in range(-across, across + 1):
-        for right in range(-size, size + 1, size):
-            there, number = _look(densities, i + down, j + right)
-            if there > here or (there == here and number < own):
-                return False
-    far = min(AWAY_CELLS * size, densities.shape[1] // 4)
-    around = _look(densities, i, j - far)[0] + _look(densities, i, j + far)[0]
-    if across:
-        around += _look(densities, i - AWAY_CELLS, j)[0]
-        around += _look(densities, i + AWAY_CELLS, j)[0]
-    return bool(around <= (2 + 2 * across) * HIGHEST_AWAY * here)
-
-
-@compiled
-def _look(densities: FloatArray, i: int, j: int) -> tuple[float, int]:
-    """Density and flat number of a cell whose ring may lie beyond a pole, or place beyond 0."""
     nlat, nlon = densities.shape
-    if i < 0 or i >= nlat:
-        i, j = (-1 - i if i < 0 else 2 * nlat - 1 - i), j + nlon // 2
-    j %= nlon
-    return densities[i, j], i * nlon + j
+    flat, here = densities.ravel(), densities.ravel()[numbers]
+    # A circle has no rings beside its own.
+    downs, rights = _AROUND if nlat > 1 else _AROUND[:, :5]
+    away = rights * sizes
+    away[:2] = rights[:2] * np.minimum(AWAY_CELLS * sizes, nlon // 4)
+    rows = numbers // nlon + downs
+    # Beyond a pole lie the cells opposite.
+    inside = np.where(rows < 0, -1 - rows, np.minimum(rows, 2 * nlat - 1 - rows))
+    others = inside * nlon + (numbers + away + (inside != rows) * (nlon // 2)) % nlon
+    there, near = flat[others], slice(2, 11)
+    is_less = (there < here) | ((there == here) & (others >= numbers))
+    valley = there[:2].sum(axis=0) + there[11:].sum(axis=0)
+    stands_out = valley <= (4 if nlat > 1 else 2) * HIGHEST_AWAY * here
+    return np.asarray(stands_out & is_less[near].all(axis=0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,18 +26,6 @@ class Clusters(NamedTuple):
     masses: FloatArray
     positions: FloatArray
     covariances: FloatArray
-
-    @classmethod
-    def of(cls, clusters: Sequence[Cluster], dimension: int) -> Clusters:
-        """Clusters as arrays, from a sequence of (mass, position, covariance)."""
-        masses = np.array([mass for mass, _, _ in clusters])
-        positions = [position for _, position, _ in clusters]
-        covariances = [covariance for _, _, covariance in clusters]
-        return cls(
-            masses,
-            np.reshape(positions, (-1, dimension)),
-            np.reshape(covariances, (-1, dimension, dimension)),
-        )
 
     @classmethod
     def of_state(cls, state: State) -> Clusters:
@@ -72,20 +59,23 @@ class Clusters(NamedTuple):
         pairs = zip(self, others, strict=True)
         return Clusters(*(np.concatenate(pair) for pair in pairs))
 
+    def replaced(self, which: int | npt.NDArray[np.bool_], by: Cluster) -> Clusters:
+        """The atoms, those with the index or mask ``which`` replaced."""
+        parts = [part.copy() for part in self]
+        for part, other in zip(parts, by, strict=True):
+            part[which] = other
+        return Clusters(*parts)
+
     def merge_pair(self, first: int, second: int) -> Clusters:
         """These atoms with the ``second`` united with the ``first``."""
-        atoms = list(zip(*self, strict=True))
-        atoms[first] = join_clusters(atoms[first], atoms[second])
-        del atoms[second]
-        return Clusters.of(atoms, self.positions.shape[1])
+        united = self.replaced(first, join_clusters(self.one(first), self.one(second)))
+        return united.chosen(np.arange(len(self.masses)) != second)
 
     def join_each(self, others: Clusters) -> Clusters:
         """Each atom united with the one of the same index in ``others`` where that has mass."""
-        pairs = zip(zip(*self, strict=True), zip(*others, strict=True), strict=True)
-        united = [
-            join_clusters(one, two) if two[0] > 0.0 else one for one, two in pairs
-        ]
-        return Clusters.of(united, self.positions.shape[1])
+        comes = others.masses > 0.0
+        united = join_clusters(self.chosen(comes), others.chosen(comes))
+        return self.replaced(comes, united)
 
 
 def state_of(masses: FloatArray, atoms: Atoms) -> State:

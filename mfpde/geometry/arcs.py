@@ -18,49 +18,25 @@ from collections.abc import Callable
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled
+
+SHORTEST = 1e-300
+"""An arc of length 0 is divided by it, so that no quotient is 0/0."""
 
 
-@compiled
-def moved_to(start: FloatArray, step: FloatArray) -> FloatArray:
-    """End Exp_x(u) of the great arc from ``start`` x (d,) along ``step`` u (d,)."""
-    squared = 0.0
-    for i in range(len(step)):
-        squared += step[i] ** 2
-    length = np.sqrt(squared)
-    cosine, ratio = np.cos(length), np.sinc(length / np.pi)
-    end, squared = np.empty(len(start)), 0.0
-    for i in range(len(start)):
-        end[i] = cosine * start[i] + ratio * step[i]
-        squared += end[i] ** 2
-    end /= np.sqrt(squared)
-    return end
-
-
-@compiled
-def logarithms(centre: FloatArray, points: FloatArray) -> FloatArray:
-    """Tangents (n, d) at ``centre`` (d,) whose great arcs end at ``points`` (n, d)."""
-    count, dimension = points.shape
-    steps = np.empty((count, dimension))
-    for p in range(count):
-        cosine = 0.0
-        for i in range(dimension):
-            cosine += points[p, i] * centre[i]
-        squared = 0.0
-        for i in range(dimension):
-            steps[p, i] = points[p, i] - cosine * centre[i]
-            squared += steps[p, i] ** 2
-        sine = np.sqrt(squared)
-        stretch = np.arctan2(sine, cosine) / sine if sine > 0.0 else 1.0
-        for i in range(dimension):
-            steps[p, i] *= stretch
-    return steps
+def logarithms(centres: FloatArray, points: FloatArray) -> FloatArray:
+    """Tangents at ``centres`` whose great arcs end at ``points``, both (..., d) in one shape."""
+    cosines = np.einsum("...i,...i->...", points, centres)
+    steps = points - cosines[..., np.newaxis] * centres
+    sines = np.sqrt(np.einsum("...i,...i->...", steps, steps))
+    stretches = np.arctan2(sines, cosines) / np.maximum(sines, SHORTEST)
+    return np.asarray(stretches[..., np.newaxis] * steps)
 
 
 def exponential_map(points: FloatArray, steps: FloatArray) -> FloatArray:
-    """Points Exp_x(u), of unit length, for unit vectors x and tangent vectors u, all (n, d)."""
-    lengths = np.linalg.norm(steps, axis=-1, keepdims=True)
-    return normalize(np.cos(lengths) * points + np.sinc(lengths / np.pi) * steps)
+    """Points Exp_x(u), of unit length, for unit vectors x and tangent vectors u, (..., d)."""
+    lengths = np.sqrt(np.einsum("...i,...i->...", steps, steps))[..., np.newaxis]
+    ratios = np.sin(lengths) / np.maximum(lengths, SHORTEST)
+    return normalize(np.cos(lengths) * points + ratios * steps)
 
 
 def tangent_frames(points: FloatArray) -> FloatArray:
@@ -106,7 +82,7 @@ def normalize(points: FloatArray) -> FloatArray:
 def coordinates_about(centre: FloatArray, points: FloatArray) -> FloatArray:
     """Coordinates (n, d - 1) of Log_x(y) in the frame at ``centre`` x, for ``points`` y (n, d)."""
     frame = tangent_frames(centre[np.newaxis])[0]
-    return np.asarray(logarithms(centre, np.ascontiguousarray(points)) @ frame.T)
+    return np.asarray(logarithms(centre, points) @ frame.T)
 
 
 def velocity_gradients(

@@ -137,10 +137,9 @@ class Geometry(ABC):
         centre of their group; on a zonal grid the distance is the difference of polar angles.
         """
         centres = self.group_centres.reshape(-1, self.group_centres.shape[-1])
-        least = np.cos(min(radius, np.pi))
-        found = [np.flatnonzero(centres @ point >= least) for point in points]
-        counts = np.array([len(cells) for cells in found], dtype=np.int64)
-        return CellsNear(np.concatenate([*found, []]).astype(np.int64), counts)
+        is_near = points @ centres.T >= np.cos(min(radius, np.pi))
+        owners, cells = np.divmod(np.flatnonzero(is_near), len(centres))
+        return CellsNear(cells, np.bincount(owners, minlength=len(points)))
 
     @property
     def group_centres(self) -> FloatArray:

@@ -13,16 +13,16 @@ them the form above again, with their mean and covariance at that time.
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from mfpde.arrays import FloatArray, read_only
-from mfpde.compiled import compiled
-from mfpde.geometry.arcs import exponential_map, logarithms, moved_to, normalize
+from mfpde.geometry.arcs import exponential_map, logarithms, normalize
 
-Cluster = tuple[float, FloatArray, FloatArray]
-"""Mass, mean on the sphere (d,), and tangent covariance (d, d)."""
+Cluster = tuple[Any, FloatArray, FloatArray]
+"""Mass, mean on the sphere (d,), and tangent covariance (d, d), or arrays (n, ...) of each."""
 
 NORMAL_POINTS = 64
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
@@ -85,17 +85,13 @@ def normal_points(dimension: int) -> FloatArray:
 
 def means_and_covariances(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Means (n, d) on the sphere and covariances (n, d, d) of clouds (n, k, d)."""
-    count, size, dimension = points.shape
-    shares = np.full(size, 1.0 / size)
-    positions = np.empty((count, dimension))
-    covariances = np.empty((count, dimension, dimension))
-    for i, cloud in enumerate(points):
-        centre = normalize(cloud.sum(axis=0))
-        # Again about the mean: a covariance belongs to one tangent plane.
-        for _ in range(2):
-            _, centre, covariances[i] = moments_about(centre, cloud, shares)
-        positions[i] = centre
-    return positions, covariances
+    centres = normalize(points.sum(axis=1))
+    # Again about the mean: a covariance belongs to one tangent plane.
+    for _ in range(2):
+        _, centres, covariances = moments_about(
+            centres, points, np.ones(points.shape[:2])
+        )
+    return centres, covariances
 
 
 def largest_widths(covariances: FloatArray) -> FloatArray:
@@ -104,29 +100,22 @@ def largest_widths(covariances: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
-@compiled
 def moments_about(
-    centre: FloatArray, points: FloatArray, masses: FloatArray
+    centres: FloatArray, points: FloatArray, masses: FloatArray
 ) -> Cluster:
-    """Mass, mean on the sphere (d,), and tangent covariance (d, d) of points (n, d).
+    """Mass (...), mean on the sphere (..., d), tangent covariance (..., d, d) of k points.
 
-    The mean is taken in the tangent plane at ``centre``, next to which the points lie;
-    the covariance is taken about the mean.  Points without mass give ``centre`` and zeros.
+    The mean of the ``points`` (..., k, d) with ``masses`` (..., k) is taken in the tangent plane
+    at the centre (..., d), next to which they lie; the covariance is taken about the mean.  Points
+    without mass give the centre and zeros.
     """
-    dimension = len(centre)
-    shift, covariance = np.zeros(dimension), np.zeros((dimension, dimension))
-    total = masses.sum()
-    steps = logarithms(centre, points)
-    for p in range(len(points) if total > 0.0 else 0):
-        for i in range(dimension):
-            along = masses[p] / total * steps[p, i]
-            shift[i] += along
-            for j in range(dimension):
-                covariance[i, j] += along * steps[p, j]
-    for i in range(dimension):
-        for j in range(dimension):
-            covariance[i, j] -= shift[i] * shift[j]
-    return total, moved_to(centre, shift), covariance
+    totals = masses.sum(axis=-1)
+    steps = logarithms(centres[..., np.newaxis, :], points)
+    shares = masses / np.maximum(totals, 1e-300)[..., np.newaxis]
+    weighted = shares[..., np.newaxis] * steps
+    shifts = weighted.sum(axis=-2)
+    spreads = np.swapaxes(weighted, -1, -2) @ steps - _square(shifts)
+    return totals, exponential_map(centres, shifts), spreads
 
 
 def join_clusters(one: Cluster, other: Cluster) -> Cluster:
@@ -137,11 +126,16 @@ def join_clusters(one: Cluster, other: Cluster) -> Cluster:
     """
     mass, position, covariance = one
     other_mass, other_position, other_covariance = other
-    step = logarithms(position, other_position[np.newaxis])[0]
-    share = other_mass / (mass + other_mass)
+    step = logarithms(position, other_position)
+    share = np.asarray(other_mass / (mass + other_mass))[..., np.newaxis]
+    mean, share = exponential_map(position, share * step), share[..., np.newaxis]
     widths = covariance + share * (other_covariance - covariance)
-    spread = widths + share * (1.0 - share) * np.outer(step, step)
-    return mass + other_mass, moved_to(position, share * step), spread
+    return mass + other_mass, mean, widths + share * (1.0 - share) * _square(step)
+
+
+def _square(vectors: FloatArray) -> FloatArray:
+    """Matrices u u^T (..., d, d) of vectors u (..., d)."""
+    return vectors[..., np.newaxis] * vectors[..., np.newaxis, :]
 
 
 def summed_motion(masses: FloatArray, size: int, vectors: FloatArray) -> float:
