@@ -227,23 +227,14 @@ def test_masses_of_basins_are_those_of_their_halves(rates, width, seed) -> None:
             assert region.mass == pytest.approx(masses[side], abs=1e-2)
 
 
-def clusters_at(centres, counts, *, radius=1e-6, seed=0):
-    """Equal particles scattered by ``radius`` about ``centres``."""
-    rng = np.random.default_rng(seed)
-    points = np.repeat(np.asarray(centres, dtype=float), counts, axis=0)
-    noise = radius * rng.standard_normal(points.shape)
-    noise -= np.einsum("ni,ni->n", noise, points)[:, None] * points
-    return mfpde.Atoms(unit(points + noise))
-
-
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_clusters_within_one_basin_are_told_apart(dimension: int) -> None:
+def test_clusters_within_one_basin_are_told_apart(dimension, rng) -> None:
     """Two clusters at distance .4 feel one attractor between them for beta = 1."""
     plane = np.linalg.qr(np.random.default_rng(1).standard_normal((dimension, 2)))[0]
-    centres = points_at(np.array([0.0, 0.4])) @ plane.T
-    particles = clusters_at(centres, [70, 30])
-    equation = ascent(1.0)
-    report = mfpde.concentration(particles, equation)
+    centres = points_at([0.0, 0.4]) @ plane.T
+    points = np.repeat(centres, [70, 30], axis=0)
+    particles = mfpde.Atoms(unit(points + 1e-6 * rng.standard_normal(points.shape)))
+    report = mfpde.concentration(particles, ascent(1.0))
     assert report.verdict == "atoms"
     masses = sorted(region.mass for region in report.of_kinds("atom"))
     np.testing.assert_allclose(masses, [0.3, 0.7], rtol=1e-12)
