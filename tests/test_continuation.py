@@ -17,19 +17,8 @@ BETA = 10.0
 CIRCLE, SPHERE = mfpde.Circle(96), mfpde.Sphere(32)
 
 
-def attracting_neuron(beta=BETA, angle=np.pi / 4):
-    """Weight scale |w|: in descent one ReLU neuron of weight -|w|."""
-    return descent(beta, mfpde.Perceptron(points_at([angle]), [-1.0]))
-
-
 def events(result, kind):
     return [event for event in result.events if event.kind == kind]
-
-
-def two_halves(weight, beta=BETA):
-    """The state of two atoms beside the direction of the neuron."""
-    half = half_angle(weight, beta)
-    return atoms_at([np.pi / 4 - half, np.pi / 4 + half])
 
 
 @pytest.mark.parametrize("beta", [10.0, 30.0])
@@ -39,8 +28,10 @@ def test_the_ladder_of_one_neuron(beta):
 
     second_split = np.exp(-beta * brentq(bend, 1e-3, 1.0, xtol=1e-15))
     weights = [0.8, 0.5, 0.25]
-    halves = two_halves(weights[0], beta)
-    found = mfpde.continuation(attracting_neuron(beta), halves, "weight_scale", weights)
+    neuron = mfpde.Perceptron(points_at([np.pi / 4]), [-1.0])
+    half = half_angle(weights[0], beta)
+    halves = atoms_at([np.pi / 4 - half, np.pi / 4 + half])
+    found = mfpde.continuation(descent(beta, neuron), halves, "weight_scale", weights)
     splits = events(found, "split")
     assert len(splits) == 2
     for event in splits:

@@ -168,21 +168,13 @@ def test_zonal_points_have_the_polar_angles_and_even_directions(dimension, make)
     assert np.abs(covariance - even).max() < 4 / np.sqrt(n) / np.sqrt(dimension - 1)
 
 
-def wide_atom(dimension, widths, *, mass=1.0, seed=0):
-    """One atom at a random place, with random principal axes."""
-    rng = np.random.default_rng(seed)
-    frame = np.linalg.qr(rng.standard_normal((dimension, dimension)))[0]
-    covariance = sum(
-        width**2 * np.outer(axis, axis)
-        for width, axis in zip(widths, frame[1:], strict=True)
-    )
-    return Atoms(frame[:1], [mass], np.array([covariance])), frame
-
-
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_samples_and_quanta_have_the_covariance(dimension: int) -> None:
+    """Of an atom with principal axes that are not those of the coordinates."""
     widths = (0.03, 0.01)[: dimension - 1]
-    atom, frame = wide_atom(dimension, widths)
+    frame = np.linalg.qr(np.random.default_rng(0).standard_normal([dimension] * 2))[0]
+    covariance = (frame[1:].T * np.square(widths)) @ frame[1:]
+    atom = Atoms(frame[:1], [1.0], [covariance])
     for drawn, accuracy in (
         (quantized(atom, 640), 1e-2),
         (sampled(atom, 4000, seed=2), 0.1),
