@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from equations import ascent
 
 import mfpde
 from mfpde import theory
@@ -91,8 +92,7 @@ def test_the_push_forward_on_the_circle(terms, options, errors) -> None:
 def test_small_steps_are_the_flow(attention, first) -> None:
     """At the time of the steps of all layers; of order 1."""
     start = bump(mfpde.Circle(512))
-    equation = mfpde.MeanFieldEquation(attention, direction="ascent")
-    flow = mfpde.solve(equation, start, t_end=1.0, rtol=1e-8).final
+    flow = mfpde.solve(ascent(attention), start, t_end=1.0, rtol=1e-8).final
     networks = [layers(attention, step=1 / n, count=n) for n in (10, 20, 40, 80)]
     errors = [distance(mfpde.solve(one, start).final, flow) for one in networks]
     assert errors[0] < first

@@ -232,32 +232,18 @@ def test_a_layer_of_the_user_s_functions_is_not_stored(tmp_path) -> None:
 
 
 TEXT = """
-[geometry]
-kind = "circle"
-cells = 64
-
-[attention]
-beta = 2.0
-
-[equation]
-direction = "descent"
-
-[start]
-kind = "perturbed_uniform"
-amplitude = 0.3
-
-[solve]
-save_every = 0.125
-
+geometry = {kind = "circle", cells = 64}
+attention = {beta = 2.0}
+equation = {direction = "descent"}
+start = {kind = "perturbed_uniform", amplitude = 0.3}
+solve = {save_every = 0.125}
 [[layers]]
 duration = 0.3
 perceptron = { directions = [[1.0, 0.0]], weights = [0.3] }
-
 [[layers]]
 duration = 0.2
 count = 3
 perceptron = { random = { units = 2, seed = 5 } }
-
 [[layers]]
 duration = 0.1
 attention = { beta = 3.0 }
@@ -354,11 +340,9 @@ def test_two_tokens_end_aligned_or_antipodal(pairs) -> None:
         assert row[1] == pytest.approx((1 - moved[0] @ moved[1]) / 4, abs=1e-6)
     apart = np.minimum(pairs.two_token[:, 1], 0.5 - pairs.two_token[:, 1])
     assert np.median(apart) < 0.02
-    assert pairs.average("two_token").mean == pytest.approx(
-        pairs.two_token.mean(axis=0)
-    )
-    spread = pairs.two_token.std(axis=0, ddof=1)
-    assert pairs.average("two_token").error == pytest.approx(spread / np.sqrt(5))
+    average, spread = pairs.average("two_token"), pairs.two_token.std(axis=0, ddof=1)
+    assert average.mean == pytest.approx(pairs.two_token.mean(axis=0))
+    assert average.error == pytest.approx(spread / np.sqrt(5))
     exponent = pairs.average("lyapunov").mean
     assert f"largest Lyapunov exponent         -   {exponent:.6g}" in str(pairs)
 
@@ -397,11 +381,10 @@ def test_the_same_seed_gives_the_same_numbers_on_any_number_of_processes(pairs) 
             lambda rng: make_quadratic(rng),
             tokens(1.2),
             runs=2,
-            seed=seed,
             save_at=[2.0, 4.0],
-            jobs=jobs,
+            **chosen,
         )
-        for seed, jobs in ((3, 2), (4, 1))
+        for chosen in ({"seed": 3, "jobs": 2}, {"seed": 4})
     )
     assert again.seeds == pairs.seeds[:2]
     assert np.array_equal(again.two_token, pairs.two_token[:2])

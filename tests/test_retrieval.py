@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from equations import ascent, descent
 from scipy.special import iv
 
 import mfpde
@@ -31,21 +32,13 @@ def test_minima_and_critical_time_of_the_published_profile() -> None:
 def test_profiles_about_the_uniform_density(normalized, diffusion) -> None:
     """sqrt(g t / y) I_1(2 sqrt(g t y)) for each mode: the formula, the series, the run."""
     asked = {"sources": SOURCES, "times": [1.5, 3.0], "alibi": [0.0, 1.0, -1.0, 3.0]}
-    known = theory.retrieval_profile(
-        3.0, normalized=normalized, diffusion=diffusion, **asked
-    )
-    attention = mfpde.Attention(3.0, normalized=normalized)
-    equation = mfpde.MeanFieldEquation(
-        attention, direction="ascent", diffusion=diffusion
-    )
-    found = mfpde.retrieval_profile(
-        equation, mfpde.uniform(mfpde.Circle(CELLS)), **asked
-    )
+    options = {"normalized": normalized, "diffusion": diffusion}
+    known = theory.retrieval_profile(3.0, **options, **asked)
+    start = mfpde.uniform(mfpde.Circle(CELLS))
+    found = mfpde.retrieval_profile(ascent(3.0, **options), start, **asked)
     assert np.abs(found.values - known.values).max() < 1e-8 * np.abs(known.values).max()
     n, t = known.modes, known.times[:, np.newaxis, np.newaxis]
-    rates = theory.growth_rates(
-        3.0, 2, n.astype(int), direction="ascent", normalized=normalized
-    )
+    rates = theory.growth_rates(3.0, 2, n, direction="ascent", normalized=normalized)
     for alibi, values in zip(known.alibi, known.values, strict=True):
         size = np.expm1(alibi * SOURCES) if alibi else SOURCES
         y = np.log(size[-1] / size[:-1, np.newaxis])
@@ -101,7 +94,7 @@ def test_rows_behind_a_mask_respond_as_the_profile_says(
 
 def test_beside_kinks_values_err_by_a_tenth_of_what_is_unresolved() -> None:
     kinks = mfpde.Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5], "relu")
-    equation = mfpde.MeanFieldEquation(mfpde.Attention(5.0), kinks, direction="descent")
+    equation = descent(5.0, kinks)
     asked = {"sources": [0.1, 0.5, 1.0], "times": 0.6, "alibi": 1.0}
     coarse, fine = (
         mfpde.retrieval_profile(equation, mfpde.uniform(mfpde.Circle(cells)), **asked)
