@@ -29,7 +29,7 @@ from mfpde.networks.block import LARGEST, NetworkBlock, Norm, check_weights
 from mfpde.networks.folding import find_basis, fold_network
 from mfpde.networks.ladder import Ladder, climb
 from mfpde.networks.layouts import read_network
-from mfpde.networks.trace import Stream, Trace, make_stream, measure_steps
+from mfpde.networks.trace import Steps, Trace, make_stream, measure_step
 from mfpde.runs.layers import Layers
 
 MOST_COPIES = 10_000
@@ -169,7 +169,7 @@ class Network:
         tokens = self._find_tokens(ids_or_tokens)
         is_post, step = self.norm == "post", self.step
         stream = make_stream(tokens, self.blocks[0], self.embedding_norm)
-        streams, outputs, looks = [stream], [], []
+        ends, steps, looks = [(stream.x, stream.radii)], [], []
         for block in self.blocks:
             for norm, is_first in zip(block.norms, (True, False), strict=True):
                 seen = stream.u if is_post else block.normalize(stream.u, norm)
@@ -178,18 +178,19 @@ class Network:
                     looks.append(look)
                 else:
                     output = block.feed(seen)
-                outputs.append(step * output)
-                rest = stream.scale[:, np.newaxis] * stream.x if is_post else stream.u
+                rest = stream.scale * stream.x if is_post else stream.u
                 u = step * (stream.u + output) + (1 - step) * rest
-                stream = make_stream(u, block, norm if is_post else None)
-                streams.append(stream)
+                after = make_stream(u, block, norm if is_post else None)
+                steps.append(measure_step(stream, step * output, after))
+                stream = after
+            ends.append((stream.x, stream.radii))
         last = stream.u
         if self.final_norm is not None:
             last = self.blocks[-1].normalize(last, self.final_norm)
-        whole = Stream(*map(np.stack, zip(*streams, strict=True)))
-        steps = measure_steps(whole, np.stack(outputs))
+        points, radii = map(np.stack, zip(*ends, strict=True))
         keys, sinks = map(np.stack, zip(*looks, strict=True))
-        return Trace(whole.x[::2], whole.radii[::2], steps, keys, sinks, last)
+        by_layer = np.stack(steps, axis=1).reshape(4, -1, 2, len(tokens))
+        return Trace(points, radii, Steps(*by_layer), keys, sinks, last)
 
     @cached_property
     def basis(self) -> FloatArray:

@@ -62,7 +62,7 @@ class Trace:
 
 
 class Stream(NamedTuple):
-    """Tokens between two sublayers: u (N, d), and s (N,); x and |P u| (N,) before the norm."""
+    """Tokens between two sublayers: u (N, d), and s; x (N, d) and |P u| (N,) before the norm."""
 
     u: FloatArray
     x: FloatArray
@@ -79,17 +79,15 @@ def make_stream(u: FloatArray, block: NetworkBlock, norm: Norm | None) -> Stream
         raise ValueError(f"{wrong}: the norm leaves nothing of entries all alike")
     x = centred / radii[:, np.newaxis]
     if norm is None:
-        return Stream(u, x, radii, radii)
-    scale = np.full(len(u), np.sqrt(u.shape[1]) * norm[0].mean())
+        return Stream(u, x, radii, radii[:, np.newaxis])
+    scale = np.sqrt(u.shape[1]) * norm[0].mean(keepdims=True)
     return Stream(block.normalize(u, norm), x, radii, scale)
 
 
-def measure_steps(stream: Stream, outputs: FloatArray) -> Steps:
-    """The steps of streams (2 layers + 1, N, ...) by the outputs (2 layers, N, d)."""
-    u, x, radii, scale = stream
-    moved = (radii[1:] / scale[:-1])[..., np.newaxis] * x[1:] - x[:-1]
-    radial = (moved * x[:-1]).sum(axis=2)
-    tangential = np.linalg.norm(moved - radial[..., np.newaxis] * x[:-1], axis=2)
-    total = np.linalg.norm(outputs, axis=2) / np.linalg.norm(u[:-1], axis=2)
-    steps = total, tangential, radial, distances(x[:-1], x[1:])
-    return Steps(*(one.reshape(-1, 2, len(one[0])) for one in steps))
+def measure_step(before: Stream, output: FloatArray, after: Stream) -> FloatArray:
+    """|f| / |u|, |P_x F|, x.F and the rotation (4, N) of a sublayer with this output f (N, d)."""
+    x, moved = before.x, after.radii[:, np.newaxis] * after.x / before.scale - before.x
+    radial = (moved * x).sum(axis=1)
+    tangential = np.linalg.norm(moved - radial[:, np.newaxis] * x, axis=1)
+    total = np.linalg.norm(output, axis=1) / np.linalg.norm(before.u, axis=1)
+    return np.stack([total, tangential, radial, distances(x, after.x)])
