@@ -75,7 +75,6 @@ class Mutant(NamedTuple):
 
 
 def read_table() -> list[Mutant]:
-    """Return the mutants of the table."""
     entries = tomllib.loads(TABLE.read_text("utf-8"))["mutant"]
     return [Mutant(**entry | {"tests": tuple(entry["tests"])}) for entry in entries]
 
@@ -165,7 +164,6 @@ def _has_number(node: ast.AST) -> bool:
 
 
 def _copy_with(node: ast.AST, **fields: Any) -> ast.AST:
-    """Return a copy of a node with other fields."""
     changed = copy.copy(node)
     vars(changed).update(fields)
     return changed
@@ -210,7 +208,6 @@ def tests_of(file: str) -> tuple[str, ...]:
 
 @cache
 def words_of(text: str) -> set[str]:
-    """Return the names and words in a text."""
     return set(re.findall(r"\w+", text))
 
 

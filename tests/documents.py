@@ -51,7 +51,6 @@ def pages() -> list[Path]:
 
 
 def blocks(path: Path) -> Iterator[Block]:
-    """Return the fenced blocks of a page from top to bottom."""
     text = path.read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         line = text[: found.start("code")].count("\n") + 1

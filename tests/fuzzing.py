@@ -187,7 +187,6 @@ def toml(data: Mapping[str, Any]) -> str:
 
 
 def written(value: Any) -> str:
-    """Write a value in one line."""
     if isinstance(value, str):
         safe = (
             c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}"

@@ -38,7 +38,6 @@ def end_process_at_beta_2_seed_3(run: Any, records: SweepRecords) -> str:
 
 
 def raise_no_such_luck(run: Any, **_: object) -> str:
-    """Compute nothing."""
     raise OSError("no such luck")
 
 
@@ -113,7 +112,6 @@ class Processes:
         return int(self._line())
 
     def run(self, *arguments: str) -> int:
-        """Run ``mfpde ARGUMENTS`` and return its exit code."""
         self.start(*arguments)
         return self.ended()
 

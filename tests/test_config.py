@@ -70,7 +70,6 @@ def without(text: str, start: str, end: str, instead: str = "") -> str:
 
 @pytest.fixture
 def path(tmp_path):
-    """Return a settings file."""
     path = tmp_path / "run.toml"
     path.write_text(TEXT)
     return path

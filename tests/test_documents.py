@@ -20,7 +20,6 @@ LANGUAGES = {"python", "console", "text", "toml", "bash", "bibtex", ""}
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """Return an empty folder, and go there."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

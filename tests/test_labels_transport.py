@@ -18,7 +18,7 @@ from mfpde import (
     solve,
     uniform,
 )
-from mfpde.transport import SMOOTH, State, scheme_for
+from mfpde.transport import State, scheme_for
 from mfpde.transport.push_forward import deposit_masses
 from validation.sphere_cases import von_mises
 
@@ -177,7 +177,6 @@ def test_a_layer_that_labels_cannot_carry_leaves_all_to_fluxes():
 
 
 def carried(transport, state, time, *, steps):
-    """The state after a ``time`` of equal steps."""
     for _ in range(steps):
         state = transport.step(state, time / steps).state
     return state
@@ -222,20 +221,6 @@ def test_rates_of_moments_are_sums_of_gradients_of_harmonics(grid):
     by_differences = (plus - minus) / (2 * step)
     exact = grid.drift_moments(masses, velocity, 8)
     assert np.abs(by_differences - exact).max() <= 1e-5 * np.abs(exact).max()
-
-
-def test_the_phase_begins_where_the_band_limited_form_of_a_density_is_positive():
-    sphere = Sphere(32)
-    transport = scheme_for("spectral_labels", sphere).transport(driven().on(sphere))
-    phases = []
-    for function in (
-        lambda x: np.exp(2 * x[..., 0]),
-        lambda x: 1.0 * (x[..., 0] > 0.7),
-    ):
-        start = Density.from_function(sphere, function).normalized()
-        state = State(start.masses, np.empty((0, 3)), np.empty(0))
-        phases.append(transport.begin(state).phase)
-    assert phases == [SMOOTH, 0]
 
 
 def test_what_dips_below_zero_in_the_degrees_of_the_grid_is_saved_positive():

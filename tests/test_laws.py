@@ -114,31 +114,6 @@ def test_rotation_by_cells_and_reflection_commute_with_the_flow(
         np.testing.assert_allclose(found, moved(end), atol=1e-10)
 
 
-def test_shifted_and_unshifted_runs_are_one_after_rescaling() -> None:
-    """shifted(beta, w, kappa, t) = unshifted(beta, w e^beta, kappa e^beta, t e^-beta)."""
-    beta, factor = 3.0, float(np.exp(3.0))
-    start = smooth_start(mfpde.Circle(256))
-    shifted = ascent(mfpde.Attention(beta), RELU, diffusion=0.01)
-    unshifted = ascent(
-        mfpde.Attention(beta, kernel="unshifted"),
-        mfpde.Perceptron(RELU.directions, RELU.weights * factor),
-        diffusion=0.01 * factor,
-    )
-    # With the same steps both runs are the same numbers, but for a last step that
-    # rounding may cut in two.
-    one = mfpde.solve(shifted, start, t_end=2.0, save_at=[2.0], max_step=2e-3)
-    other = mfpde.solve(
-        unshifted,
-        start,
-        t_end=2.0 / factor,
-        save_at=[2.0 / factor],
-        max_step=2e-3 / factor,
-    )
-    np.testing.assert_allclose(
-        one.final.density.values, other.final.density.values, rtol=1e-6, atol=1e-7
-    )
-
-
 @pytest.mark.parametrize("toward", [ascent, descent])
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("neurons", NEURONS)

@@ -37,7 +37,6 @@ def made() -> Iterator[Any]:
 
 @pytest.fixture(params=["kernel", "activation"])
 def of_recipe(request, made) -> mfpde.MeanFieldEquation:
-    """Return an equation with a term of a recipe."""
     if request.param == "kernel":
         return ascent(made.kernel, NEURON)
     return ascent(4.0, made.neurons)

@@ -73,7 +73,6 @@ def address_of(file: Path, *, workers: int) -> str:
 def begun_run(
     folder: Path, is_wanted: Callable[[RunRecord, SweepRecords], bool]
 ) -> RunRecord:
-    """The first run that is computed and wanted."""
     records, until = SweepRecords(folder), time.monotonic() + PATIENCE
     while time.monotonic() < until:
         running = records.running(since=0.0)
@@ -84,7 +83,6 @@ def begun_run(
 
 
 def is_in_the_middle(_: RunRecord, records: SweepRecords) -> bool:
-    """Whether some runs have ended."""
     return any(record.state == "finished" for record in records.all().values())
 
 

@@ -301,7 +301,6 @@ def test_command(out, tmp_path, capsys) -> None:
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
-    """Return what the committed report consists of."""
     files = [folder / "README.md", *(folder / "report").rglob("*")]
     return {file: file.read_bytes() for file in files if file.is_file()}
 

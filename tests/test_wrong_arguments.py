@@ -177,7 +177,6 @@ def parts_of(result: Any) -> Mapping[Any, Any]:
 
 
 def numbers_of(result: Any, unbounded: list[str]) -> Iterator[Any]:
-    """Go through all numbers of a result."""
     is_array = isinstance(result, np.ndarray) and result.dtype.kind in "fciu"
     if is_array or isinstance(result, int | float | np.number):
         yield result

@@ -60,10 +60,6 @@ def wave(x: np.ndarray) -> np.ndarray:
     return 1 + 0.3 * x[..., 0]
 
 
-def wave_along(x: np.ndarray, s: float) -> np.ndarray:
-    return 1 + 0.3 * s * x[..., 0]
-
-
 def constant(value: float) -> Callable[[np.ndarray], np.ndarray]:
     return lambda x: value * np.ones(len(x))
 
@@ -82,10 +78,6 @@ def drawn_layers(generator: np.random.Generator) -> mfpde.Layers:
     scale = float(generator.random())
     neuron = mfpde.Perceptron(ONE, [scale], "gelu")
     return mfpde.Layers([(equation(ATTENTION, neuron), 0.1)])
-
-
-def drawn_equation(generator: np.random.Generator, _: int) -> mfpde.MeanFieldEquation:
-    return drawn_layers(generator).equations[0]
 
 
 def two_layers(duration: Any, seed: Any = None) -> mfpde.Layers:
@@ -144,7 +136,7 @@ Density.from_samples(CIRCLE, points=PAIR.points, masses=[0.5, 0.5], bandwidth=0.
 Measure(START)
 PositionedAtoms(PAIR.points, masses=[0.4, 0.6], positions=[0.4, 1.0], edges=[0, 0.5, 1])
 PositionedDensity(CIRCLE, values=[UNIFORM_ON_CIRCLE, UNIFORM_ON_CIRCLE], edges=[0, 0.4, 1])
-PositionedDensity.from_function(CIRCLE, wave_along, positions=2)
+PositionedDensity.from_function(CIRCLE, lambda x, s: 1 + 0.3 * s * x[..., 0], positions=2)
 PositionedDensity.from_blocks([START, START], positions=2)
 PositionedDensity.repeated(START, positions=2)
 uniform(CIRCLE)
@@ -179,7 +171,7 @@ Block(ATTENTION, step=0.1, direction="descent")
 DiscreteLayers([BLOCK, [BLOCK, BLOCK]])
 DiscreteLayers.repeated(BLOCK, count=2)
 solve(TWICE, START, save_at=[0.0, 2.0])
-Layers.random(sampler=drawn_equation, count=2, duration=0.1, seed=1)
+Layers.random(lambda g, _: drawn_layers(g).equations[0], count=2, duration=0.1, seed=1)
 network_block(heads=4, kv_heads=2, k=WEIGHTS[0, 2:], v=WEIGHTS[0, 2:], bq=[1.0, 0.0, 0.0, 0.0], \
     gain2=[1.0] * 4, gate=WEIGHTS[0], eps=1e-5)
 network_block(heads=2, q=WEIGHTS[0], w1=WEIGHTS[0], w2=WEIGHTS[0], rope=1e4)
@@ -656,7 +648,6 @@ class Call(NamedTuple):
 
 
 def right_calls() -> list[Call]:
-    """Return the calls of the table."""
     found = []
     for line in RIGHT.replace("\\\n", "").strip().splitlines():
         text, _, fields = line.partition(" -> ")

@@ -107,7 +107,6 @@ def write_oracles(words: list[str]) -> None:
 
 
 def read_oracles() -> dict[tuple[str, str], dict[str, Oracle]]:
-    """Return the stored oracles: by group and case, the quantities."""
     with np.load(FILE) as stored:
         index, numbers = json.loads(str(stored["index"])), stored["numbers"]
     found: dict[tuple[str, str], dict[str, Oracle]] = {}

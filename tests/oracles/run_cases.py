@@ -22,7 +22,6 @@ VALUE = [[0.9, 0.2, 0.0], [-0.3, 0.7, 0.4], [0.1, 0.0, 1.1]]
 def neurons(
     dimension: int, activation: str = "relu", seed: int = 7
 ) -> mfpde.Perceptron:
-    """Three random neurons."""
     return mfpde.Perceptron.random(3, dimension, seed=seed, activation=activation)
 
 
@@ -42,7 +41,6 @@ def vector_neurons(dimension: int) -> mfpde.Perceptron:
 
 
 def zonal_neurons(grid: mfpde.Zonal, activation: str = "relu") -> mfpde.Perceptron:
-    """Two neurons on the axis."""
     return mfpde.Perceptron([grid.axis, -grid.axis], [0.8, 0.5], activation)
 
 
