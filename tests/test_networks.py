@@ -244,7 +244,7 @@ HEADS, LLAMA = {"num_attention_heads": 4}, CONFIGS["llama"]
 OUT = "layers.0.self_attn.o_proj.weight"
 REFUSED = {
     "there is no | config.json": (None, {}),
-    "num_attention_heads (GPT-2: n_head) is missing": ({}, {}),
+    "num_attention_heads is missing": ({}, {}),
     "model_type = 'gemma'": (HEADS | {"model_type": "gemma"}, {}),
     "rope_scaling = {'factor': 2}": (HEADS | {"rope_scaling": {"factor": 2}}, {}),
     "layer 0: q has 16 rows for heads = 3": ({"num_attention_heads": 3}, {}),

@@ -15,25 +15,33 @@ from mfpde.networks.block import NetworkBlock
 from mfpde.networks.safetensors import StoredTensor, find_tensors, read_json
 
 TABLE = """
-model_type bert                             gpt2         llama,mistral,qwen2
-prefix     bert.                            transformer. model.
-tokens     embeddings.word_embeddings       wte          embed_tokens
-positions  embeddings.position_embeddings   wpe          -
-segments   embeddings.token_type_embeddings -            -
-norm       embeddings.LayerNorm             ln_f         norm
-layer      encoder.layer                    h            layers
-q          attention.self.query             attn.c_attn  self_attn.q_proj
-k          attention.self.key               attn.c_attn  self_attn.k_proj
-v          attention.self.value             attn.c_attn  self_attn.v_proj
-o          attention.output.dense           attn.c_proj  self_attn.o_proj
-gain1      attention.output.LayerNorm       ln_1         input_layernorm
-gate       -                                -            mlp.gate_proj
-w1         intermediate.dense               mlp.c_fc     mlp.up_proj
-w2         output.dense                     mlp.c_proj   mlp.down_proj
-gain2      output.LayerNorm                 ln_2         post_attention_layernorm
+model_type bert                             gpt2                llama,mistral,qwen2
+prefix     bert.                            transformer.        model.
+tokens     embeddings.word_embeddings       wte                 embed_tokens
+positions  embeddings.position_embeddings   wpe                 -
+segments   embeddings.token_type_embeddings -                   -
+norm       embeddings.LayerNorm             ln_f                norm
+layer      encoder.layer                    h                   layers
+q          attention.self.query             attn.c_attn         self_attn.q_proj
+k          attention.self.key               attn.c_attn         self_attn.k_proj
+v          attention.self.value             attn.c_attn         self_attn.v_proj
+o          attention.output.dense           attn.c_proj         self_attn.o_proj
+gain1      attention.output.LayerNorm       ln_1                input_layernorm
+gate       -                                -                   mlp.gate_proj
+w1         intermediate.dense               mlp.c_fc            mlp.up_proj
+w2         output.dense                     mlp.c_proj          mlp.down_proj
+gain2      output.LayerNorm                 ln_2                post_attention_layernorm
+heads      num_attention_heads              n_head              num_attention_heads
+kv_heads   -                                -                   num_key_value_heads
+activation hidden_act                       activation_function hidden_act
+eps        layer_norm_eps                   layer_norm_epsilon  rms_norm_eps
+rope       -                                -                   rope_theta
 """
-"""Names of tensors after a prefix that some files have; weights of a block are parts of layers."""
+"""Names of tensors after a prefix that some files have, and in a configuration from heads on."""
 ROLES, *COLUMNS = zip(*map(str.split, TABLE.strip().splitlines()), strict=True)
+WEIGHTS = ROLES[ROLES.index("q") : ROLES.index("heads")]
+"""What a layer holds of a block."""
+SETTINGS = ROLES[ROLES.index("heads") :]
 BERT, GPT2, LLAMA = (dict(zip(ROLES, names, strict=True)) for names in COLUMNS)
 BIASES = {"q": "bq", "k": "bk", "v": "bv", "o": "bo", "w1": "b1", "w2": "b2"}
 BIASES |= {"gain1": "bias1", "gain2": "bias2"}
@@ -44,24 +52,10 @@ NO_BLOCKS = re.compile(
 """Heads, masks and counters, which are ignored."""
 DEFAULTS: dict[str, dict[str, Any]] = {
     "bert": {"activation": "gelu", "eps": 1e-12},
-    "gpt2": {"activation": "gelu_new", "eps": 1e-5, "causal": True},
-    "llama": {
-        "activation": "silu",
-        "eps": 1e-6,
-        "causal": True,
-        "rms": True,
-        "rope": 1e4,
-    },
+    "gpt2": {"activation": "gelu_new", "eps": 1e-5},
+    "llama": {"activation": "silu", "eps": 1e-6, "rope": 1e4},
 }
-"""Of blocks, where a configuration says nothing."""
-OPTIONS = {
-    **dict.fromkeys(("num_attention_heads", "n_head"), "heads"),
-    **dict.fromkeys(("hidden_act", "activation_function"), "activation"),
-    **dict.fromkeys(("layer_norm_eps", "layer_norm_epsilon", "rms_norm_eps"), "eps"),
-    "num_key_value_heads": "kv_heads",
-    "rope_theta": "rope",
-}
-"""What a configuration says of blocks."""
+"""Where a configuration says nothing."""
 ACTIVATIONS = dict.fromkeys(("gelu_new", "gelu_pytorch_tanh"), "gelu_tanh")
 KNOWN = {
     "position_embedding_type": "absolute",
@@ -87,7 +81,8 @@ def read_network(path: Path, config: Any) -> dict[str, Any]:
         raise ValueError(
             f"{path} is laid out as neither BERT, GPT-2 nor LLaMA: {names}"
         )
-    options = _read_options(path, config, layout["model_type"].split(","))
+    options = _read_options(path, config, layout)
+    options |= {"causal": layout is not BERT, "rms": layout is LLAMA}
     for name in filter(NO_BLOCKS.fullmatch, list(left)):
         del left[name]
     blocks: list[NetworkBlock] = []
@@ -138,7 +133,7 @@ def _read_block(
 ) -> NetworkBlock:
     """The block of a layer, whose tensors are taken out of ``left``."""
     weights, modules = dict(options), dict[str, list[str]]()
-    for role in ROLES[ROLES.index("q") :]:
+    for role in WEIGHTS:
         modules[layout[role]] = [*modules.get(layout[role], []), role]
     modules.pop("-", None)
     try:
@@ -155,7 +150,7 @@ def _read_block(
         raise ValueError(f"layer {number}: {error}") from error
 
 
-def _read_options(path: Path, config: Any, kinds: list[str]) -> dict[str, Any]:
+def _read_options(path: Path, config: Any, layout: dict[str, str]) -> dict[str, Any]:
     """What a configuration, or the file ``config.json``, says of all blocks."""
     if not isinstance(config, Mapping):
         folder = path if path.is_dir() else path.parent
@@ -166,18 +161,18 @@ def _read_options(path: Path, config: Any, kinds: list[str]) -> dict[str, Any]:
                 "or what it says, such as {'num_attention_heads': 12}"
             )
         config = read_json(file)
+    kinds = layout["model_type"].split(",")
     found = {"model_type": kinds[0], **config, **(config.get("rope_parameters") or {})}
     if not found.get("use_sliding_window", True):
         found["sliding_window"] = None
     choice("model_type", found["model_type"], kinds)
     for name, value in KNOWN.items():
         if found.get(name, value) != value:
-            given = shown(found[name])
-            raise ValueError(f"config: {name} = {given}, but only {value} is known")
-    options = DEFAULTS[kinds[0]] | {
-        OPTIONS[name]: value for name, value in found.items() if name in OPTIONS
-    }
+            wrong = f"config: {name} = {shown(found[name])}"
+            raise ValueError(f"{wrong}, but only {value} is known")
+    given = {role: found[layout[role]] for role in SETTINGS if layout[role] in found}
+    options = DEFAULTS[kinds[0]] | given
     if "heads" not in options:
-        raise ValueError("config: num_attention_heads (GPT-2: n_head) is missing")
+        raise ValueError(f"config: {layout['heads']} is missing")
     activation = options["activation"]
     return options | {"activation": ACTIVATIONS.get(activation, activation)}
