@@ -12,7 +12,6 @@ and softmax divides by Z_i = sum_k e^(ik(theta + omega s_i)) I_k sum_j W_ij M_jk
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,6 +25,7 @@ from mfpde.grid_equation import GridEquation
 from mfpde.positions.rows import PositionedDensity
 from mfpde.positions.weights import Full
 from mfpde.terms import Attention, InteractionTerm, Positions
+from mfpde.terms.interaction import Mix
 from mfpde.terms.softmax_sums import EMPTY
 from mfpde.transport import Scheme, Transport, scheme_for
 from mfpde.transport.base import DEFAULT_RTOL
@@ -45,23 +45,17 @@ class Part:
         The equation of these terms alone.
     """
 
-    mix: Callable[[FloatArray], FloatArray]
+    mix: Mix
     is_used: BoolArray
     grid: GridEquation
 
     def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The drift grad A of the mixtures, (directions, P, ...)."""
-        mixed = self.mix_moments(moments[:, self.is_used])
+        mixed = self.mix(moments[:, self.is_used])
         if not self.grid.heads:
             return self.grid.attention_velocity(mixed, where)
         each = [self.grid.attention_velocity(row, where) for row in mixed]
         return np.stack(each, axis=1)
-
-    def mix_moments(self, moments: ComplexArray) -> ComplexArray:
-        """The moments (P, m) of the mixtures of rows."""
-        # A complex number is two numbers that are mixed.
-        numbers = np.ascontiguousarray(moments).view(np.float64)
-        return self.mix(numbers).view(np.complex128)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +70,7 @@ class TurnedPart(Part):
         back = np.exp(1j * np.outer(self.angles, k))
         turned = moments[:, self.is_used] * back.conj()
         cos, sin = np.cos([self.angles]).T, np.sin([self.angles]).T
-        a, b, seen = map(self.mix_moments, (cos * turned, sin * turned, turned))
+        a, b, seen = map(self.mix, (cos * turned, sin * turned, turned))
         along, across = back * (cos * a + sin * b), back * (sin * a - cos * b)
         total = np.zeros((len(moments), *where.tangents.shape[1:-1]))
         for head in self.grid.interactions:

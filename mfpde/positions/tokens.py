@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mfpde.arrays import (
     FloatArray,
@@ -31,7 +31,8 @@ from mfpde.measures.measure import Atoms
 from mfpde.positions.rows import read_edges
 from mfpde.positions.weights import Causal, Full, mix_with_earlier
 from mfpde.terms import InteractionTerm
-from mfpde.terms.masked_sums import Mix, SeenTerm, Weigh
+from mfpde.terms.interaction import Mix
+from mfpde.terms.masked_sums import SeenTerm, Weigh
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -185,7 +186,7 @@ def _see_earlier(causal: Causal, tokens: PositionedAtoms) -> tuple[Weigh, Mix]:
         is_seen = np.arange(len(sums)) <= last
         return np.exp(np.where(is_seen, logits - sums[last], -np.inf))
 
-    def mix(numbers: FloatArray) -> FloatArray:
+    def mix(numbers: NDArray[Any]) -> NDArray[Any]:
         mixed = mix_with_earlier(np.ascontiguousarray(numbers), decays, decays)
         mixed[behind:] = mixed[: len(mixed) - behind]
         mixed[:behind] = 0.0

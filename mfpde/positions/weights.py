@@ -18,11 +18,11 @@ not: logits are beta cos(theta - theta' + omega (s - s')).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import exprel
 
 from mfpde.arrays import (
@@ -34,6 +34,7 @@ from mfpde.arrays import (
 )
 from mfpde.compiled import compiled
 from mfpde.terms import Positions
+from mfpde.terms.interaction import Mix
 
 SUM_OF_WEIGHTS = 1e-12
 """How far the weights of a row may be from the sum 1."""
@@ -49,7 +50,7 @@ class Full(Positions):
         omega, as for :class:`Causal`.
     """
 
-    def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    def mixing(self, edges: FloatArray) -> Mix:
         """Return what takes each row to the mean over positions."""
         widths = np.diff(edges)
         return lambda rows: np.repeat((widths @ rows)[np.newaxis], len(rows), axis=0)
@@ -87,7 +88,7 @@ class Weights(Positions):
         object.__setattr__(self, "rope", rope)
         super().__post_init__()
 
-    def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    def mixing(self, edges: FloatArray) -> Mix:
         """Return the product with W."""
         count = len(edges) - 1
         if len(self.matrix) != count:
@@ -146,7 +147,7 @@ class Causal(Positions):
         alibi = f", ALiBi {self.alibi:g}" if self.alibi else ""
         return super().description + alibi
 
-    def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    def mixing(self, edges: FloatArray) -> Mix:
         """Return one recursion over the rows."""
         if not self.sees_itself:
             raise ValueError(
@@ -178,8 +179,8 @@ class Causal(Positions):
 
 @compiled
 def mix_with_earlier(
-    rows: FloatArray, shares: FloatArray, decays: FloatArray
-) -> FloatArray:
+    rows: NDArray[Any], shares: FloatArray, decays: FloatArray
+) -> NDArray[Any]:
     """Mix ``rows`` (P, m) with the means of those before them."""
     mixed, earlier = rows.copy(), rows[0].copy()
     for i in range(1, len(rows)):

@@ -11,8 +11,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mfpde.arrays import FloatArray, IntArray, blocks_of_rows, check_kind, real_number
 from mfpde.geometry import FieldAtPoints, Geometry
@@ -24,6 +26,8 @@ SMALLEST_SUMMED_MEAN = 1e-5
 """Below this the kernel mean has lost five digits to cancellation in its series."""
 MOST_PAIRS = 2**22
 """Of points and atoms whose kernels are held at a time."""
+Mix: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
+"""What takes rows (P, m) of real or complex numbers to others (P, m)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +46,7 @@ class Positions(ABC):
         return f"{type(self).__name__.lower()}{rope}"
 
     @abstractmethod
-    def mixing(self, edges: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    def mixing(self, edges: FloatArray) -> Mix:
         """Return what takes rows r (P, m) to their mixtures sum_j W_ij r_j.
 
         ``edges`` (P + 1,) are those of the cells of positions; ``ValueError`` if the weights are
@@ -51,7 +55,7 @@ class Positions(ABC):
 
     def find_weights(self, edges: FloatArray) -> FloatArray:
         """Return the weights W (P, P) on cells with these ``edges`` (P + 1,)."""
-        return self.mixing(edges)(np.eye(len(edges) - 1))
+        return np.asarray(self.mixing(edges)(np.eye(len(edges) - 1)))
 
 
 class InteractionTerm(ABC):

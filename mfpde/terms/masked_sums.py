@@ -11,11 +11,10 @@ from mfpde.arrays import FloatArray, IntArray, blocks_of_rows
 from mfpde.geometry import FieldAtPoints
 from mfpde.geometry.circle import angles_of, tangents_at
 from mfpde.terms.external import tangential
-from mfpde.terms.interaction import MOST_PAIRS, InteractionTerm
+from mfpde.terms.interaction import MOST_PAIRS, InteractionTerm, Mix
 from mfpde.terms.kernels import PointMasses
 
 Weigh = Callable[[IntArray], FloatArray]
-Mix = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +64,7 @@ class SeenTerm:
         rows, count = self.shares.shape
         own = waves.conj().reshape(rows, count, -1)
         moments = np.einsum("pc,pcm->pm", self.shares, own)
-        # A complex number is two numbers that are mixed.
-        seen = self.mix(moments.view(np.float64)).view(np.complex128)
-        waves *= np.repeat(seen, count, axis=0)
+        waves *= np.repeat(self.mix(moments), count, axis=0)
         means, slopes = waves.real @ spectrum, -waves.imag @ (k * spectrum)
         mean = FieldAtPoints(means, slopes[:, np.newaxis] * tangents_at(angles))
 
