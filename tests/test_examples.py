@@ -126,3 +126,16 @@ def test_a_configuration_of_the_particle_code_is_run_as_densities(capsys) -> Non
 def test_settings_files_are_valid(path: Path) -> None:
     settings = read_settings(path)
     assert settings.start.total_mass == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_network_on_the_sphere_is_its_flow_at_order_one() -> None:
+    result = load("network_on_the_sphere").main(count=300)
+    ends = [row[-1] for row in result["angles"].values()]
+    np.testing.assert_allclose(np.divide(ends[1:-1], ends[2:]), 2.0, atol=0.3)
+    flow, moved = (
+        result["ladder"].rungs["parallel flow"],
+        result["ladder"].baselines["moved"],
+    )
+    assert 0 < flow.angle[-1] < moved.angle[-1] / 4
+    # Cells are a tenth wide, and there are 300 tokens.
+    assert result["apart"] < 0.12

@@ -212,36 +212,3 @@ def test_the_rung_of_a_density() -> None:
     found, moved = ladder.rungs["density"], ladder.baselines["moved"]
     assert np.isnan(found.rand).all()
     assert found.angle.max() < 0.6 * moved.angle[-1]
-
-
-@pytest.mark.parametrize(
-    ("others", "words"),
-    [
-        ({"causal": True}, r"blocks\[0\] has causal.*refined"),
-        ({"rope": 10.0}, r"blocks\[0\] has rope"),
-        ({"gate": np.ones((16, 8))}, r"blocks\[0\] has gate"),
-        ({"gain1": -np.ones(8)}, "mean -1"),
-    ],
-)
-def test_blocks_without_layers(others, words) -> None:
-    blocks = [block(0, 8, **others)]
-    with pytest.raises(ValueError, match=words):
-        mfpde.Network(blocks, "post").layers()
-
-
-@pytest.mark.parametrize(
-    ("ask", "words"),
-    [
-        (lambda net: net.layers(time="unit"), "'unit' is for norm = 'post'"),
-        (lambda net: net.layers(drop="gains"), "'gain'"),
-        (lambda net: net.layers(order="both"), "'serial'"),
-        (
-            lambda net: net.ladder(tokens(5, 8), ["density"]),
-            r"S\^6.*leave 'density' out",
-        ),
-        (lambda net: net.ladder(tokens(5, 8), ["flow"]), "'serial flow'"),
-    ],
-)
-def test_what_a_network_is_asked_for_wrongly(ask, words) -> None:
-    with pytest.raises(ValueError, match=words):
-        ask(network("pre", 8))

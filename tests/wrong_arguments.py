@@ -354,6 +354,16 @@ Network([TRAINED], "peri") -> norm = 'peri' must be one of 'post', 'pre'
 Network([TRAINED], "post", final_norm=np.ones((2, 4))) -> final_norm is for norm = 'pre' only
 Network([TRAINED], "pre", final_norm=np.ones(4)) -> final_norm of shape (4,) must be (2, 4)
 Network([TRAINED], "pre").run([0, 1]) -> (2,) must be (N, 4), or ids with | embedding=
+Network([network_block(causal=True)], "post").layers() -> blocks[0] has causal | refined(m)
+Network([network_block(rope=1e4)], "pre").layers() -> blocks[0] has rope
+Network([TRAINED, network_block(gate=WEIGHTS[0])], "pre").layers() -> blocks[1] has gate
+Network([network_block(gain1=[1.0, -3.0, 1.0, 1.0])], "post").layers() -> the mean 0 | above 0
+Network([TRAINED], "pre").layers(time="unit") -> norm = 'post' | 'free radius'
+Network([TRAINED], "pre").layers(order="both") -> 'parallel', 'serial'
+Network([TRAINED], "pre").layers(drop="gains") -> 'gain', 'drift constants', 'inner constants'
+Network([TRAINED], "pre").ladder(np.eye(4), ["flow"]) -> rungs = 'flow' must be one of 'exact'
+Network([NetworkBlock(*np.ones((6, 5, 5)), heads=1)], "pre").ladder(np.eye(5), ["density"]) \
+    -> S^3 | leave 'density' out
 NETWORK.run([0, 1]) -> ids_or_tokens | index 1 is out of bounds | size 1
 NETWORK.run([-1]) -> ids_or_tokens[0] = -1 must be a whole number, at least 0
 NETWORK.run([0.5]) -> ids_or_tokens[0] = 0.5 must be a whole number

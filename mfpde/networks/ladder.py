@@ -84,8 +84,8 @@ class Ladder(Printed):
         :class:`Measures` by the names of rungs, from ``"exact"`` on.
     baselines
         The same of ``"moved"``, tokens that stay where they start; ``"unrelated tokens"``,
-        the mean angle of all pairs; and of the exact network with ``"no attention"`` and with
-        ``"no MLP"``.
+        the mean angle of all pairs; and of the network in its own steps without F of attention,
+        ``"no attention"``, and of the perceptron, ``"no MLP"``.
     """
 
     rungs: dict[str, Measures]
@@ -190,22 +190,16 @@ class ExactPass:
 
     def find_baselines(self) -> dict[str, Measures]:
         """Return the measures of all baselines."""
-        network, every = self.network, [state.points for state in self.states]
-        blocks = {
-            "no attention": [
-                replace(b, o=0 * b.o, bo=0 * b.bo) for b in network.blocks
-            ],
-            "no MLP": [replace(b, w2=0 * b.w2, b2=0 * b.b2) for b in network.blocks],
-        }
+        start, every = self.states[0], [state.points for state in self.states]
         cosines = [1 - pdist(points, "cosine") for points in every]
         angles = np.array([np.arccos(one.clip(-1, 1)).mean() for one in cosines])
-        found = {
-            "moved": self._measure(self.states[:1] * len(self.states)),
+        serial = self.network.layers("serial", radius=self.radii)
+        return {
+            "moved": self._measure([start] * len(every)),
             "unrelated tokens": Measures(angles, *np.full((3, len(angles)), np.nan)),
+            "no attention": self._measure(_take_steps(serial, start, left_out=0)[::2]),
+            "no MLP": self._measure(_take_steps(serial, start, left_out=1)[::2]),
         }
-        for name, fewer in blocks.items():
-            found[name] = self._measure(self._run(replace(network, blocks=fewer)))
-        return found
 
     def _run(self, network: Network, kept: Any = slice(None)) -> list[Atoms]:
         """The tokens that are ``kept``, by themselves, before and after each layer."""
@@ -235,12 +229,19 @@ def _flow(layers: Layers, start: Atoms) -> list[Any]:
     return solve_particles(layers, start, method="direct", **times).states
 
 
-def _take_steps(layers: Layers, start: Atoms) -> list[Any]:
-    """The same, of tokens that go each layer in one step, u -> u + step F(N(u))."""
+def _take_steps(
+    layers: Layers, start: Atoms, *, left_out: int | None = None
+) -> list[Any]:
+    """The same, of tokens that go each layer in one step, u -> u + step F(N(u)).
+
+    Every second of the layers may be ``left_out``, the first (0) or the other (1) of two.
+    """
     found, radii = [start], np.ones(len(start))
-    for equation, step in layers:
+    for index, (equation, step) in enumerate(layers):
         system = particle_system(equation, found[-1], "direct", radii)
-        tokens = system.start + step * system.velocity(system.start)
+        tokens = system.start
+        if index % 2 != left_out:
+            tokens = tokens + step * system.velocity(tokens)
         radii, points = split_tokens(tokens)
         found.append(Atoms(points))
     return found
