@@ -32,6 +32,7 @@ from .networks.clusters import Clustering as Clustering, clusters as clusters
 from .networks.block import NetworkBlock as NetworkBlock
 from .networks.network import Network as Network
 from .networks.counts import adjusted_rand as adjusted_rand
+from .networks.pictures import plot_ladder as plot_ladder, plot_trace as plot_trace
 from .particles import label_density as label_density, solve_particles as solve_particles
 from .plotting import (
     animate as animate, plot_atom_tree as plot_atom_tree, plot_certificate as plot_certificate,

@@ -21,7 +21,10 @@ STORED = "mfpde.storage.stored_runs:load"
 """The run in the store at a path."""
 PLOT = "mfpde.plotting:plot_run"
 PLOT_ROWS, PLOT_RETRIEVAL = "mfpde.plotting:plot_rows", "mfpde.plotting:plot_retrieval"
-"""The figures of a run, of rows, and of a retrieval profile."""
+PLOT_TRACE = "mfpde.networks.pictures:plot_trace"
+PLOT_LADDER = "mfpde.networks.pictures:plot_ladder"
+"""The figures of a run, of rows, of a retrieval profile, of a pass through a network, and of what
+its idealisations cost."""
 SAVED = "mfpde.storage:save"
 """The store of a run, written to a path."""
 

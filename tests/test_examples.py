@@ -107,6 +107,31 @@ def test_causal_clusters_as_rows_and_tokens() -> None:
     assert len(module.draw(result).axes) == 4
 
 
+def test_networks_trained_on_the_spot_are_those_that_are_run() -> None:
+    """Slopes by weights are held by differences, the pass of the training by that of Network."""
+    module = load("pre_or_post_norm")
+    result, rng = module.main(steps=2, texts=1), np.random.default_rng(1)
+    chains = np.stack([rng.permutation(module.WORDS) for _ in range(module.CHAINS)])
+    texts = module.draw_texts(chains, 2, rng)
+    for norm in ("pre", "post"):
+        assert result[norm]["apart"] < 1e-5
+        assert (result[norm]["missed"] > 0).all()
+        drawn = module.draw_weights(rng)
+        weights = {name: array.astype(float) for name, array in drawn.items()}
+        one = module.Pass(weights, norm)
+        hidden = module.hide_words(texts, rng)
+        one.learn(texts, *hidden)
+        for name in ("q2", "up0", "gain m3", "bias o5", "places"):
+            place = tuple(size // 2 for size in weights[name].shape)
+            ends = []
+            for sign in (1, -1):
+                weights[name][place] += sign * 1e-5
+                ends.append(module.Pass(weights, norm).learn(texts, *hidden))
+                weights[name][place] -= sign * 1e-5
+            slope = (ends[0] - ends[1]) / 2e-5
+            assert one.slopes[name][place] == pytest.approx(slope, rel=1e-5, abs=1e-9)
+
+
 def test_a_configuration_of_the_particle_code_is_run_as_densities(capsys) -> None:
     short = {"betas": [1.0, 5.0], "total_time": 0.1, "save_every": 100, "mlp_seed": 4}
     sweep = load("particle_code_configuration").main({**short, "k_max": 4})

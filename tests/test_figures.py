@@ -35,6 +35,14 @@ def study() -> Any:
     return mfpde.convergence_to_atoms(ASCENT, start, **given)
 
 
+TOKENS = np.random.default_rng(1).standard_normal((20, 4))
+
+
+def network() -> mfpde.Network:
+    weights = np.random.default_rng(0).standard_normal((6, 4, 4))
+    return mfpde.Network([mfpde.NetworkBlock(*weights, heads=2)] * 2, "post")
+
+
 ARGUMENTS = {
     "plot_atom_tree": lambda: [run()],
     "plot_certificate": lambda: [mfpde.minimize(DESCENT, mfpde.Circle(64))],
@@ -45,12 +53,14 @@ ARGUMENTS = {
     "plot_diagnostic": lambda: [run(), "mass"],
     "plot_energy": lambda: [run()],
     "plot_globe": lambda: [known_run(SPHERE).final],
+    "plot_ladder": lambda: [network().ladder(TOKENS, rungs=["serial flow"])],
     "plot_phase_diagram": lambda: [mfpde.phase_diagram(3, [2.0, 3.0])],
     "plot_retrieval": lambda: [mfpde.theory.retrieval_profile(1.0, **READ)],
     "plot_rows": lambda: [mfpde.PositionedDensity.repeated(run().final.density, 4)],
     "plot_run": lambda: [run()],
     "plot_snapshots": lambda: [known_run(SPHERE)],
     "plot_space_time": lambda: [run()],
+    "plot_trace": lambda: [network().run(TOKENS)],
 }
 
 

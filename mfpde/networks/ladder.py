@@ -21,7 +21,7 @@ from mfpde.measures.wasserstein import wasserstein
 from mfpde.networks.clusters import clusters
 from mfpde.networks.counts import adjusted_rand
 from mfpde.networks.folding import DRIFT, GAIN, INNER
-from mfpde.notebook import Printed, format_table
+from mfpde.notebook import PLOT_LADDER, Printed, call_above, format_table
 from mfpde.particles import solve_particles
 from mfpde.particles.systems import particle_system
 from mfpde.runs.layers import Layers, largest_degree
@@ -139,8 +139,16 @@ class Ladder(Printed):
             rows.append([name, *(f"{x:.3f}" for x in angle[1:]), *ends])
         layers = map(str, range(1, len(self.rungs[EXACT].angle)))
         headers = ["angle after layer", *layers, "n_eff", "clusters", "Rand"]
-        first = f"{JUDGED}: {self.verdict}; {self.costliest} costs most"
-        return f"{first}\n{format_table(headers, rows)}"
+        return f"{self.headline}\n{format_table(headers, rows)}"
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a line."""
+        return f"{JUDGED}: {self.verdict}; {self.costliest} costs most"
+
+    def plot(self, **options: Any) -> Any:
+        """The figure of the ladder, as :func:`mfpde.plot_ladder` makes it with these options."""
+        return call_above(PLOT_LADDER, self, **options)
 
 
 def climb(network: Network, tokens: FloatArray, names: Iterable[str] | None) -> Ladder:

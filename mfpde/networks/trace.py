@@ -9,13 +9,14 @@ gains deviate from it, and the biases.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import distances
 from mfpde.networks.block import NetworkBlock, Norm
+from mfpde.notebook import PLOT_TRACE, call_above
 
 
 class Steps(NamedTuple):
@@ -59,6 +60,10 @@ class Trace:
     def __repr__(self) -> str:
         layers, tokens, d = self.points.shape
         return f"<Trace of {tokens} tokens in {layers - 1} layers, d = {d}>"
+
+    def plot(self, **options: Any) -> Any:
+        """The figure of the pass, as :func:`mfpde.plot_trace` makes it with these options."""
+        return call_above(PLOT_TRACE, self, **options)
 
 
 class Stream(NamedTuple):
