@@ -151,15 +151,21 @@ def test_a_pass_is_that_of_a_sum_over_heads(drawn) -> None:
 
 
 def test_a_step_is_told_by_its_parts(drawn) -> None:
-    """N(x + F): the angle by the tangential part over 1 + the radial one."""
-    kind, net, tokens, _ = drawn
-    trace = net.run(tokens)
-    total, tangential, radial, rotation = trace.steps
-    close(rotation, np.arctan2(tangential, 1 + radial))
-    if kind == "llama":  # F = f / |u|
-        close(total, np.hypot(tangential, radial))
-        grown = np.hypot(1 + radial, tangential)[0].prod(axis=0)
-        close(trace.radii[1] / trace.radii[0], grown)
+    """N(x + F): the angle by the parts of F, which for RMSNorms of gain 1 is f / |u|."""
+    _, net, tokens, _ = drawn
+    plain = dict.fromkeys(["gain1", "bias1", "gain2", "bias2"])
+    block = replace(net.blocks[0], **plain, rms=True, eps=0.0)
+    start = {"embedding_norm": (np.ones(8), np.zeros(8))} if net.norm == "post" else {}
+    for one in (net, mfpde.Network([block], net.norm, **start)):
+        trace = one.run(tokens)
+        total, tangential, radial, rotation = trace.steps
+        close(rotation, np.arctan2(tangential, 1 + radial))
+    close(total, np.hypot(tangential, radial))
+    lengths = np.hypot(1 + radial, tangential)[0]
+    if net.norm == "pre":
+        close(trace.radii[1], trace.radii[0] * lengths[0] * lengths[1])
+    else:
+        close(trace.radii[1], 8**0.5 * lengths[1])
 
 
 def test_whom_queries_look_at(drawn) -> None:
