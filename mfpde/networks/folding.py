@@ -20,8 +20,8 @@ has the directions W_1 Y, the biases W_1 c + b_1 and the vector weights B W_2.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,29 +39,18 @@ if TYPE_CHECKING:
 
 GAIN, DRIFT, INNER = PARTS = ("gain", "drift constants", "inner constants")
 """What may be dropped: the drift by gains that differ; the constants of F; c and biases in y."""
+Terms: TypeAlias = list[InteractionTerm | ExternalTerm]
 NEGLIGIBLE = 1e-14
 """Size below which a matrix, or a direction, is nothing but rounding."""
 
 
 class View(NamedTuple):
-    """What a sublayer sees of z, y = ``seen`` z + ``offset``, and B, which takes y ``back``.
-
-    ``constant`` (d',) and ``form`` (d', d') are what post-LN does to z itself: B y - z.
-    """
+    """What a sublayer sees of z, y = ``seen`` z + ``offset``, and B, which takes y ``back``."""
 
     seen: FloatArray
     offset: FloatArray
     back: FloatArray
-    constant: FloatArray
-    form: FloatArray
-
-
-class Sublayer(NamedTuple):
-    """F of a sublayer: that of ``terms``, a ``constant`` and ``form`` z."""
-
-    terms: Sequence[InteractionTerm | ExternalTerm]
-    constant: FloatArray
-    form: FloatArray
+    is_post: bool
 
 
 def find_basis(dimension: int, *, rms: bool) -> FloatArray:
@@ -88,26 +77,29 @@ def fold_network(
         )
     parts = [drop] if isinstance(drop, str) else drop
     dropped = {choice("drop", part, PARTS) for part in parts}
-    keeps = INNER not in dropped
-    stages: list[list[Sublayer]] = []
+    stages: list[Terms] = []
     for index, block in enumerate(network.blocks):
         _check_block(index, block)
         first, second = (
             _find_view(norm, basis, is_post) for norm in network.norms_seen[index]
         )
-        attention = _fold_attention(block, first, keeps)
-        perceptron = _fold_perceptron(block, second, keeps)
-        both = [attention, perceptron]
-        stages += [both] if is_parallel else [[attention], [perceptron]]
+        attention = _fold_attention(block, first, dropped)
+        perceptron = _fold_perceptron(block, second, dropped)
+        stages += [attention + perceptron] if is_parallel else [attention, perceptron]
     # In post-LN |u| starts from 1 in each layer; in pre-LN it goes on.
     radii = real_array("radius", 1.0 if is_post else radius)
-    first_radius: Any = float(radii) if radii.ndim == 0 else lambda _: radii
-    scaled = [Normalization("pre", 1.0 if is_post else None)] * len(stages)
-    scaled[0] = Normalization("pre", first_radius)
-    return Layers(
-        (_write_equation(stage, dropped, one if is_free else None), network.step)
-        for stage, one in zip(stages, scaled, strict=True)
-    )
+    scaled = Normalization("pre", float(radii) if radii.ndim == 0 else lambda _: radii)
+    idle = Perceptron(np.eye(1, basis.shape[1]), [0.0], "linear")
+    equations = []
+    for terms in stages:
+        one = MeanFieldEquation(
+            *(terms or [idle]),
+            direction="ascent",
+            normalization=scaled if is_free else None,
+        )
+        equations.append(one)
+        scaled = Normalization("pre", 1.0 if is_post else None)
+    return Layers((one, network.step) for one in equations)
 
 
 def _check_block(index: int, block: NetworkBlock) -> None:
@@ -130,74 +122,57 @@ def _find_view(norm: Norm, basis: FloatArray, is_post: bool) -> View:
             f"the gains of a norm have the mean {mean:g}, which is the scale of time after it: "
             "it must be above 0"
         )
-    seen = root * gain[:, np.newaxis] * basis
     back = basis.T / (root * mean if is_post else 1.0)
-    rest = back @ seen - np.eye(len(back))
-    return View(seen, bias, back, is_post * (back @ bias), is_post * rest)
+    return View(root * gain[:, np.newaxis] * basis, bias, back, is_post)
 
 
-def _fold_attention(block: NetworkBlock, view: View, keeps_inner: bool) -> Sublayer:
+def _fold_attention(block: NetworkBlock, view: View, dropped: Collection[str]) -> Terms:
     width = block.head_width
+    terms: Terms = []
 
     def by_head(rows: FloatArray) -> FloatArray:
         """Rows of all heads, or of those that share, as (H, d_h, ...)."""
         split = rows.reshape(-1, width, *rows.shape[1:])
         return np.repeat(split, block.heads // len(split), axis=0)
 
-    asked = by_head(block.q @ view.offset + block.bq) * keeps_inner
-    sent = by_head(block.v @ view.offset + block.bv)
     outputs = by_head((view.back @ block.o).T)
-    seen = (by_head(one @ view.seen) for one in (block.q, block.k, block.v))
+    sent = by_head(block.v @ view.offset + block.bv)
+    asked = by_head(block.q @ view.offset + block.bq) * (INNER not in dropped)
+    matrices = block.q, block.k / np.sqrt(width), block.v
+    queries, keys, values = (by_head(one @ view.seen) for one in matrices)
+    sources = np.einsum("hw,hwi->hi", asked, keys)
+    for q, k, v, o, w in zip(queries, keys, values, outputs, sources, strict=True):
+        if v.any() and o.any():
+            # Without logits of pairs a head needs a matrix all the same.
+            pairs = (q.T, k) if q.any() and k.any() else NEGLIGIBLE * np.eye(len(w))
+            source = w if w.any() else None
+            terms.append(
+                Attention(1.0, True, bilinear=pairs, value=(o.T, v), source=source)
+            )
     constant = view.back @ block.bo + np.einsum("hwi,hw->i", outputs, sent)
-    heads = zip(*seen, outputs, asked, strict=True)
-    terms = [_write_head(*head) for head in heads if head[2].any() and head[3].any()]
-    return Sublayer(terms, view.constant + constant, view.form)
+    return terms + _fold_drift(constant, view, dropped)
 
 
-def _write_head(
-    query: FloatArray,
-    key: FloatArray,
-    value: FloatArray,
-    output: FloatArray,
-    asked: FloatArray,
-) -> Attention:
-    """A head of width r from arrays (r, d') and the constant query (r,)."""
-    scaled = key / np.sqrt(len(key))
-    weight = asked @ scaled
-    # Without logits of pairs a head needs a matrix all the same.
-    nothing = NEGLIGIBLE * np.eye(key.shape[1])
-    return Attention(
-        1.0,
-        True,
-        bilinear=(query.T, scaled) if query.any() and key.any() else nothing,
-        value=(output.T, value),
-        source=weight if weight.any() else None,
-    )
-
-
-def _fold_perceptron(block: NetworkBlock, view: View, keeps_inner: bool) -> Sublayer:
+def _fold_perceptron(
+    block: NetworkBlock, view: View, dropped: Collection[str]
+) -> Terms:
     directions, weights = block.w1 @ view.seen, (view.back @ block.w2).T
-    biases = (block.w1 @ view.offset + block.b1) * keeps_inner
+    biases = (block.w1 @ view.offset + block.b1) * (INNER not in dropped)
     acts = np.abs(directions).max(axis=1) > NEGLIGIBLE
-    fixed = block.activation.sigma(biases[~acts]) @ weights[~acts]
     neurons = directions[acts], weights[acts], block.activation
-    terms = [Perceptron(*neurons, biases=biases[acts])] if acts.any() else []
-    return Sublayer(terms, view.constant + view.back @ block.b2 + fixed, view.form)
+    terms: Terms = [Perceptron(*neurons, biases=biases[acts])] if acts.any() else []
+    fixed = block.activation.sigma(biases[~acts]) @ weights[~acts]
+    return terms + _fold_drift(view.back @ block.b2 + fixed, view, dropped)
 
 
-def _write_equation(
-    sublayers: Sequence[Sublayer],
-    dropped: Collection[str],
-    normalization: Normalization | None,
-) -> MeanFieldEquation:
-    """The equation of sublayers that act at once."""
-    terms = [term for one in sublayers for term in one.terms]
-    constant = np.sum([one.constant for one in sublayers], axis=0)
-    form = np.sum([one.form for one in sublayers], axis=0)
-    if GAIN not in dropped and np.abs(form).max() > NEGLIGIBLE:
-        terms.append(Perceptron.quadratic(form))
+def _fold_drift(constant: FloatArray, view: View, dropped: Collection[str]) -> Terms:
+    """A constant, and B y - z, what post-LN does to a token itself, as terms."""
+    terms: Terms = []
+    rest = view.back @ view.seen - np.eye(len(view.back))
+    if view.is_post:
+        constant = constant + view.back @ view.offset
+        if GAIN not in dropped and np.abs(rest).max() > NEGLIGIBLE:
+            terms.append(Perceptron.quadratic(rest))
     if DRIFT not in dropped and np.abs(constant).max() > NEGLIGIBLE:
         terms.append(Perceptron.constant(constant))
-    if not terms:
-        terms.append(Perceptron(np.eye(1, len(constant)), [0.0], "linear"))
-    return MeanFieldEquation(*terms, direction="ascent", normalization=normalization)
+    return terms

@@ -7,6 +7,7 @@ with the exact pass: by the mean angle between a token and the exact one, and by
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -107,11 +108,12 @@ class Ladder(Printed):
 
     @property
     def costs(self) -> dict[str, float]:
-        """The angle (a mean over layers) that rungs add to what they idealise, the largest first.
+        """The angle that rungs add to what they idealise, the largest first.
 
-        A rung whose parent is not there is compared with the exact pass.
+        It is a mean over the layers that a rung reaches.  A rung without its parent is compared
+        with the exact pass.
         """
-        means = {name: float(one.angle[1:].mean()) for name, one in self.rungs.items()}
+        means = {name: float(np.nanmean(one.angle)) for name, one in self.rungs.items()}
         names = means.keys() - {EXACT, DENSITY}
         found = {name: means[name] - means.get(PARENTS[name], 0.0) for name in names}
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))
@@ -256,15 +258,16 @@ def _take_steps(
 
 
 def _flow_as_density(layers: Layers, start: Atoms) -> list[Any]:
-    """Densities before and after each layer, from that of which ``start`` is a sample."""
-    problems = []
+    """Densities before and after each layer, from that of which ``start`` is a sample.
+
+    There are none if no grid resolves all layers.
+    """
     for size in SIZES:
         grid = GRIDS[start.dimension](size)
-        try:
+        with suppress(ValueError):
             largest_degree(layers, grid)
-        except ValueError as error:
-            problems.append(error)
-        else:
             density = Density.from_samples(grid, start.points)
-            return solve(layers, density, save_at=layers.breakpoints).states
-    raise ValueError(f"{DENSITY!r} is no rung here: {problems[-1]}")
+            break
+    else:
+        return []
+    return solve(layers, density, save_at=layers.breakpoints).states
