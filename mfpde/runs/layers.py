@@ -95,10 +95,8 @@ class Layers:
         object.__setattr__(self, "durations", read_only(np.array(durations)))
         object.__setattr__(self, "seed", seed)
 
-    @classmethod
-    def random(
-        cls, sampler: Sampler, *, count: int, duration: float, seed: int
-    ) -> Layers:
+    @staticmethod
+    def random(sampler: Sampler, *, count: int, duration: float, seed: int) -> Layers:
         r"""Draw ``count`` layers of the same ``duration``, each by ``sampler(rng, index)``.
 
         One generator, numpy's ``default_rng(seed)``, goes from layer to layer: the same seed
@@ -133,7 +131,7 @@ class Layers:
         seed = whole_number("seed", seed, at_least=0)
         generator = np.random.default_rng(seed)
         drawn = [(sampler(generator, index), duration) for index in range(count)]
-        return cls(drawn, seed=seed)
+        return Layers(drawn, seed=seed)
 
     @cached_property
     def breakpoints(self) -> FloatArray:
