@@ -101,17 +101,20 @@ def real_number(
     at_most: float = np.inf,
 ) -> float:
     """Return ``value`` as a finite float within the bounds that are given."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        allowed = _describe_range(at_least, above, at_most)
-        raise ValueError(f"{name} = {shown(value)} must be a real number{allowed}")
+    is_real = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     try:
-        number = float(value)
+        number = float(value) if is_real else math.nan
     except OverflowError:
         number = math.inf  # an int beyond all floats
-    if not (math.isfinite(number) and at_least <= number <= at_most and number > above):
-        allowed = _describe_range(at_least, above, at_most)
-        raise ValueError(f"{name} = {shown(value)} must be a finite number{allowed}")
-    return number
+    if math.isfinite(number) and at_least <= number <= at_most and number > above:
+        return number
+    kind = "finite" if is_real else "real"
+    bounds = {"at least": at_least, "above": above, "at most": at_most}
+    parts = [
+        f"{word} {bound:g}" for word, bound in bounds.items() if np.isfinite(bound)
+    ]
+    allowed = ", " + " and ".join(parts) if parts else ""
+    raise ValueError(f"{name} = {shown(value)} must be a {kind} number{allowed}")
 
 
 def whole_number(
@@ -200,11 +203,3 @@ def unit_vectors(name: str, points: ArrayLike) -> FloatArray:
             f"({shown(array[where].tolist())}); points lie on the unit sphere (length 1)"
         )
     return np.asarray(array / lengths)
-
-
-def _describe_range(at_least: float, above: float, at_most: float) -> str:
-    bounds = {"at least": at_least, "above": above, "at most": at_most}
-    parts = [
-        f"{word} {bound:g}" for word, bound in bounds.items() if np.isfinite(bound)
-    ]
-    return ", " + " and ".join(parts) if parts else ""

@@ -20,12 +20,7 @@ from mfpde.field import AtomField, GridField, MeasureField
 from mfpde.geometry import Geometry
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
-from mfpde.terms import (
-    Attention,
-    ExternalTerm,
-    InteractionTerm,
-    Perceptron,
-)
+from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
 from mfpde.terms.normalization import Normalization
 
 MOST_NAMED = 4
@@ -83,18 +78,16 @@ class MeanFieldEquation:
             raise ValueError(
                 f"the terms live in different dimensions: {named}; all must have the same"
             )
-        object.__setattr__(self, "terms", tuple(terms))
-        object.__setattr__(
-            self, "direction", choice("direction", direction, ("ascent", "descent"))
-        )
-        object.__setattr__(
-            self, "diffusion", real_number("diffusion", diffusion, at_least=0.0)
-        )
         if normalization is not None:
             source = 'such as Normalization("pre")'
             check_kind("normalization", normalization, Normalization, source=source)
             normalization = None if normalization.name == "post" else normalization
-        object.__setattr__(self, "normalization", normalization)
+        vars(self).update(
+            terms=tuple(terms),
+            direction=choice("direction", direction, ("ascent", "descent")),
+            diffusion=real_number("diffusion", diffusion, at_least=0.0),
+            normalization=normalization,
+        )
 
     @property
     def sign(self) -> int:
@@ -155,10 +148,7 @@ class MeanFieldEquation:
 
     @property
     def sharpness(self) -> float:
-        """Largest inverse square of a length on which a kernel varies, the largest beta.
-
-        It is 0 without interaction.
-        """
+        """Largest inverse square of a length on which a kernel varies, the largest beta, or 0."""
         return max((term.sharpness for term in self._interactions), default=0.0)
 
     @property
@@ -268,7 +258,7 @@ class MeanFieldEquation:
     def first_variation(
         self, measure: AnyMeasure, points: FloatArray | None = None
     ) -> FloatArray:
-        """The first variation F = A[mu] + V, the derivative of the energy by the measure.
+        """Values (...) of the first variation F = A[mu] + V, the derivative of E by the measure.
 
         For softmax attention F is the function with v = s grad F.
 
@@ -278,10 +268,6 @@ class MeanFieldEquation:
             A density, atoms, or both.
         points
             Unit vectors (..., d); by default the cell centres, or the atoms themselves.
-
-        Returns
-        -------
-        Values of shape (...).
 
         Raises
         ------
@@ -299,17 +285,11 @@ class MeanFieldEquation:
     def velocity(
         self, measure: AnyMeasure, points: FloatArray | None = None
     ) -> FloatArray:
-        """The velocity v = s grad F, or s times a general drift; tangent vectors (..., d).
-
-        Parameters are those of :meth:`first_variation`.
-        """
+        """The velocity v = s grad F, or s times a general drift; tangent vectors (..., d)."""
         return self.field(measure).velocity(points)
 
     def energy(self, measure: AnyMeasure) -> float | None:
-        """The energy E[mu] of the equation, or None if there is none.
-
-        The formula is E[mu] = (1/2 beta) iint K dmu dmu + int V dmu.
-        """
+        """E[mu] = (1/2 beta) iint K dmu dmu + int V dmu, or None if there is no energy."""
         return self.field(measure).energy() if self.has_energy else None
 
     def lyapunov_function(self, measure: AnyMeasure) -> float | None:

@@ -47,10 +47,9 @@ class GridField:
 
     def first_variation(self, points: FloatArray | None = None) -> FloatArray:
         """Values of F, shape (...)."""
-        if points is None:
-            return self.grid.first_variation(self.moments)
-        places = _check_points(points, self.grid.geometry.dimension)
-        return self.grid.first_variation_at(self.moments, places)
+        if points is not None:
+            points = _check_points(points, self.grid.geometry.dimension)
+        return self.grid.first_variation(self.moments, points)
 
     def velocity(self, points: FloatArray | None = None) -> FloatArray:
         """Tangent vectors v, shape (..., d)."""

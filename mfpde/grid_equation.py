@@ -15,12 +15,7 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
-from mfpde.terms import (
-    Attention,
-    ExternalTerm,
-    InteractionTerm,
-    PointMasses,
-)
+from mfpde.terms import Attention, ExternalTerm, InteractionTerm, PointMasses
 from mfpde.terms.interaction_on_grid import InteractionOnGrid
 from mfpde.terms.kernels import NEGLIGIBLE
 from mfpde.terms.softmax_sums import WATCHED, Moments, PointFields, Sources
@@ -196,17 +191,14 @@ class GridEquation:
             total = total + term.vectors(moments, where)
         return self.sign * total
 
-    def first_variation(self, moments: ComplexArray) -> FloatArray:
-        """The first variation F = A[mu] + V at the cell centres, shape ``geometry.shape``."""
-        potentials = (term.potential(moments, self.geometry) for term in self._acting)
-        return sum(potentials, self.external_potential.copy())
-
-    def first_variation_at(
-        self, moments: ComplexArray, points: FloatArray
+    def first_variation(
+        self, moments: ComplexArray, points: FloatArray | None = None
     ) -> FloatArray:
-        """The first variation F = A[mu] + V at ``points`` (..., d), shape (...)."""
-        total = self._external_potential_at(points)
-        fields = PointFields(self.geometry, points.reshape(-1, points.shape[-1]))
+        """F = A[mu] + V (...) at the cell centres, or at ``points`` (..., d)."""
+        total, fields = self.external_potential.copy(), self.geometry
+        if points is not None:
+            total = self._external_potential_at(points)
+            fields = PointFields(self.geometry, points.reshape(-1, points.shape[-1]))
         for term in self._acting:
             total += term.potential(moments, fields).reshape(total.shape)
         return total
