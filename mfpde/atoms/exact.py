@@ -94,46 +94,6 @@ def coarseness(equation: MeanFieldEquation, geometry: Geometry) -> str | None:
     )
 
 
-class ExactAtoms:
-    """Exact atoms of a run: their hand-off of mass with the density, and their motion alone."""
-
-    def __init__(self, equation: MeanFieldEquation, transport: Transport) -> None:
-        self.transport = transport
-        self.hand_off = HandOff(transport)
-        self.motion = AtomMotion(equation, MEETING_DISTANCE)
-
-    def are_alone(self, state: State, flow: Flow) -> bool:
-        """Whether the density is negligible and the atoms act as points."""
-        if len(state.atom_masses) == 0:
-            return False
-        if state.masses.sum() > NEGLIGIBLE_MASS * state.total_mass:
-            return False
-        return self.hand_off.act_as_points(state, flow, NARROW_CELLS)
-
-    def move_alone(
-        self, state: State, *, start: float, end: float
-    ) -> tuple[State, tuple[Event, ...]]:
-        """Move the atoms alone; the density left over joins them first."""
-        atoms = _with_remains(state, self.transport)
-        points, masses, events = self.motion.move(
-            atoms.points, atoms.masses, start=start, end=end
-        )
-        return state_of(np.zeros_like(state.masses), Atoms(points, masses)), events
-
-
-def _with_remains(state: State, transport: Transport) -> Atoms:
-    """The atoms as points, with the mass of each cell at the nearest of them."""
-    atoms = atoms_of_state(state)
-    geometry = transport.grid.geometry
-    centres = geometry.points.reshape(-1, geometry.dimension)
-    masses, weights = state.masses.ravel(), atoms.masses.copy()
-    sums = atoms.masses[:, np.newaxis] * atoms.points
-    nearest = np.argmax(centres @ atoms.points.T, axis=1)
-    np.add.at(weights, nearest, masses)
-    np.add.at(sums, nearest, masses[:, np.newaxis] * centres)
-    return Atoms(normalize(sums), weights)
-
-
 @dataclass
 class _Exchange:
     """A hand-off under way: its atoms, its cells, and the events so far."""
@@ -149,21 +109,48 @@ class _Exchange:
         self.events.append(event)
 
 
-class HandOff:
-    """Mass moved between the cells and the atoms of a state, by the rules above."""
+class ExactAtoms:
+    """Exact atoms of a run: their hand-off of mass with the density, and their motion alone."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, equation: MeanFieldEquation, transport: Transport) -> None:
         self.transport = transport
         self.geometry = transport.grid.geometry
         self.spacing = self.geometry.spacing
+        self.motion = AtomMotion(equation, MEETING_DISTANCE)
 
-    def apply(
+    def are_alone(self, state: State, flow: Flow) -> bool:
+        """Whether the density is negligible and each atom a point, or narrow and contracting."""
+        if len(state.atom_masses) == 0:
+            return False
+        if state.masses.sum() > NEGLIGIBLE_MASS * state.total_mass:
+            return False
+        atoms = Clusters.of_state(state)
+        widths = largest_widths(atoms.covariances)
+        if (widths > NARROW_CELLS * self.spacing).any():
+            return False
+        wide = atoms.positions[widths > POINT_WIDTH]
+        return bool((self._cells_of(state, flow).expansion_rates(wide) < 0).all())
+
+    def move_alone(
+        self, state: State, *, start: float, end: float
+    ) -> tuple[State, tuple[Event, ...]]:
+        """Move the atoms alone, as points; the mass of each cell joins the nearest one first."""
+        atoms, masses = atoms_of_state(state), state.masses.ravel()
+        centres = self.geometry.points.reshape(-1, self.geometry.dimension)
+        nearest = np.argmax(centres @ atoms.points.T, axis=1)
+        weights, sums = atoms.masses.copy(), atoms.masses[:, np.newaxis] * atoms.points
+        np.add.at(weights, nearest, masses)
+        np.add.at(sums, nearest, masses[:, np.newaxis] * centres)
+        whole = Atoms(normalize(sums), weights)
+        points, masses, events = self.motion.move(
+            whole.points, whole.masses, start=start, end=end
+        )
+        return state_of(np.zeros_like(state.masses), Atoms(points, masses)), events
+
+    def hand_off(
         self, state: State, flow: Flow, time: float
     ) -> tuple[State, tuple[Event, ...]]:
-        """Return the state after the rules are applied, and the events.
-
-        The very same state is returned if nothing was to do.
-        """
+        """Return the state after the rules above, the same if nothing was to do, and events."""
         cells = self._cells_of(state, flow)
         exchange = _Exchange(Clusters.of_state(state), cells, time)
         _merge(exchange)
@@ -175,15 +162,6 @@ class HandOff:
             return state, ()
         masses = cells.masses.reshape(state.masses.shape)
         return exchange.atoms.state(masses), tuple(exchange.events)
-
-    def act_as_points(self, state: State, flow: Flow, widest_cells: float) -> bool:
-        """Whether every atom is a point, or at most ``widest_cells`` wide and contracting."""
-        atoms = Clusters.of_state(state)
-        widths = largest_widths(atoms.covariances)
-        if (widths > widest_cells * self.spacing).any():
-            return False
-        wide = atoms.positions[widths > POINT_WIDTH]
-        return bool((self._cells_of(state, flow).expansion_rates(wide) < 0).all())
 
     def _cells_of(self, state: State, flow: Flow) -> Cells:
         velocity_at = partial(self.transport.grid.velocity_at, flow.moments)

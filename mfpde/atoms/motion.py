@@ -145,13 +145,23 @@ def _integrate(
     tolerances = np.full(len(first), ABSOLUTE_TOLERANCE)
     # Times are as long as the slowest rate: they err by a share of the first ones.
     tolerances[-1] = RELATIVE_TOLERANCE * rate(0.0, first)[-1]
+    evaluations = 0
+
+    def bounded_rate(s: float, state: FloatArray) -> FloatArray:
+        nonlocal evaluations
+        evaluations += 1
+        if evaluations > MOST_EVALUATIONS:
+            raise StepTooSmallError(float(state[-1]) / evaluations)
+        return rate(s, state)
+
     for method in ("LSODA", "BDF"):
+        evaluations = 0
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 # Why LSODA gives up; the next method goes on.
                 warnings.filterwarnings("ignore", message="lsoda: ")
                 found = solve_ivp(
-                    _within_reason(rate),
+                    bounded_rate,
                     (0.0, _ENDLESS),
                     first,
                     method=method,
@@ -165,19 +175,3 @@ def _integrate(
         except StepTooSmallError as error:
             failure = error
     raise failure
-
-
-def _within_reason(
-    rate: Callable[[float, FloatArray], FloatArray],
-) -> Callable[[float, FloatArray], FloatArray]:
-    """The same rate, which may be asked for ``MOST_EVALUATIONS`` times."""
-    evaluations = 0
-
-    def count_and_evaluate(s: float, state: FloatArray) -> FloatArray:
-        nonlocal evaluations
-        evaluations += 1
-        if evaluations > MOST_EVALUATIONS:
-            raise StepTooSmallError(float(state[-1]) / evaluations)
-        return rate(s, state)
-
-    return count_and_evaluate

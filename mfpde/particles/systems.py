@@ -172,6 +172,9 @@ class SpectralSystem(ParticleSystem):
         return tuple((t, one[degrees]) for t, one in zip(terms, spectra, strict=True))
 
     def _moments(self, points: FloatArray) -> ComplexArray:
+        if not self._terms:
+            return np.zeros(1, np.complex128)
+
         def sum_share(share: slice) -> ComplexArray:
             masses = self.masses[share]
             return self._sphere.atom_moments(points[share], masses, self._degree)
@@ -181,7 +184,7 @@ class SpectralSystem(ParticleSystem):
     def velocity(self, state: FloatArray) -> FloatArray:
         """The velocity s grad F at the normalised points, tangent vectors (n, d)."""
         points = self.normalize(state)
-        moments = self._moments(points) if self._terms else np.zeros(1, np.complex128)
+        moments = self._moments(points)
 
         def drift_of(share: slice) -> FloatArray:
             return self._drift(points[share], moments, PointMasses(points, self.masses))
@@ -212,7 +215,7 @@ class SpectralSystem(ParticleSystem):
         total = sum(
             float(self.masses @ term.value(points)) for term in self.equation.externals
         )
-        moments = self._moments(points) if self._terms else np.zeros(1, np.complex128)
+        moments = self._moments(points)
         for term, spectrum in self._spectra:
             pairing = self._sphere.pairing(spectrum * moments, moments)
             total += term.energy_amplitude * pairing / 2

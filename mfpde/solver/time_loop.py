@@ -249,7 +249,7 @@ class TimeLoop:
         if self.atoms is None or now.state.phase == SMOOTH:
             return
         flow = self.transport.flow(now.state)
-        now.state, events = self.atoms.hand_off.apply(now.state, flow, now.time)
+        now.state, events = self.atoms.hand_off(now.state, flow, now.time)
         self.recorder.events += events
 
     def _move_atoms_alone(self, atoms: ExactAtoms) -> None:
