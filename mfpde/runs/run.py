@@ -20,27 +20,14 @@ from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
 from mfpde.tracking import Concentration, Track, Tracker
 
-TIME = "time"
-PARTICLES = "particles"
-"""Group of the particle run beside a density run."""
-LOCK = "lock"
-"""Group of a store whose one file is locked by the process that writes."""
-GROUPS = (PARTICLES, LOCK)
-DENSITY = "density"
+TIME, DENSITY = "time", "density"
 EDGES, POSITION = "position_edges", "position"
-ATOM_VARIABLES = "atom_points", "atom_masses", "atom_covariances", "atom_positions"
-COORDINATES = ("angle", "colatitude", "longitude", "polar_angle")
-ATOM, AXIS, AXIS2 = "atom", "axis", "axis2"
-DIMENSIONS = (ATOM, AXIS, AXIS2)
+PARTICLES, LOCK = "particles", "lock"
+"""Groups of a store: the particle run beside a density run; what the process that writes locks."""
 RESERVED = (
-    TIME,
-    DENSITY,
-    EDGES,
-    POSITION,
-    *ATOM_VARIABLES,
-    *COORDINATES,
-    *DIMENSIONS,
-    *GROUPS,
+    *(TIME, DENSITY, EDGES, POSITION, PARTICLES, LOCK, "atom", "axis", "axis2"),
+    *("atom_points", "atom_masses", "atom_covariances", "atom_positions"),
+    *("angle", "colatitude", "longitude", "polar_angle"),
 )
 """Names of the parts of a stored run: variables, dimensions and groups share one name space."""
 
@@ -143,10 +130,7 @@ class Run(Printed):
         return self.equation if self.layers is None else self.layers
 
     def equation_at(self, time: float) -> MeanFieldEquation | None:
-        """Equation that acts up to ``time``: of layers, at a breakpoint, the one that ends there.
-
-        None where it is not known.
-        """
+        """Equation that acts up to ``time``, at a breakpoint that which ends; None if unknown."""
         return None if self.dynamics is None else self.dynamics.equation_before(time)
 
     @property
@@ -301,11 +285,7 @@ class Run(Printed):
 
     @property
     def notes(self) -> list[str]:
-        """What to know before one believes the result.
-
-        An unstable symmetry of the start, and mass that stood where the grid decides when it
-        leaves.
-        """
+        """What to know first: an unstable symmetry, mass whose way the grid decides."""
         return list(self.statistics.get("notes", ()))
 
     def __repr__(self) -> str:

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,16 +73,13 @@ def find_notes(
     ``solve`` makes the coarse run.  What cannot be judged, as where numbers overflow, has no
     note: no run that has ended well is lost to it.
     """
-    notes = []
-    for look in (
-        partial(describe_unstable_symmetry, dynamics, start, solve, begun, ended),
-        partial(describe_half_stable_mass, dynamics, times, states),
-    ):
-        with (
-            suppress(ValueError, ArithmeticError, MemoryError),
-            np.errstate(all="ignore"),
-        ):
-            notes.append(look())
+    notes: list[str | None] = []
+    unclear = (ValueError, ArithmeticError, MemoryError)
+    with suppress(*unclear), np.errstate(all="ignore"):
+        arguments = dynamics, start, solve, begun, ended
+        notes.append(describe_unstable_symmetry(*arguments))
+    with suppress(*unclear), np.errstate(all="ignore"):
+        notes.append(describe_half_stable_mass(dynamics, times, states))
     return [note for note in notes if note is not None]
 
 
