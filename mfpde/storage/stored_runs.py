@@ -1,8 +1,4 @@
-"""Runs in stores: written as they go or whole, read back whole or in part.
-
-What reads raises ``FileNotFoundError`` if there is no store, and ``StoreError`` if there is one
-that is damaged or not of a run.
-"""
+"""Runs in stores: written as they go or whole, read back whole or in part."""
 
 from __future__ import annotations
 

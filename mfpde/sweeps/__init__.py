@@ -28,12 +28,7 @@ can be spanned by its dotted name: seeds, matrices, whole sections (a list of ta
 
 A run is known by a hash of its settings and of the version of mfpde; each is one store in the
 folder. Started again, a sweep skips what is done, goes on with what was interrupted, and computes
-again what failed. Particles are left to `mfpde run`.
-
-    mfpde sweep sweep.toml                               one after the other
-    mfpde sweep sweep.toml --workers 8                   processes of this machine
-    mfpde sweep sweep.toml --scheduler tcp://host:8786   a Dask cluster that is there
-
-Without a server each job of a job array starts the first of them: the jobs share the runs of the
-folder.  The page on sweeps of the documentation tells how clusters are started.
+again what failed. Particles are left to `mfpde run`.  `mfpde sweep sweep.toml` starts one,
+with ``--workers 8`` in processes of this machine, with ``--scheduler tcp://host:8786`` on a Dask
+cluster that is there; each job of a job array starts the first, and takes runs of its own.
 """

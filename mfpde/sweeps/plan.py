@@ -62,13 +62,10 @@ class SweepSection:
         return axes
 
 
-_SWEEP = Section(SweepSection)
-
-
 def read_sweep_section(data: Any) -> SweepSection:
     """Return the table [sweep]; raise ``SettingsError`` with one line for each error."""
     try:
-        return _SWEEP.read(data)  # type: ignore[no-any-return]
+        return Section(SweepSection).read(data)  # type: ignore[no-any-return]
     except ValueError as error:
         raise SettingsError("\n".join(mark_lines(error, "[sweep]"))) from error
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.detection import concentration
-from mfpde.detection.report import ConcentrationReport
 from mfpde.measures.measure import Measure
 from mfpde.runs.run import Run
 from mfpde.storage import StoreError
@@ -156,24 +155,20 @@ def summarize_results(run: Run) -> dict[str, Any]:
             found[f"{name}_first"] = float(values[0])
             found[f"{name}_last"] = float(values[-1])
     if run.equation is not None and isinstance(run.final, Measure):
-        found |= _summarize_atoms(concentration(run.final, run.equation))
-    return found
-
-
-def _summarize_atoms(report: ConcentrationReport) -> dict[str, Any]:
-    """Return what the last state looks like: atoms and those forming, the heaviest first."""
-    clusters = report.clusters
-    found: dict[str, Any] = {
-        "verdict": report.verdict,
-        "atoms": len(report.atoms),
-        "forming": len(report.forming),
-        "clusters": len(clusters),
-        "arrived_mass": float(report.arrived_mass),
-        "frozen_mass": float(report.frozen_mass),
-        "atom_masses": [float(one.mass) for one in clusters],
-        "atom_angles": [float(one.angle) for one in clusters],
-    }
-    if report.measure.dimension == 3:
-        places = [one.position for one in clusters]
-        found["atom_longitudes"] = [math.atan2(y, x) for x, y, _ in places]
+        report = concentration(run.final, run.equation)
+        # Atoms and those forming, the heaviest first.
+        clusters = report.clusters
+        found |= {
+            "verdict": report.verdict,
+            "atoms": len(report.atoms),
+            "forming": len(report.forming),
+            "clusters": len(clusters),
+            "arrived_mass": float(report.arrived_mass),
+            "frozen_mass": float(report.frozen_mass),
+            "atom_masses": [float(one.mass) for one in clusters],
+            "atom_angles": [float(one.angle) for one in clusters],
+        }
+        if run.final.dimension == 3:
+            places = [one.position for one in clusters]
+            found["atom_longitudes"] = [math.atan2(y, x) for x, y, _ in places]
     return found
