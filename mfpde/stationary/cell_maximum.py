@@ -43,30 +43,33 @@ def cells_of(rows: FloatArray) -> list[Cell]:
         If there are more than 100000 cells.
     """
     count, k = rows.shape
-    if count == 0:
-        return [(np.empty(0), np.eye(1, k)[0])]
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    others, last = units[:-1], units[-1]
-    cells = cells_of(others)
-    basis = np.linalg.svd(last[np.newaxis])[2][1:].T
-    traces = others @ basis
-    is_new = (np.linalg.norm(traces, axis=1) > SAME).all()
-    inside = cells_of(traces) if is_new else []
-    cut = {signs.tobytes(): basis @ point for signs, point in inside}
-    found = []
-    for signs, point in cells:
-        middle = cut.get(signs.tobytes())
-        if middle is None:
-            found.append((np.append(signs, np.sign(last @ point)), point))
-            continue
-        reach = 0.5 * float(np.abs(others @ middle).min(initial=1.0))
-        for side in (1.0, -1.0):
-            beside = middle + side * reach * last
-            found.append((np.append(signs, side), beside / np.linalg.norm(beside)))
-    if len(found) > MOST_CELLS:
-        raise ValueError(
-            f"the {count} hyperplanes of the neurons have more than {MOST_CELLS} cells"
-        )
+    if k == 1 and count:
+        signs = np.sign(units[:, 0])
+        return [(side * signs[0] * signs, side * units[0]) for side in (1.0, -1.0)]
+    found = [(np.empty(0), np.eye(1, k)[0])]
+    for index, last in enumerate(units):
+        others, cells = units[:index], found
+        # A hyperplane cuts those cells that are cells of its own, in a dimension less.
+        basis = np.linalg.svd(last[np.newaxis])[2][1:].T
+        traces = others @ basis
+        is_new = (np.linalg.norm(traces, axis=1) > SAME).all()
+        inside = cells_of(traces) if is_new else []
+        cut = {signs.tobytes(): basis @ point for signs, point in inside}
+        found = []
+        for signs, point in cells:
+            middle = cut.get(signs.tobytes())
+            if middle is None:
+                found.append((np.append(signs, np.sign(last @ point)), point))
+                continue
+            reach = 0.5 * float(np.abs(others @ middle).min(initial=1.0))
+            for side in (1.0, -1.0):
+                beside = middle + side * reach * last
+                found.append((np.append(signs, side), beside / np.linalg.norm(beside)))
+        if len(found) > MOST_CELLS:
+            raise ValueError(
+                f"the {count} hyperplanes of the neurons have more than {MOST_CELLS} cells"
+            )
     return found
 
 

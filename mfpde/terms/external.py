@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,6 +83,7 @@ _STEP = 1e-5
 SYMMETRY_TOLERANCE = 1e-8
 
 
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Potential(ExternalTerm):
     """An external potential V on S^(d-1) with its gradient.
 
@@ -103,6 +105,11 @@ class Potential(ExternalTerm):
     functions that return wrong shapes or non-finite numbers, are a ``ValueError``.
     """
 
+    value_function: Callable[[FloatArray], ArrayLike]
+    gradient_function: Callable[[FloatArray], ArrayLike]
+    dimension: int | None
+    _right_in: set[int]
+
     def __init__(
         self,
         value: Callable[[FloatArray], ArrayLike],
@@ -115,9 +122,8 @@ class Potential(ExternalTerm):
                 raise ValueError(
                     f"{name} = {shown(function)} must be a function of points"
                 )
-        self.value_function, self.gradient_function = value, gradient
-        self.dimension = dimension
-        self._right_in: set[int] = set()
+        functions = {"value_function": value, "gradient_function": gradient}
+        vars(self).update(**functions, dimension=dimension, _right_in=set())
         if dimension is not None:
             whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
         callable_in = (d for d in TRIED_DIMENSIONS if self._problem_in(d) is None)
