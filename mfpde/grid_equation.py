@@ -195,7 +195,8 @@ class GridEquation:
         self, moments: ComplexArray, points: FloatArray | None = None
     ) -> FloatArray:
         """F = A[mu] + V (...) at the cell centres, or at ``points`` (..., d)."""
-        total, fields = self.external_potential.copy(), self.geometry
+        fields: Fields = self.geometry
+        total = self.external_potential.copy()
         if points is not None:
             total = self._external_potential_at(points)
             fields = PointFields(self.geometry, points.reshape(-1, points.shape[-1]))
