@@ -1,10 +1,9 @@
-"""Normalisations: laws of growth, radii on grids against tokens one by one, what is refused."""
+"""Normalisations: exact spirals, radii on grids against tokens one by one, what is refused."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import ive
 
 import mfpde
 from mfpde import theory
@@ -46,25 +45,6 @@ def means(run):
 
 
 @SOFTMAX
-@pytest.mark.parametrize("l", [1, 2, 3])
-@pytest.mark.parametrize("name", ["post", "pre", "peri", "ngpt"])
-def test_growth_about_uniform(name, l, softmax) -> None:
-    options = {"direction": "ascent", "normalized": softmax}
-    (g,) = theory.growth_rates(BETA, 2, [l], **options)
-    c, t = ive(1, BETA) / (ive(0, BETA) if softmax else 1.0), 2.0
-    angles = 2 * np.pi * np.arange(32) / 32
-    angles += 1e-5 * np.sin(l * angles)
-    start = mfpde.Atoms(np.stack([np.cos(angles), np.sin(angles)], axis=1))
-    of = equation(name, softmax=softmax)
-    run = mfpde.solve_particles(of, start, t_end=t, **ACCURACY)
-    waves = [np.abs(np.mean((s.points @ [1, 1j]) ** l)) for s in run.states]
-    rate, power = {"pre": (c, g / c), "peri": (1.0, g / c)}.get(name, (0.0, 0.0))
-    law = (1 + rate * t / RADIUS) ** power
-    law *= {"post": np.exp(g * t), "ngpt": np.exp(g * t / c)}.get(name, 1.0)
-    assert waves[1] / waves[0] == pytest.approx(law, rel=1e-8)
-
-
-@SOFTMAX
 @NAMES
 def test_circle_against_tokens(name, softmax) -> None:
     """Order 4 or better; radii are within those of the tokens."""
@@ -89,19 +69,28 @@ def test_sphere_against_tokens(name) -> None:
     assert run.diagnostics["mean_radius"][-1] == pytest.approx(means(run)[0, 1])
 
 
-def test_a_token_of_a_head_spirals() -> None:
-    """Alone, m = V theta, V = 1 + J: R = r0 + t, and the angle of pre-LN is log(R / r0)."""
+@pytest.mark.parametrize(
+    ("options", "speed"),
+    [
+        ({"name": "pre", "radius": RADIUS}, 1.0),
+        ({"name": "peri", "radius": RADIUS}, np.sqrt(0.5)),
+        ({"name": "ngpt", "alpha": 2.0}, np.sqrt(2.0)),
+    ],
+    ids=lambda given: given["name"] if isinstance(given, dict) else "",
+)
+def test_a_token_of_a_head_spirals(options, speed) -> None:
+    """Alone, m = V theta, V = 1 + J: R = r0 + c t at the angle log(R / r0); of nGPT c t."""
     value = np.eye(5)
     value[1, 0], value[0, 1] = 1.0, -1.0
     head = mfpde.Attention(1.0, True, bilinear=np.eye(5), value=value)
-    options = {"normalization": mfpde.Normalization("pre", radius=RADIUS)}
-    of = mfpde.MeanFieldEquation(head, direction="ascent", **options)
-    start = mfpde.Atoms(np.eye(1, 5))
-    run = mfpde.solve_particles(of, start, t_end=1.0, **ACCURACY)
-    angle = np.log(1 + 1 / RADIUS)
+    scaled = mfpde.Normalization(**options)
+    of = mfpde.MeanFieldEquation(head, direction="ascent", normalization=scaled)
+    run = mfpde.solve_particles(of, mfpde.Atoms(np.eye(1, 5)), t_end=1.0, **ACCURACY)
+    radius = RADIUS + speed if "radius" in options else 1.0
+    angle = np.log(radius / RADIUS) if "radius" in options else speed
     expected = [np.cos(angle), np.sin(angle), 0, 0, 0]
     np.testing.assert_allclose(run.final.points[0], expected, atol=1e-10)
-    assert run.radii[-1] == pytest.approx([RADIUS + 1], rel=1e-10)
+    assert run.radii[-1] == pytest.approx([radius], rel=1e-10)
 
 
 @GRIDS
