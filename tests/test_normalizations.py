@@ -154,3 +154,15 @@ def test_layers_of_other_normalizations() -> None:
     for other in (equation("pre", radius=0.6), equation("post"), equation("peri")):
         with pytest.raises(ValueError, match=r"layers\[1\] has the normalization"):
             mfpde.Layers([(equation("pre"), 1.0), (other, 1.0)])
+
+
+def test_fixed_steps_carry_tokens_past_the_origin() -> None:
+    """Alone, m = -V theta, V = 1 + J / 100: near R = 0 the token turns by pi and R grows."""
+    value = np.eye(2) + 0.01 * np.array([[0.0, -1.0], [1.0, 0.0]])
+    head = mfpde.Attention(1.0, True, bilinear=np.eye(2), value=value)
+    scaled = {"normalization": mfpde.Normalization("pre", radius=RADIUS)}
+    of = mfpde.MeanFieldEquation(head, direction="descent", **scaled)
+    start = mfpde.Atoms(np.eye(1, 2))
+    run = mfpde.solve_particles(of, start, t_end=1.0, time_step=0.16)
+    assert run.stop.kind == "t_end"
+    assert mfpde.solve_particles(of, start, t_end=1.0).stop.kind == "vanished"

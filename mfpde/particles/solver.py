@@ -106,7 +106,8 @@ def solve_particles(
         particles are compared with particles.  From 300 particles on whose sums on S^2 are
         spectral, order 5 is used where ``rtol`` is 1e-5 or more.
     time_step
-        Use classical Runge-Kutta of order 4 with this step instead.
+        Use classical Runge-Kutta of order 4 with this step instead; it carries tokens of a
+        normalization past the origin, where the adaptive method stops.
     merge_below
         Distance below which particles become one, as ``run.events`` tells: 1e-6, say, for a few
         tokens whose clusters meet after e^(c beta).  The time is then rescaled between merges
@@ -244,6 +245,9 @@ class _Motion:
             times = np.array([self.time, *inside, end])
             for reached, state in integrator.trajectory(self.velocity, times):
                 start, scaled = self.system.start, equation.normalization
+                # A step of fixed length goes past the origin straight on, as tokens do.
+                if isinstance(integrator, RungeKutta):
+                    scaled = None
                 if scaled and scaled.ends_between(start, self.state, state):
                     raise VanishedError(RADIUS_ZERO)
                 yield reached, state
