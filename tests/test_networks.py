@@ -220,11 +220,11 @@ def test_a_file_is_read_back(drawn, form, tmp_path) -> None:
             "Norm.weight", "Norm.gamma"
         )
         names = json.loads(text.replace("Norm.bias", "Norm.beta"))
-        values = [*tensors.values(), *np.ones((4, 1))]
+        values = [*tensors.values(), *np.ones((4, 1), np.float32)]
         tensors = {
             PREFIXES[kind] + x: one for x, one in zip(names, values, strict=True)
         }
-        tensors["lm_head.weight"] = np.ones(3)
+        tensors["lm_head.weight"] = np.ones(3, np.float32)
     elif form == "bf16":
         dtype = "BF16"
         tensors = {
@@ -250,6 +250,7 @@ HEADS, LLAMA = {"num_attention_heads": 4}, CONFIGS["llama"]
 OUT = "layers.0.self_attn.o_proj.weight"
 REFUSED = {
     "there is no | config.json": (None, {}),
+    "config = 3": (3, {}),
     "num_attention_heads is missing": ({}, {}),
     "model_type = 'gemma'": (HEADS | {"model_type": "gemma"}, {}),
     "rope_scaling = {'factor': 2}": (HEADS | {"rope_scaling": {"factor": 2}}, {}),
@@ -257,7 +258,10 @@ REFUSED = {
     "layer 0: k of shape (8, 8) must be (16, 8)": (HEADS, {}),
     "layer 0: activation = 'gelu_fast'": (LLAMA | {"hidden_act": "gelu_fast"}, {}),
     f"layer 0: the tensor {OUT} is missing": (HEADS, {OUT: None}),
-    "the tensor layers.0.q_norm is no part": (LLAMA, {"layers.0.q_norm": np.ones(1)}),
+    "the tensor layers.0.q_norm is no part": (
+        LLAMA,
+        {"layers.0.q_norm": np.float32([1])},
+    ),
     "neither BERT, GPT-2 nor LLaMA": (HEADS, {"embed_tokens.weight": None}),
 }
 
@@ -274,13 +278,18 @@ def test_what_is_no_such_network_is_named(words, tmp_path) -> None:
 
 def test_a_damaged_file_is_refused(tmp_path) -> None:
     path, config = tmp_path / "model.safetensors", CONFIGS["bert"]
-    with pytest.raises(ValueError, match="must be, or hold"):
-        mfpde.Network.from_safetensors(tmp_path, config)
+    index = tmp_path / "index.json"
+    index.write_text("{}")
+    for wrong, words in ((3, "the path"), (tmp_path, "or hold"), (index, "no index")):
+        with pytest.raises(ValueError, match=words):
+            mfpde.Network.from_safetensors(wrong, config)
     write_tensors(path, draw_network("bert")[2], "I32")
     with pytest.raises(ValueError, match="numbers of I32"):
         mfpde.Network.from_safetensors(path, config)
+    write_tensors(path, draw_network("bert")[2])
     whole = path.read_bytes()
-    for damaged in (whole[:-1], whole[:20], b"", whole[8:]):
+    smaller = whole.replace(b"[9, 8]", b"[8, 8]")
+    for damaged in (whole[:-1], whole[:20], b"", whole[8:], smaller):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="damaged, or not in this format"):
             mfpde.Network.from_safetensors(path, config)

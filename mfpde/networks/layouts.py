@@ -153,14 +153,14 @@ def _read_block(
 def _read_options(path: Path, config: Any, layout: dict[str, str]) -> dict[str, Any]:
     """What a configuration, or the file ``config.json``, says of all blocks."""
     if not isinstance(config, Mapping):
-        folder = path if path.is_dir() else path.parent
-        file = Path(config or folder / "config.json")
-        if not file.is_file():
+        beside = (path if path.is_dir() else path.parent) / "config.json"
+        file = beside if config is None else config
+        if not isinstance(file, str | Path) or not Path(file).is_file():
             raise ValueError(
-                f"config = {config!r}: there is no {str(file)!r}; give the path of config.json, "
-                "or what it says, such as {'num_attention_heads': 12}"
+                f"config = {shown(config)}: there is no {str(file)!r}; give the path of "
+                "config.json, or what it says, such as {'num_attention_heads': 12}"
             )
-        config = read_json(file)
+        config = read_json(Path(file))
     kinds = layout["model_type"].split(",")
     found = {"model_type": kinds[0], **config, **(config.get("rope_parameters") or {})}
     if not found.get("use_sliding_window", True):

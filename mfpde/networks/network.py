@@ -109,6 +109,10 @@ class Network:
             For damaged files, a tensor that is missing or no part of such a network, and a
             configuration that is missing or asks for what is not known here.
         """
+        if not isinstance(path, str | Path):
+            raise ValueError(
+                f"path = {shown(path)} must be the path of a file or folder"
+            )
         return cls(**read_network(Path(path), config))
 
     @property

@@ -7,6 +7,7 @@ network is several files and an index (github.com/huggingface/safetensors).
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,11 +40,11 @@ class StoredTensor:
         return np.array(part, dtype=np.float64)
 
 
-def read_json(path: Path) -> Any:
-    """What a file in JSON says; ``ValueError`` if it is none."""
+def read_json(path: Path) -> dict[str, Any]:
+    """What a file in JSON says; ``ValueError`` if it is none, or has no names."""
     try:
-        return json.loads(path.read_bytes())
-    except (ValueError, OSError) as error:
+        return {**json.loads(path.read_bytes())}
+    except (TypeError, ValueError, OSError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
 
 
@@ -55,7 +56,10 @@ def find_tensors(path: Path) -> dict[str, StoredTensor]:
         raise ValueError(f"path = {str(path)!r} must be, or hold, {' or '.join(NAMES)}")
     files = {path}
     if path.suffix == ".json":
-        files = {path.with_name(x) for x in read_json(path)["weight_map"].values()}
+        index = read_json(path).get("weight_map")
+        if not isinstance(index, dict):
+            raise ValueError(f"path = {str(path)!r} has no weight_map: it is no index")
+        files = {path.with_name(str(name)) for name in index.values()}
     return {name: one for file in sorted(files) for name, one in _read_header(file)}
 
 
@@ -65,14 +69,15 @@ def _read_header(path: Path) -> list[tuple[str, StoredTensor]]:
             length, size = int.from_bytes(file.read(8), "little"), path.stat().st_size
             # A damaged length may be beyond all memory.
             header = json.loads(file.read(min(length, size)))
+        header.pop("__metadata__", None)
         found = []
         for name, one in header.items():
-            if name != "__metadata__":
-                begin, end = (8 + length + offset for offset in one["data_offsets"])
-                tensor = StoredTensor(path, one["dtype"], tuple(one["shape"]), begin)
-                found.append((name, tensor))
-                if end > size:
-                    raise ValueError(f"it ends before {name}")
+            kind, shape = one["dtype"], tuple(one["shape"])
+            begin, end = (8 + length + offset for offset in one["data_offsets"])
+            width = np.dtype(KINDS[kind]).itemsize if kind in KINDS else 0
+            if end > size or width * math.prod(shape) not in (0, end - begin):
+                raise ValueError(f"{name} is not whole")
+            found.append((name, StoredTensor(path, kind, shape, begin)))
     except (KeyError, TypeError, AttributeError, ValueError, OSError) as error:
         raise ValueError(
             f"{path} is damaged, or not in this format: {error}"
