@@ -37,12 +37,10 @@ class TimeLoop:
 
     Attributes
     ----------
-    method
-        How steps are made.
+    method, recorder
+        How steps are made, and what keeps the saved states.
     stages
         The equations of the run, and when they end.
-    recorder
-        What keeps the saved states.
     save_times
         Times of all saves, increasing.
     conditions
