@@ -138,6 +138,7 @@ class Transport(ABC):
     steps_to_hand_off = 8
     widest_birth = 2.2
     smooth_phase = ""
+    _external_velocity: FloatArray | None = None
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         self.grid = grid
@@ -218,7 +219,7 @@ class Transport(ABC):
 
     def velocity(self, moments: ComplexArray) -> FloatArray:
         """Return the velocity where the scheme needs it, at the centres: (directions, *shape)."""
-        return self.grid.velocity(moments)
+        return self.grid.velocity(moments, self._external_velocity)
 
     def size_of(self, moments: ComplexArray) -> float:
         """Return the norm of moments in which errors are measured: degrees l count as 1 / l."""

@@ -41,8 +41,7 @@ def _fill_outflows(
 ) -> float:
     """Fill in the outflows of a row; return its sum of density times blend."""
     n = len(density)
-    v = wrap(velocity)
-    r = wrap(density)
+    v, r = wrap(velocity), wrap(density)
     f = r * v
     # Face i, below cell i, has the blend b[i + 3].
     b = wrap(face_blends(r)[:n])
@@ -67,43 +66,40 @@ def _fill_outflows(
 
 @compiled
 def drain_cells(masses: FloatArray, outflows: FloatArray, step: float) -> FloatArray:
-    """One Euler stage: every cell sends min(step, draining time) times its outflows.
+    """One Euler stage: cells send min(step, draining time) times their outflows, no more."""
+    cells, sides = masses.ravel(), outflows.reshape(2, -1)
+    sent = np.empty(sides.shape)
+    for i in range(len(cells)):
+        total = sides[0, i] + sides[1, i]
+        longest = cells[i] / total * FULL_DRAIN if total > 0.0 else step
+        share = min(step, longest)
+        sent[0, i] = share * sides[0, i]
+        sent[1, i] = share * sides[1, i]
+    result = receive_masses(sent.reshape(outflows.shape))
+    after = result.reshape(-1)
+    for i in range(len(cells)):
+        after[i] += max(cells[i] - (sent[0, i] + sent[1, i]), 0.0)
+    return result
 
-    The stage is conservative, and never negative for any step.
-    """
-    n, result = masses.shape[-1], masses.copy()
-    rows, sides = result.reshape(-1, n), outflows.reshape(2, -1, n)
-    sent_low = np.empty(n)
-    sent_high = np.empty(n)
+
+@compiled
+def receive_masses(sent: FloatArray) -> FloatArray:
+    """What each cell gets (..., n) of what its neighbours send, (2, ..., n)."""
+    n, result = sent.shape[-1], np.empty(sent.shape[1:])
+    rows, sides = result.reshape(-1, n), sent.reshape(2, -1, n)
     for k in range(len(rows)):
-        row, low, high = rows[k], sides[0, k], sides[1, k]
+        low, high = sides[0, k], sides[1, k]
         for i in range(n):
-            total = low[i] + high[i]
-            # Where nothing flows the quotient is inf or nan, and the step itself is taken.
-            longest = row[i] / total * FULL_DRAIN if total > 0.0 else step
-            share = min(step, longest)
-            sent_low[i] = share * low[i]
-            sent_high[i] = share * high[i]
-        for i in range(n):
-            below = i - 1 if i > 0 else n - 1
-            above = i + 1 if i < n - 1 else 0
-            kept = max(row[i] - (sent_low[i] + sent_high[i]), 0.0)
-            row[i] = kept + (sent_high[below] + sent_low[above])
+            rows[k, i] = (
+                high[i - 1 if i > 0 else n - 1] + low[i + 1 if i < n - 1 else 0]
+            )
     return result
 
 
 @compiled
 def net_rate(outflows: FloatArray) -> FloatArray:
     """Rate of change of each cell's mass, shape (..., n)."""
-    n, result = outflows.shape[-1], np.empty(outflows.shape[1:])
-    rates, sides = result.reshape(-1, n), outflows.reshape(2, -1, n)
-    for k in range(len(rates)):
-        low, high = sides[0, k], sides[1, k]
-        for i in range(n):
-            below = i - 1 if i > 0 else n - 1
-            above = i + 1 if i < n - 1 else 0
-            rates[k, i] = (high[below] + low[above]) - (low[i] + high[i])
-    return result
+    return np.asarray(receive_masses(outflows) - (outflows[0] + outflows[1]))
 
 
 class CircleTransport(DrainingTransport):
@@ -117,11 +113,7 @@ class CircleTransport(DrainingTransport):
             self.method_in_time = SSPRK33
             self.tolerance_share = 1.0
 
-    def drain(
-        self, masses: FloatArray, outflows: FloatArray, step: float
-    ) -> FloatArray:
-        """Masses after an Euler stage."""
-        return drain_cells(masses, outflows, step)
+    drain = staticmethod(drain_cells)
 
     def rate(self, masses: FloatArray, outflows: FloatArray) -> FloatArray:
         """Rate of change of the cell masses."""
@@ -135,8 +127,6 @@ class DonorBlendedCircle(CircleTransport):
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
         """Outflows (2, ..., n) through the lower and the upper face, and unresolved mass."""
-        spacing = self.circle.spacing
-        result, unresolved = fifth_order_outflows(
-            np.asarray(masses / spacing), velocity[0]
-        )
-        return result, unresolved * spacing
+        density = np.asarray(masses / self.circle.spacing)
+        result, unresolved = fifth_order_outflows(density, velocity[0])
+        return result, unresolved * self.circle.spacing

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mfpde.arrays import ComplexArray, FloatArray
+from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL, Flow, State
@@ -68,10 +68,6 @@ class DrainingTransport(FluxTransport):
         self._external_velocity = external_velocity_beside_kinks(
             grid, geometry.points, geometry.tangents, behind=half, ahead=half
         )
-
-    def velocity(self, moments: ComplexArray) -> FloatArray:
-        """Velocity at the centres, without what half-stable kinks push, (directions, *shape)."""
-        return self.grid.velocity(moments, self._external_velocity)
 
     @abstractmethod
     def drain(

@@ -78,8 +78,7 @@ class FluxTransport(Transport):
     def find_flow(self, state: State) -> Flow:
         """Find moments, velocities and outflows of ``state``."""
         flow = super().find_flow(state)
-        outflows, unresolved = self.outflows(state.masses, flow.moments, flow.velocity)
-        return Flow(*flow[:4], outflows, unresolved)
+        return Flow(*flow[:4], *self.outflows(state.masses, *flow[1:3]))
 
     def find_defect(
         self, before: State, after: State, carried: FloatArray, dt: float

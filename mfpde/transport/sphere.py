@@ -64,10 +64,9 @@ class DonorBlendedSphere(DrainingTransport):
 
     def grid_error_rate(self, state: State, flow: Flow) -> float:
         r"""Size of the rates of moments by the fluxes less \int conj(grad Y_k).v dmu."""
-        missed = self.density_moments(self.rate(state.masses, flow.outflows))
-        missed -= self.sphere.drift_moments(
-            state.masses, flow.velocity, self.grid.degree
-        )
+        masses, degree = state.masses, self.grid.degree
+        missed = self.density_moments(self.rate(masses, flow.outflows))
+        missed -= self.sphere.drift_moments(masses, flow.velocity, degree)
         return self.size_of(missed)
 
     def find_defect(
@@ -91,10 +90,7 @@ class DonorBlendedSphere(DrainingTransport):
     def outflows(
         self, masses: FloatArray, moments: ComplexArray, velocity: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Fluxes (3, ..., nlat, nlon), and unresolved mass.
-
-        They are those of :mod:`mfpde.transport.sphere_fluxes`.
-        """
+        """Fluxes (3, ..., nlat, nlon) of :func:`fluxes_of`, and unresolved mass."""
         return fluxes_of(masses, velocity, self._faces)
 
 

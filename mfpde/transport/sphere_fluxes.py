@@ -45,22 +45,13 @@ def fluxes_of(
 
     The fluxes are net mass per unit time through the south and the east face of each cell, and
     the draining time: the mass of a cell's group over the sum of its outflows.  The unresolved
-    mass is the sum of mass times blend.
-
-    Parameters
-    ----------
-    masses
-        Cell masses (..., nlat, nlon).
-    velocity
-        Velocity to the south and to the east at the centres, (2, ..., nlat, nlon).
-    faces
-        Lengths and weights of the faces.
+    mass is the sum of mass times blend.  Masses are (..., nlat, nlon), velocities to the south and
+    to the east at the centres (2, ..., nlat, nlon).
     """
     if masses.ndim > 2:
         rows = zip(masses, np.moveaxis(velocity, 1, 0), strict=True)
-        found = [fluxes_of(*row, faces) for row in rows]
-        stacked = np.stack([one for one, _ in found], axis=1)
-        return stacked, sum(unresolved for _, unresolved in found)
+        all_fluxes, parts = zip(*(fluxes_of(*row, faces) for row in rows), strict=True)
+        return np.stack(all_fluxes, axis=1), sum(parts)
     nlat, nlon = masses.shape
     fluxes, fields = np.empty((3, nlat, nlon)), np.empty((4, nlat + 2, nlon))
     inside = fields[:, 1:-1]
