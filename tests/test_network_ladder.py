@@ -18,8 +18,8 @@ def unit(vectors):
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
-def block(seed, d, *, heads=2, scale=1.0, plain=False, **others) -> mfpde.NetworkBlock:
-    """Weights at random, of heads of width 4 that share keys; ``plain``: no biases, gains 1."""
+def block(seed, d, *, heads=2, scale=1.0, **others) -> mfpde.NetworkBlock:
+    """Weights at random, of heads of width 4 that share keys, with biases and gains."""
     rng = np.random.default_rng(seed)
     rows, units = 4 * heads, 2 * d
 
@@ -31,10 +31,8 @@ def block(seed, d, *, heads=2, scale=1.0, plain=False, **others) -> mfpde.Networ
     given = {name: 0.5 * rng.standard_normal(n) for name, n in sizes.items()}
     for name in GAINS:
         given[name] = name.startswith("gain") + 0.2 * rng.standard_normal(d)
-    others = ({} if plain else given) | {"eps": 0.0} | others
-    return mfpde.NetworkBlock(
-        *weights, draw(d, units), heads=heads, kv_heads=1, **others
-    )
+    given |= {"heads": heads, "kv_heads": 1, "eps": 0.0} | others
+    return mfpde.NetworkBlock(*weights, draw(d, units), **given)
 
 
 def network(norm, d, layers=2, **others) -> mfpde.Network:
@@ -63,10 +61,14 @@ def flow(net, given, order="parallel", time="free radius", **options):
 @pytest.mark.parametrize("d", [4, 7, 32])
 @pytest.mark.parametrize("rms", [False, True], ids=["LayerNorm", "RMSNorm"])
 def test_terms_are_the_sublayers(rms, d, norm) -> None:
-    """u -> u + F(N(u)), in post-LN from |u| = 1 on, is the network, sublayer by sublayer."""
-    net = network(norm, d, rms=rms)
-    given = tokens(9, d)
-    trace = net.run(given)
+    """u -> u + F(N(u)), in post-LN from |u| = 1 on, is the network, sublayer by sublayer.
+
+    Its second block has queries of biases alone, and neurons without directions.
+    """
+    first, second = network(norm, d, rms=rms).blocks
+    silent = replace(second, q=0 * second.q, w1=np.eye(2 * d, 1) * second.w1)
+    net = mfpde.Network([first, silent], norm)
+    trace = net.run(tokens(9, d))
     points, radii = trace.points[0] @ net.basis, trace.radii[0][:, np.newaxis]
     for index, equation in enumerate(net.layers("serial").equations):
         field = equation.without_normalization.field(mfpde.Atoms(points))
@@ -107,13 +109,14 @@ def test_what_is_dropped(norm) -> None:
 @NORMS
 def test_a_constant_sublayer_flows_where_it_steps(norm) -> None:
     """With a free radius; what sublayers add does not depend on tokens."""
-    nothing = {name: np.zeros_like(getattr(block(0, 5), name)) for name in ("o", "w2")}
-    gains = dict.fromkeys(GAINS)
-    blocks = [replace(one, **nothing, **gains) for one in network(norm, 5).blocks]
+    plain = dict.fromkeys(GAINS)
+    blocks = [
+        replace(one, o=0 * one.o, w2=0 * one.w2, **plain)
+        for one in network(norm, 5).blocks
+    ]
     net, given = mfpde.Network(blocks, norm), tokens(6, 5)
-    np.testing.assert_allclose(
-        flow(net, given, "serial"), net.run(given).points, atol=1e-9
-    )
+    exact = net.run(given).points
+    np.testing.assert_allclose(flow(net, given, "serial"), exact, atol=1e-9)
 
 
 @NORMS
@@ -136,42 +139,30 @@ def test_refined_networks_become_the_flow(norm) -> None:
     net, given = network(norm, 4, layers=1, scale=0.5), tokens(12, 4)
     time = {"post": "unit", "pre": "free radius"}[norm]
     limit = flow(net, given, time=time)[-1]
-    errors = [
-        np.linalg.norm(net.refined(m).run(given).points[-1] - limit)
-        for m in (4, 8, 16, 32)
-    ]
+    ends = [net.refined(m).run(given).points[-1] for m in (4, 8, 16, 32)]
+    errors = [np.linalg.norm(end - limit) for end in ends]
     np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 2.0, atol=0.3)
 
 
 def test_density_particles_and_refined_network() -> None:
     """LayerNorm of d = 4 on S^2: means of x and x x^T at the end, 2000 tokens."""
     net, grid = network("post", 4, layers=1, heads=1, scale=0.5), mfpde.Sphere(32)
-    start = mfpde.bumps(
-        grid, centres=[[0.6, 1.0], [2.0, 4.0]], widths=0.5, background=0.3
-    )
-    layers = net.layers(time="unit")
-    atoms = mfpde.quantized(start, 2000)
+    start = mfpde.bumps(grid, centres=[[0.6, 1.0], [2.0, 4.0]], widths=[0.5, 0.7])
+    layers, atoms = net.layers(time="unit"), mfpde.quantized(start, 2000)
     given = 2 * atoms.points @ net.basis.T  # sqrt(d) x
     density = mfpde.solve(layers, start).final.density
-    flown = mfpde.solve_particles(layers, atoms, time_step=1 / 16).final
+    flown = mfpde.solve_particles(layers, atoms, time_step=1 / 16).final.points
     refined = net.refined(64).run(given).points[-1] @ net.basis
-    cells = density.geometry.points.reshape(-1, 3)
 
     def means(points, masses):
-        return np.vstack(
-            [masses @ points, np.einsum("n,ni,nj->ij", masses, points, points)]
-        )
+        squares = np.einsum("n,ni,nj->ij", masses, points, points)
+        return np.vstack([masses @ points, squares])
 
-    moved = means(atoms.points, atoms.masses) - means(flown.points, flown.masses)
-    assert np.abs(moved).max() > 0.1
-    np.testing.assert_allclose(
-        means(flown.points, flown.masses),
-        means(cells, density.masses.ravel()),
-        atol=2e-3,
-    )
-    np.testing.assert_allclose(
-        means(refined, atoms.masses), means(flown.points, flown.masses), atol=5e-3
-    )
+    found = means(flown, atoms.masses)
+    assert np.abs(found - means(atoms.points, atoms.masses)).max() > 0.1
+    expected = means(grid.points.reshape(-1, 3), density.masses.ravel())
+    np.testing.assert_allclose(found, expected, atol=2e-3)
+    np.testing.assert_allclose(means(refined, atoms.masses), found, atol=5e-3)
 
 
 @NORMS
@@ -180,29 +171,21 @@ def test_a_ladder_of_small_steps_and_of_large_ones(norm) -> None:
     rungs = ["parallel discrete", "serial flow", "half of the keys"]
     ladder = net.ladder(given, rungs)
     assert list(ladder.rungs) == ["exact", *rungs[:2], "parallel flow", rungs[2]]
-    assert list(ladder.baselines) == [
-        "moved",
-        "unrelated tokens",
-        "no attention",
-        "no MLP",
-    ]
+    others = "moved, unrelated tokens, no attention, no MLP"
+    assert list(ladder.baselines) == others.split(", ")
     assert ladder.verdict == "neither"
     assert ladder.costliest in [*rungs, "parallel flow"]
     assert ladder.rungs["exact"].angle == pytest.approx(0, abs=1e-7)
     np.testing.assert_allclose(ladder.rungs["exact"].rand, 1.0)
-    flown = flow(net, given)
-    angles = np.arccos((flown * net.run(given).points).sum(axis=-1).clip(-1, 1)).mean(
-        axis=1
-    )
+    cosines = (flow(net, given) * net.run(given).points).sum(axis=-1)
+    angles = np.arccos(cosines.clip(-1, 1)).mean(axis=1)
     np.testing.assert_allclose(ladder.rungs["parallel flow"].angle, angles, atol=1e-3)
     table = ladder.to_pandas()
     assert list(table) == ["kind", "name", "layer", *ladder.rungs["exact"]._fields]
     assert len(table) == 9 * 4
-    assert str(ladder).startswith(
-        f"parallel flow: neither; {ladder.costliest} costs most"
-    )
-    small = net.scaled(0.02).ladder(given, rungs)
-    assert small.verdict == "pointwise"
+    first = f"parallel flow: neither; {ladder.costliest} costs most"
+    assert str(ladder).startswith(first)
+    assert net.scaled(0.02).ladder(given, rungs).verdict == "pointwise"
 
 
 def test_the_rung_of_a_density() -> None:
