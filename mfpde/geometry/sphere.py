@@ -293,9 +293,9 @@ def _small_sphere(degree: int) -> Sphere:
 
 def points_at(colatitudes: FloatArray, longitudes: FloatArray) -> FloatArray:
     """Points (..., 3) at angles that broadcast against each other."""
-    theta, phi = np.broadcast_arrays(colatitudes, longitudes)
-    sine = np.sin(theta)
-    return np.stack([sine * np.cos(phi), sine * np.sin(phi), np.cos(theta)], axis=-1)
+    sines, heights = np.sin(colatitudes), np.cos(colatitudes)
+    parts = sines * np.cos(longitudes), sines * np.sin(longitudes), heights
+    return np.stack(np.broadcast_arrays(*parts), axis=-1)
 
 
 def _least_usable(count: int) -> int:
