@@ -77,7 +77,7 @@ def public_callables() -> set[str]:
         for name, one in found.items()
         if inspect.isclass(one) and not name.startswith("theory.")
         for method, kept in vars(one).items()
-        if isinstance(kept, classmethod) and not method.startswith("_")
+        if isinstance(kept, classmethod | staticmethod) and not method.startswith("_")
     }
 
 
