@@ -201,8 +201,10 @@ class ExactPass:
     def find_baselines(self) -> dict[str, Measures]:
         """Return the measures of all baselines."""
         start, every = self.states[0], [state.points for state in self.states]
-        cosines = [1 - pdist(points, "cosine") for points in every]
-        angles = np.array([np.arccos(one.clip(-1, 1)).mean() for one in cosines])
+        # A token alone has no other.
+        cosines = np.array([1 - pdist(points, "cosine") for points in every])
+        sums = np.arccos(cosines.clip(-1, 1)).sum(axis=1)
+        angles = sums / (cosines.shape[1] or np.nan)
         serial = self.network.layers("serial", radius=self.radii)
         return {
             "moved": self._measure([start] * len(every)),
