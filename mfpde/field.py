@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.grid_equation import GridEquation
 from mfpde.measures.measure import Atoms, Measure
 from mfpde.terms import ExternalTerm, InteractionTerm, PointMasses
-from mfpde.terms.external import tangential
+from mfpde.terms.external import check_points, tangential
 from mfpde.terms.softmax_sums import PointFields
 
 
@@ -48,14 +48,14 @@ class GridField:
     def first_variation(self, points: FloatArray | None = None) -> FloatArray:
         """Values of F, shape (...)."""
         if points is not None:
-            points = _check_points(points, self.grid.geometry.dimension)
+            points = check_points(points, self.grid.geometry.dimension)
         return self.grid.first_variation(self.moments, points)
 
     def velocity(self, points: FloatArray | None = None) -> FloatArray:
         """Tangent vectors v, shape (..., d)."""
         geometry = self.grid.geometry
         if points is not None:
-            places = _check_points(points, geometry.dimension)
+            places = check_points(points, geometry.dimension)
             return self.grid.velocity_at(self.moments, places)
         along = np.einsum("a...,a...i->...i", self.components, geometry.tangents)
         return np.asarray(along)
@@ -108,7 +108,7 @@ class AtomField:
     def _sums(self, points: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         dimension = self.atoms.dimension
         given = self.atoms.points if points is None else points
-        targets = _check_points(given, dimension)
+        targets = check_points(given, dimension)
         flat = np.ascontiguousarray(targets.reshape(-1, dimension))
         values, vectors = np.zeros(len(flat)), np.zeros(flat.shape)
         for term in self.interactions:
@@ -126,12 +126,3 @@ class AtomField:
 
 MeasureField: TypeAlias = GridField | AtomField
 """First variation F, velocity v = s grad F and energy of an equation at a measure."""
-
-
-def _check_points(points: Any, dimension: int) -> FloatArray:
-    array = np.asarray(points, dtype=np.float64)
-    if array.shape[-1:] != (dimension,):
-        raise ValueError(
-            f"points of shape {array.shape} must have shape (..., {dimension})"
-        )
-    return array

@@ -195,7 +195,7 @@ class GridEquation:
         self, moments: ComplexArray, points: FloatArray | None = None
     ) -> FloatArray:
         """F = A[mu] + V (...) at the cell centres, or at ``points`` (..., d)."""
-        fields: Fields = self.geometry
+        fields = self.geometry.centres
         total = self.external_potential.copy()
         if points is not None:
             total = self._external_potential_at(points)

@@ -148,7 +148,7 @@ def test_second_derivatives_stay_within_the_constant(activation):
     ],
 )
 def test_bounds_that_do_not_hold_are_refused(wrong):
-    with pytest.raises(ValueError, match=r"bounds of activation 'sine': .* near z = "):
+    with pytest.raises(ValueError, match=r"bounds of activation 'sine': near z = "):
         replace(SINE, bounds=wrong)
 
 

@@ -243,7 +243,7 @@ Attention(1.0, mask=None) -> 'mask' | each token attends to all
 Attention(1.0, heads=4) -> 'heads' | MeanFieldEquation(Attention(...), Attention(...))
 Attention(1.0, d=64) -> 'd' | is that of the geometry
 Attention(1.0, betta=2) -> 'betta' | did you mean 'beta'?
-ZonalKernel(np.sin, np.sin) -> derivative: at u = -0.93 it is -0.80 | of function there is 0.59
+ZonalKernel(np.sin, np.sin) -> derivative at u = -0.93 is -0.80 | slope there is 0.59
 
 Normalization("layer") -> name = 'layer' must be one of 'post'
 Normalization("ngpt", radius=2.0) -> radius = 2.0 is none of 'ngpt'
@@ -280,9 +280,9 @@ run(np.ones(64)) -> must be a Density, Atoms or a Measure
 run(RUN) -> = <Run of
 run(Density(CIRCLE, 2 * uniform(CIRCLE).values)) -> total mass 2
 run(HALF, NOISY) -> dissolves atoms at once
-run(by=equation(Perceptron([[1.0, 0.0, 0.0]], [1.0]))) -> directions have 3 entries | S^1
-run(uniform(SPHERE), IN_64) -> directions have 64 entries | in dimension 64 particles need no grid
-run(uniform(Zonal(64, 64)), IN_64) -> directions[0] is not parallel to the axis | solve_particles
+run(by=equation(Perceptron([[1.0, 0.0, 0.0]], [1.0]))) -> have 3 entries | S^1
+run(uniform(SPHERE), IN_64) -> have 64 entries | in dimension 64 particles need no grid
+run(uniform(Zonal(64, 64)), IN_64) -> is not symmetric about the axis | solve_particles
 solve_particles(ASCENT, ATOM, t_end=1.0, progress="a") -> progress = 'a' | must be True or False
 solve_particles(ASCENT, RUN, t_end=1.0) -> = <Run of
 
@@ -312,8 +312,8 @@ Perceptron.quadratic([[1.0, 2.0], [0.0, 1.0]]) -> square and symmetric | Percept
 Perceptron(ONE, [1.0], "rellu") -> activation = 'rellu' (did you mean 'relu'?)
 Perceptron(ONE, [1.0], (np.tanh, np.tanh)) -> needs Phi' = sigma
 Perceptron(ONE, [1.0], (np.sin, lambda z: -np.cos(z))) -> Phi(0) = -1 must be 0
-Potential(first, lambda x: 2 * np.ones_like(x)) -> gradient: at x = | the slope of value
-Potential(square_of_angle, slope_on_circle).check_dimension(3) -> x = [ | along a great circle is
+Potential(first, lambda x: 2 + 0 * x, dimension=2) -> gradient | at x = | the slope there is
+Potential(square_of_angle, slope_on_circle).check_dimension(3) -> along a great circle at x = [
 
 equation() -> at least one term
 equation(5) -> term 0 = 5 must be an Attention
@@ -442,7 +442,7 @@ ensemble(lambda _: 3, PAIR, runs=1, seed=0) -> make_layers returned 3
 particles(NOISY) -> diffusion = 0.1 | mfpde.solve
 particles(start=Atoms.none(2)) -> no atoms
 particles(start=ONE) -> must be Atoms, a Density or a Measure
-particles(DESCENT, Atoms(np.eye(3))) -> directions have 2 entries
+particles(DESCENT, Atoms(np.eye(3))) -> have 2 entries
 particles(start=Atoms(np.eye(4)), method="spectral") -> d = 4 | use method='direct'
 particles(start=Atoms(np.eye(4)), method="labels") -> d = 4 | use method='direct'
 particles(start=HALF, method="labels") -> 1 atom | use method='spectral'
@@ -477,9 +477,9 @@ Zonal(4096, 4096) -> at most 2048
 Zonal(64, 8) -> num_cells = 8 must be
 Zonal(2048, 100) -> at least 182 cells, better 996
 uniform(ZONAL).interpolated(Zonal(5, 64)) -> must be a Zonal of dimension 4
-zonal(Perceptron(np.eye(4)[[3, 0]], [1.0, 1.0])) -> directions[1] is not parallel | Use
-zonal(Perceptron([ZONAL.axis], [np.eye(4)[0]])) -> weights[0] is not parallel
-zonal(Perceptron([ZONAL.axis], [0.5], output_bias=np.eye(4)[0])) -> output_bias is not parallel
+zonal(Perceptron(np.eye(4)[[3, 0]], [1.0, 1.0])) -> is not symmetric about the axis | Use
+zonal(Perceptron([ZONAL.axis], [np.eye(4)[0]])) -> is not symmetric about the axis
+zonal(Perceptron([ZONAL.axis], [0.5], output_bias=np.eye(4)[0])) -> is not symmetric
 zonal(Potential(first, lambda x: np.eye(1, x.shape[-1])[0])) -> not symmetric about the axis
 zonal(Attention(1.0, bilinear=np.diag([1.0, 1, 1, 2]))) -> takes no matrices | Circle and Sphere do
 run(uniform(Zonal(8, 64)), equation(Attention(1.0, bilinear=np.eye(8)))) -> particles need no grid
@@ -527,7 +527,7 @@ Attention(5.0, bilinear=np.zeros((2, 2))) -> bilinear is zero
 Attention(5.0, bilinear=300 * EYE) -> at most 1000
 Attention(5.0, bilinear=90 * EYE, kernel="unshifted") -> at most 350
 run(by=equation(Attention(200.0, bilinear=EYE))) -> for beta |bilinear| = 200
-run(by=equation(Attention(1.0, bilinear=np.eye(3)))) -> must be (2, 2)
+run(by=equation(Attention(1.0, bilinear=np.eye(3)))) -> bilinear have 3 entries | must have 2
 Perceptron(EYE, [1.0, 1.0], output_bias=[1.0]) -> output_bias of shape (1,) must have shape (2,)
 Perceptron(np.ones((5, 3)), np.ones((3, 5))) -> torch's Linear | give weights.T
 Perceptron(EYE, [1.0, 1.0], np.tanh) -> or a pair (sigma, Phi)
@@ -590,7 +590,7 @@ stationary_density(ASCENT, UNIFORM) -> diffusion = 0 | polish
 stationary_density(NOISY, ATOM) -> atoms dissolve
 stationary_density(equation(Attention(1.0, True), diffusion=0.1), UNIFORM) -> unnormalised
 stationary_density(equation(Attention(400.0), diffusion=0.1), UNIFORM) -> too coarse
-stationary_density(IN_3, UNIFORM) -> directions have 3 entries
+stationary_density(IN_3, UNIFORM) -> have 3 entries
 stationary_density(descent(INDEFINITE, diffusion=0.3), UNIFORM) -> eigenvalue -0.5, below 0
 maximize(ASCENT) -> every single atom
 maximize(SOFTMAX) -> softmax

@@ -81,10 +81,20 @@ def _find_rotations(
     turned = np.einsum("gi,gj->gij", axes[first], axes[second])
     planes = turned - np.swapaxes(turned, 1, 2)
     if heads and len(planes):
-        changes = np.concatenate([h.commutators(planes) for h in heads], axis=1)
+        changes = np.concatenate([_change_head(h, planes) for h in heads], axis=1)
         _, sizes, rows = np.linalg.svd(changes.T, full_matrices=False)
         planes = np.einsum("kg,gij->kij", rows[sizes <= INDEPENDENT], planes)
     return np.asarray(planes)
+
+
+def _change_head(head: Attention, generators: FloatArray) -> FloatArray:
+    """The changes M Omega - Omega M (g, 3 d^2) of M = D, V and w w^T, relative to their norms."""
+    weights = np.outer(head.weight, head.weight)
+    given = head.keys_matrix, head.values_matrix, weights
+    tiny, turned = np.finfo(float).tiny, generators[:, np.newaxis]
+    matrices = np.stack([m / max(np.linalg.norm(m, 2), tiny) for m in given])
+    changes = matrices @ turned - turned @ matrices
+    return np.asarray(changes.reshape(len(generators), -1))
 
 
 def turning_field(

@@ -45,13 +45,10 @@ class Tensors(UserDict[str, Any]):
     """
 
     def __init__(self, path: Path) -> None:
-        size = path.stat().st_size
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
-            if not 0 < length <= size - 8:
-                raise ValueError(
-                    f"its header claims {length} bytes, the file has {size}"
-                )
+            if not 0 < length <= path.stat().st_size - 8:
+                raise ValueError(f"its header claims {length} bytes: there are fewer")
             header = json.loads(file.read(length))
         if not isinstance(header, dict):
             raise ValueError(f"its header is {shown(header)}, no table of tensors")

@@ -13,10 +13,9 @@ trained network's queries and keys, and V of its values, it is one of its heads:
 with c = beta |D|_2 in the shifted convention, 0 in the unshifted one.  A bias of the queries adds
 w.y to the logits, which are beta z.y at z = D^T x + w / beta then, and |w| to c.  For V = a D the
 drift is the gradient of (a / beta) Z, or of (a / beta) log Z (paper, form B: Remarks 3.4, 5.2 and
-6.2); if D is symmetric too, w = 0 and there is no softmax, the flow is that of the energy
-(a / 2 beta) int Z dmu.  Otherwise there is none, and stationary states may rotate.  Inside,
-everything is in shifted form; an unshifted kernel multiplies by e^c at the end, or adds c to the
-logarithm of softmax.
+6.2); if D is symmetric too, w = 0 and there is no softmax, (a / 2 beta) int Z dmu is an energy.
+Otherwise there is none, and stationary states may rotate.  Inside, everything is in shifted form;
+an unshifted kernel multiplies by e^c at the end, or adds c to the logarithm of softmax.
 """
 
 from __future__ import annotations
@@ -30,7 +29,15 @@ from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, check_kind, choice, nearest
 from mfpde.terms.exponential_kernel import Exponential, sum_exponentials
-from mfpde.terms.head_matrices import Factors, Matrix, format_array, read_matrices
+from mfpde.terms.external import check_entries_of_points
+from mfpde.terms.head_matrices import (
+    Matrix,
+    format_array,
+    multiply,
+    read_matrices,
+    spectral_norm,
+    split_matrix,
+)
 from mfpde.terms.interaction import InteractionTerm, Positions
 from mfpde.terms.kernels import PointMasses
 
@@ -54,10 +61,8 @@ class Attention(InteractionTerm):
         Whether attention is normalised (softmax).
     kernel
         ``"shifted"``, K = exp(beta (x.y - 1)), the kernel of the paper's simulations;
-        ``"unshifted"``, K = exp(beta x.y), that of its theorems.  With a perceptron or
-        diffusion the two give different equations: shifted(beta, w, kappa, t) =
-        unshifted(beta, w e^beta, kappa e^beta, t e^-beta). Normalised attention is the
-        same under both.
+        ``"unshifted"``, K = exp(beta x.y), that of its theorems.  Beside neurons or diffusion,
+        shifted(beta, w, kappa, t) = unshifted(beta, w e^beta, kappa e^beta, t e^-beta).
     bilinear
         D, a matrix (d, d), or a pair of factors (d, r) and (r, d), ``(Q.T, K)``, for their
         product: logits are beta x.Dy.  Without it D = V = I.
@@ -98,8 +103,8 @@ class Attention(InteractionTerm):
         positions: Positions | None = None,
         **others: object,
     ) -> None:
+        known = [field.name for field in fields(self)]
         for name in others:
-            known = [field.name for field in fields(self)]
             raise ValueError(
                 f"Attention has no argument {name!r}{nearest(name, known)}: it takes "
                 f"{', '.join(known)}; several heads are several terms, "
@@ -115,50 +120,88 @@ class Attention(InteractionTerm):
         convention = choice("kernel", kernel, LARGEST_LOGITS)
         matrices = read_matrices(bilinear, value, source, beta=beta)
         given = (exponent, normalized, convention, *matrices, positions)
-        for field, one in zip(fields(self), given, strict=True):
-            object.__setattr__(self, field.name, one)
-        most = LARGEST_LOGITS[kernel]
-        if self.shift > most and not (self.needs_values and kernel == "shifted"):
+        vars(self).update(zip(known, given, strict=True))
+        self._derive_facts()
+        self._put_in_words()
+
+    def _put_in_words(self) -> None:
+        """Set what outputs say of the term; a formula states the convention."""
+        parts = [f"beta = {self.beta:g}"]
+        if not self.is_zonal:
+            parts += ["matrix D" if self.value is None else "matrices D and V"]
+        parts += [] if self.source is None else ["source w"]
+        parts += [self.positions.description] if self.positions else []
+        kind = "normalised attention" if self.normalized else "attention"
+        product, largest = ("x.y", "1") if self.is_zonal else ("x.Dy", "|D|")
+        weight, most = ("", "") if self.source is None else (" + w.y", " - |w|")
+        kernel = f"exp(beta {product}{weight})"
+        softmax = f"drift V int {kernel} y dmu / int {kernel} dmu"
+        if self.kernel == "shifted":
+            kernel = f"exp(beta ({product} - {largest}){weight}{most})"
+        if self.is_zonal:
+            softmax = f"A = (1/beta) log int {kernel} dmu"
+        formula = softmax if self.needs_values else f"K = {kernel}"
+        vars(self).update(description=f"{kind} ({', '.join(parts)})", formula=formula)
+
+    def _derive_facts(self) -> None:
+        """Set what follows from the arguments; ``ValueError`` if logits are too large."""
+        facts, is_shifted = vars(self), self.kernel == "shifted"
+        facts["is_zonal"] = self.bilinear is None
+        facts["needs_values"] = self.normalized and self.beta > 0
+        size = "beta |bilinear|" + ("" if self.source is None else " + |source|")
+        words = f"beta = {self.beta:g}"
+        facts["width"] = (
+            words if self.is_zonal else f"{size} = {self.shift:g} ({words})"
+        )
+        most = LARGEST_LOGITS[self.kernel]
+        if self.shift > most and not (self.needs_values and is_shifted):
             raise ValueError(
-                f"{self._width_in_words} with kernel={kernel!r} must be at most {most:g}; "
+                f"{self.width} with kernel={self.kernel!r} must be at most {most:g}; "
                 "unshifted is shifted with weights and diffusion times e^-beta and time times "
                 "e^beta (softmax attention is the same under both)"
             )
+        facts["zonal_kernel"] = Exponential(self.shift)
+        facts["energy_amplitude"] = 1.0 if is_shifted else float(np.exp(self.shift))
+        facts["amplitude"] = 1.0 if self.normalized else self.energy_amplitude
+        facts["is_gradient"] = self.multiple is not None
+        facts["has_energy"] = self.is_zonal
+        if not self.is_zonal and self.is_gradient and self.source is None:
+            apart = np.abs(self.keys_matrix - self.keys_matrix.T).max()
+            facts["has_energy"] = bool(apart <= PROPORTIONAL * self.size)
 
     @property
-    def is_zonal(self) -> bool:
-        """Whether the kernel is a function of x.y alone: there are no matrices."""
-        return self.bilinear is None
-
-    @property
-    def _factors(self) -> tuple[Factors, Factors]:
-        """D and V; ``ValueError`` if there are none."""
+    def _matrices(self) -> tuple[Matrix, Matrix]:
+        """D and V as they were given; ``ValueError`` if there are none."""
         if self.bilinear is None:
             raise ValueError(f"{self!r} has no matrices")
-        value = self.bilinear if self.value is None else self.value
-        return Factors.of(self.bilinear), Factors.of(value)
+        return self.bilinear, self.bilinear if self.value is None else self.value
 
     @property
     def dimension(self) -> int | None:
         """Dimension d of the matrices; None without them."""
-        return None if self.is_zonal else len(self._factors[0].left)
+        return None if self.bilinear is None else len(split_matrix(self.bilinear)[0])
 
     @property
     def keys_matrix(self) -> FloatArray:
         """The matrix D (d, d); ``ValueError`` if there is none."""
-        return self._factors[0].product
+        return multiply(self._matrices[0])
 
     @property
     def values_matrix(self) -> FloatArray:
         """The matrix V (d, d), D itself where none was given."""
-        return self._factors[1].product
+        return multiply(self._matrices[1])
 
     @cached_property
     def size(self) -> float:
         """The largest length |D|_2 + |w| / beta of z, so that logits lie within beta times it."""
         if self.is_zonal:
             return 1.0
-        return self._factors[0].norm + float(np.linalg.norm(self.weight))
+        return spectral_norm(self._matrices[0]) + float(np.linalg.norm(self.weight))
+
+    @property
+    def shift(self) -> float:
+        """The number c = beta |D|_2 + |w| in exp(beta x.Dy + w.y - c) with shifted logits."""
+        return self.beta * self.size
 
     @property
     def weight(self) -> FloatArray:
@@ -182,84 +225,15 @@ class Attention(InteractionTerm):
         return factor if apart <= PROPORTIONAL * np.abs(values).max() else None
 
     @property
-    def is_gradient(self) -> bool:
-        """Whether the drift at a measure is a gradient: V is a multiple of D."""
-        return self.multiple is not None
-
-    @cached_property
-    def has_energy(self) -> bool:
-        """Whether there is an energy: V is a multiple of D, D is symmetric, and w = 0."""
-        if self.bilinear is None or self.source is not None or not self.is_gradient:
-            return self.bilinear is None
-        keys = self.keys_matrix
-        return float(np.abs(keys - keys.T).max()) <= PROPORTIONAL * self.size
-
-    @cached_property
-    def zonal_kernel(self) -> Exponential:
-        """The shifted kernel W = K / beta, or x.y at beta = 0; of a head that of c."""
-        return Exponential(self.shift)
-
-    @property
-    def needs_values(self) -> bool:
-        """Whether a softmax divides by Z."""
-        return self.normalized and self.beta > 0
-
-    @property
-    def shift(self) -> float:
-        """The number c = beta |D|_2 + |w| in exp(beta x.Dy + w.y - c) with shifted logits."""
-        return self.beta * self.size
-
-    @property
-    def energy_amplitude(self) -> float:
-        """Ratio of the kernel in the energy to the shifted one: e^c (unshifted) or 1."""
-        return float(np.exp(self.shift)) if self.kernel == "unshifted" else 1.0
-
-    @property
-    def amplitude(self) -> float:
-        """Ratio of the kernel in the field to the shifted one: e^c (unshifted) or 1."""
-        return 1.0 if self.normalized else self.energy_amplitude
-
-    @property
     def strength(self) -> float:
         """The largest speed at which a unit of mass pulls, |V|_2."""
-        return super().strength * (1.0 if self.is_zonal else self._factors[1].norm)
-
-    @property
-    def description(self) -> str:
-        """The kind of the attention, its beta, matrices and whom it sees, in words."""
-        kind = "normalised attention" if self.normalized else "attention"
-        matrices = ", matrix D" if self.value is None else ", matrices D and V"
-        others = "" if self.is_zonal else matrices
-        others += "" if self.source is None else ", source w"
-        others += f", {self.positions.description}" if self.positions else ""
-        return f"{kind} (beta = {self.beta:g}{others})"
-
-    @property
-    def formula(self) -> str:
-        """The kernel, of softmax what it acts in, in words, as outputs state the convention."""
-        product, largest = ("x.y", "1") if self.is_zonal else ("x.Dy", "|D|")
-        weight, most = ("", "") if self.source is None else (" + w.y", " - |w|")
-        logits = f"beta {product}{weight}"
-        if self.needs_values and not self.is_zonal:
-            return f"drift V int exp({logits}) y dmu / int exp({logits}) dmu"
-        if self.kernel == "shifted":
-            logits = f"beta ({product} - {largest}){weight}{most}"
-        softmax = f"A = (1/beta) log int exp({logits}) dmu"
-        return softmax if self.needs_values else f"K = exp({logits})"
-
-    @property
-    def _width_in_words(self) -> str:
-        words = f"beta = {self.beta:g}"
-        size = "beta |bilinear|" + ("" if self.source is None else " + |source|")
-        return words if self.is_zonal else f"{size} = {self.shift:g} ({words})"
+        return super().strength * (
+            1.0 if self.is_zonal else spectral_norm(self._matrices[1])
+        )
 
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` unless the matrices are (``dimension``, ``dimension``)."""
-        if self.dimension not in (None, dimension):
-            raise ValueError(
-                f"bilinear has shape {self.keys_matrix.shape}, but the measure lies on "
-                f"S^{dimension - 1}: it must be ({dimension}, {dimension})"
-            )
+        check_entries_of_points("rows of bilinear have", self.dimension, dimension)
 
     def softmax_potential(self, log_mean: FloatArray) -> FloatArray:
         """The potential (a / beta) log Z from log Z of the shifted kernel; 0 without one."""
@@ -285,17 +259,16 @@ class Attention(InteractionTerm):
         self, points: FloatArray, atoms: PointMasses
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The largest logits less c, and beside them the sums Z and V m over ``atoms``."""
-        queries, keys, values, output = points, atoms.points, atoms.points, None
+        queries, keys, values = points, atoms.points, atoms.points
         with np.errstate(divide="ignore"):
             log_masses = np.log(atoms.masses)
         if not self.is_zonal:
             log_masses = log_masses + keys @ (self.beta * self.weight)
-            matrix, sent = self._factors
-            queries, output = points @ matrix.left, sent.left
-            keys, values = matrix.project(keys), sent.project(keys)
+            (left, right), (output, sent) = map(split_matrix, self._matrices)
+            queries, keys, values = points @ left, keys @ right.T, keys @ sent.T
         queries = self.beta * queries
         peaks, sums, vectors = sum_exponentials(queries, keys, log_masses, values)
-        vectors = vectors if output is None else vectors @ output.T
+        vectors = vectors if self.is_zonal else vectors @ output.T
         return peaks - self.shift, sums, vectors
 
     def energy_of_atoms(self, atoms: PointMasses) -> float:
@@ -305,26 +278,6 @@ class Attention(InteractionTerm):
         peaks, sums, _ = self._sum_logits(atoms.points, atoms)
         total = self.energy_amplitude * float(atoms.masses @ (np.exp(peaks) * sums))
         return (self.multiple or 0.0) * total / (2 * self.beta)
-
-    def gradient_from(
-        self, gradient: FloatArray, mean_kernel: FloatArray
-    ) -> FloatArray:
-        """The gradient grad A[mu] from that of int W dmu, which softmax divides by its values."""
-        if not self.needs_values:
-            return super().gradient_from(gradient, mean_kernel)
-        return np.asarray(gradient / (self.beta * mean_kernel))
-
-    def commutators(self, generators: FloatArray) -> FloatArray:
-        """The changes (g, 3 d^2) of D, V and w w^T under the rotations Omega (g, d, d).
-
-        They are M Omega - Omega M for each of these M, relative to its norm.
-        """
-        weights = np.outer(self.weight, self.weight)
-        given = self.keys_matrix, self.values_matrix, weights
-        tiny, turned = np.finfo(float).tiny, generators[:, np.newaxis]
-        matrices = np.stack([m / max(np.linalg.norm(m, 2), tiny) for m in given])
-        changes = matrices @ turned - turned @ matrices
-        return np.asarray(changes.reshape(len(generators), -1))
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._identity == other._identity

@@ -14,17 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.special import ive
 
 from mfpde.arrays import FloatArray, blocks_of_rows, read_only, real_number
 from mfpde.geometry.harmonics import log_harmonic_counts
 from mfpde.terms.kernels import NEGLIGIBLE, Kernel, KernelSeries, up_to
 
-# Below it K / beta is x.y (up to a constant) to more digits than there are, and 1 / beta
-# is soon not representable.
 SMALLEST_BETA = 1e-100
+"""Below it K / beta is x.y, up to a constant, and 1 / beta soon not representable."""
 LARGEST_BETA = 1000.0
-"""Of series."""
 LARGEST = np.finfo(float).max
 ANGLES = 20_001
 """At which third derivatives are looked at."""
@@ -41,8 +38,7 @@ class Exponential(Kernel):
     Parameters
     ----------
     beta
-        Inverse temperature, from 0 to 1000; below 1e-100 it counts as 0.  ``ValueError`` if it
-        is no finite number of at least 0.
+        Inverse temperature; below 1e-100 it counts as 0, and below 0 it is a ``ValueError``.
     """
 
     beta: float
@@ -69,8 +65,8 @@ class Exponential(Kernel):
     def third_derivative(self) -> float:
         """The largest |K r (beta^2 r^2 - 3 beta u - 1)|, which is |d^3/ds^3 W| with r = u'.
 
-        There r is anything within sqrt(1 - u^2): the largest is at its end, or where the
-        derivative by r vanishes.  Between the angles that are tried a share of 1e-5 is missed.
+        With r within sqrt(1 - u^2) the largest is at its end, or where the derivative by r is 0.
+        Between the angles that are tried a share of 1e-5 is missed.
         """
         beta, angles = self.beta, np.linspace(0.0, np.pi, ANGLES)
         u, ends = np.cos(angles), np.sin(angles)
@@ -92,16 +88,6 @@ class Exponential(Kernel):
         """Largest degree l at which D_l lambda_l is above ``tolerance``, at least 1."""
         counted = log_series(self.beta, dimension)[1]
         return max(1, int(np.flatnonzero(counted > np.log(tolerance))[-1]))
-
-    def tail(self, degree: int) -> float:
-        """Bound of the distance of W from the polynomials of ``degree``, in which nothing cancels.
-
-        W = (e^-beta / beta) (I_0 + 2 sum_k I_k T_k(u)) with the Bessel functions I_k(beta).
-        """
-        if self.beta == 0:
-            return 0.0
-        orders = degree + 1 + np.arange(100 + int(12 * np.sqrt(self.beta)))
-        return float(2 * ive(orders, self.beta).sum() / self.beta)
 
 
 def sum_exponentials(

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import (
     LARGEST_DIMENSION,
     FloatArray,
+    check_entries,
     name_of,
+    read_only,
     real_array,
     shown,
     whole_number,
@@ -29,17 +31,17 @@ def beyond_grids(dimension: int) -> str:
     return there if dimension > 3 else ""
 
 
+LARGEST = 1e50
+"""Of weights, biases and lengths of directions: squares of their products are numbers."""
+STEP = 1e-5
+SYMMETRY_TOLERANCE = 1e-8
+
+
 class ExternalTerm(ABC):
-    """A drift that does not depend on the measure.
+    """A drift that does not depend on the measure."""
 
-    A gradient term has a potential V and the drift grad V; a general one has a drift
-    alone and ``is_gradient`` is False.
-    """
-
-    @property
-    @abstractmethod
-    def is_gradient(self) -> bool:
-        """Whether the drift is the gradient of :meth:`value`."""
+    is_gradient: bool = True
+    """Whether the drift is the gradient of :meth:`value`; a general term has a drift alone."""
 
     @abstractmethod
     def value(self, points: FloatArray) -> FloatArray:
@@ -58,29 +60,90 @@ class ExternalTerm(ABC):
         """The neurons of the term, of which theorems, certificates and pictures speak, or None."""
         return None
 
-    @property
-    def description(self) -> str:
-        """The kind of the term, in words."""
-        return "potential" if self.is_gradient else "drift"
+    description: str = "potential"
+    """The kind of the term, in words."""
 
-    @abstractmethod
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` if the term does not live on S^(dimension-1)."""
+        own = getattr(self, "dimension", None)
+        check_entries_of_points(f"points of {self!r} have", own, dimension)
 
-    @abstractmethod
     def check_axis(self, axis: FloatArray) -> None:
-        """Raise ``ValueError`` if the drift depends on more than the angle to ``axis``."""
+        """Raise ``ValueError`` unless the drift depends on the angle to ``axis`` alone.
+
+        A drift of x.e is mirrored at R x, for every reflection R that leaves e where it is; one
+        at random is tried at random points.
+        """
+        points, normals = _draw_tangents(32, len(axis))
+        normal = tangential(normals[0], axis)
+        normal /= np.linalg.norm(normal)
+        drift, mirrored = self.drift(points), mirror(points, normal)
+        spread = np.abs(self.drift(mirrored) - mirror(drift, normal)).max()
+        if spread > SYMMETRY_TOLERANCE * (1e-12 + np.abs(drift).max()):
+            raise asymmetric(self, len(axis))
+
+
+def mirror(vectors: FloatArray, normal: FloatArray) -> FloatArray:
+    """Return ``vectors`` (n, d) mirrored in the plane across a unit ``normal`` (d,)."""
+    return np.asarray(vectors - 2 * np.outer(vectors @ normal, normal))
+
+
+def asymmetric(term: ExternalTerm, dimension: int) -> ValueError:
+    """Return the error for a drift that depends on more than the angle to the axis."""
+    return ValueError(
+        f"{term!r} is not symmetric about the axis (the last one): a zonal density stays "
+        f"zonal only if it is. Use Sphere{beyond_grids(dimension)}."
+    )
+
+
+def read_numbers(name: str, values: ArrayLike) -> FloatArray:
+    """Return a copy of ``values``; ``ValueError`` unless they are finite, and at most 1e50."""
+    numbers, allowed = real_array(name, values), f"must be at most {LARGEST:g} in size"
+    check_entries(name, numbers, np.abs(numbers) <= LARGEST, allowed)
+    return read_only(numbers)
+
+
+def check_points(points: ArrayLike, dimension: int) -> FloatArray:
+    """Return ``points`` (..., dimension); ``ValueError`` if they have other entries."""
+    array = np.asarray(points, dtype=np.float64)
+    if array.shape[-1:] != (dimension,):
+        raise ValueError(
+            f"points of shape {array.shape} must have shape (..., {dimension}): "
+            f"{dimension} entries each"
+        )
+    return array
+
+
+def check_entries_of_points(what: str, own: int | None, dimension: int) -> None:
+    """Raise ``ValueError`` unless ``what`` has the entries of points in ``dimension``, or any."""
+    if own not in (None, dimension):
+        raise ValueError(
+            f"{what} {own} entries, but the measure lies on S^{dimension - 1}: they must "
+            f"have {dimension}{beyond_grids(own)}"
+        )
+
+
+def check_slopes(
+    label: str, places: FloatArray, given: FloatArray, found: FloatArray, most: float
+) -> None:
+    """Raise ``ValueError`` if slopes ``given`` differ from those ``found`` by more than ``most``.
+
+    A few ``places`` of 64 may sit on kinks, where differences are averages.
+    """
+    apart = np.abs(given - found)
+    if not (apart <= most).sum() >= len(places) - len(places) // 32:
+        worst = int(np.argmax(apart))
+        place = np.round(places[worst], 6).tolist()
+        raise ValueError(
+            f"{label} = {place} is {given[worst]:.6g}, but the slope there is "
+            f"{found[worst]:.6g}"
+        )
 
 
 def tangential(vectors: FloatArray, points: FloatArray) -> FloatArray:
     """Project ``vectors`` (..., d) on the tangent spaces at as many ``points`` (..., d)."""
     radial = np.einsum("...i,...i->...", vectors, points)
     return np.asarray(vectors - radial[..., np.newaxis] * points)
-
-
-TRIED_DIMENSIONS = (2, 3, 4, 5, 8, 16)
-_STEP = 1e-5
-SYMMETRY_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -97,9 +160,8 @@ class Potential(ExternalTerm):
         Function that returns the gradient of V there, shape (..., d): the tangential one or any
         vector with this tangential part (as the gradient in R^d is).
     dimension
-        d, if the functions are made for one dimension only.  Without it the gradient is
-        checked in the least of the dimensions 2, 3, 4, 5, 8, 16 in which the functions can
-        be called, and in others when they are used there.
+        d, if the functions are made for one dimension only, in which they are checked at once;
+        without it they are checked in each dimension in which they are used.
 
     A gradient that disagrees with finite differences of the value along great circles, and
     functions that return wrong shapes or non-finite numbers, are a ``ValueError``.
@@ -126,18 +188,12 @@ class Potential(ExternalTerm):
         vars(self).update(**functions, dimension=dimension, _right_in=set())
         if dimension is not None:
             whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
-        callable_in = (d for d in TRIED_DIMENSIONS if self._problem_in(d) is None)
-        self.check_dimension(dimension or next(callable_in, TRIED_DIMENSIONS[0]))
+            self.check_dimension(dimension)
 
     def __repr__(self) -> str:
         place = "" if self.dimension is None else f", dimension={self.dimension}"
         functions = f"{name_of(self.value_function)}, {name_of(self.gradient_function)}"
         return f"Potential({functions}{place})"
-
-    @property
-    def is_gradient(self) -> bool:
-        """True: there is a potential."""
-        return True
 
     def value(self, points: FloatArray) -> FloatArray:
         """Potential V at ``points`` (..., d), shape (...); ``ValueError`` if it is not finite."""
@@ -151,65 +207,26 @@ class Potential(ExternalTerm):
 
     def check_dimension(self, dimension: int) -> None:
         """Raise ``ValueError`` if V was made for another dimension, or its gradient is wrong."""
-        if self.dimension not in (None, dimension):
-            raise ValueError(
-                f"the potential was made for dimension {self.dimension}, but the measure "
-                f"lies on S^{dimension - 1} in dimension {dimension}"
-            )
+        super().check_dimension(dimension)
         if dimension in self._right_in:
             return
-        if self.dimension is None and (problem := self._problem_in(dimension)):
+        try:
+            self.value(np.eye(1, dimension))
+            self.drift(np.eye(1, dimension))
+        except (ValueError, IndexError, TypeError) as error:
             raise ValueError(
                 f"the potential's functions cannot be called with points in dimension "
-                f"{dimension}: {problem}; name the one they are for, as in dimension=8"
-            )
-        self._check_gradient(dimension)
-        self._right_in.add(dimension)
-
-    def check_axis(self, axis: FloatArray) -> None:
-        """Raise ``ValueError`` unless the drift is the same in a mirror that holds the axis.
-
-        The drift of a function of x.e at R x is R times that at x, for every reflection R that
-        leaves e where it is; one at random is tried at random points.
-        """
-        points, normals = _draw_tangents(32, len(axis))
-        normal = tangential(normals[0], axis)
-        mirror = np.eye(len(axis)) - 2 * np.outer(normal, normal) / (normal @ normal)
-        drift = self.drift(points)
-        spread = float(np.abs(self.drift(points @ mirror) - drift @ mirror).max())
-        if spread > SYMMETRY_TOLERANCE * (1e-12 + np.abs(drift).max()):
-            raise ValueError(
-                "the potential is not symmetric about the axis "
-                f"(the last one): its gradient differs along a ring by {spread:.3g}; "
-                f"a zonal density stays zonal only if it is. Use Sphere{beyond_grids(len(axis))}."
-            )
-
-    def _problem_in(self, dimension: int) -> str | None:
-        """Why the functions cannot be called with points in a dimension; None if they can."""
-        point = np.eye(1, dimension)
-        try:
-            self.value(point)
-            self.drift(point)
-        except (ValueError, IndexError, TypeError) as error:
-            return str(error)
-        return None
-
-    def _check_gradient(self, dimension: int) -> None:
+                f"{dimension}: {error}; name the one they are for, as in dimension=8"
+            ) from error
         points, headings = _draw_tangents(64, dimension)
-        ahead = np.cos(_STEP) * points + np.sin(_STEP) * headings
-        behind = np.cos(_STEP) * points - np.sin(_STEP) * headings
-        expected = (self.value(ahead) - self.value(behind)) / (2 * _STEP)
+        ahead = np.cos(STEP) * points + np.sin(STEP) * headings
+        behind = np.cos(STEP) * points - np.sin(STEP) * headings
+        expected = (self.value(ahead) - self.value(behind)) / (2 * STEP)
         given = np.einsum("ni,ni->n", self.drift(points), headings)
         scale = 1e-12 + np.abs(self.value(points)).max() + np.abs(given).max()
-        wrong = np.abs(expected - given) > 1e-5 * scale
-        # A few points may sit on kinks, where the finite difference is an average.
-        if wrong.sum() > 2:
-            where = int(np.argmax(np.abs(expected - given)))
-            raise ValueError(
-                f"gradient: at x = {np.round(points[where], 6).tolist()} the slope of value "
-                f"along a great circle is {expected[where]:.6g}, but gradient gives "
-                f"{given[where]:.6g}"
-            )
+        label = "gradient along a great circle at x"
+        check_slopes(label, points, given, expected, 1e-5 * scale)
+        self._right_in.add(dimension)
 
 
 def _draw_tangents(count: int, dimension: int) -> tuple[FloatArray, FloatArray]:

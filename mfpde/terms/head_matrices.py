@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, check_entries, read_only, real_array
+from mfpde.arrays import FloatArray, read_only, real_array
 from mfpde.terms.exponential_kernel import SMALLEST_BETA
-
-LARGEST = 1e50
-"""Of entries of w: squares of w / beta are numbers."""
+from mfpde.terms.external import read_numbers
 
 Matrix: TypeAlias = FloatArray | tuple[FloatArray, FloatArray]
 """A matrix (d, d), or its factors (d, r) and (r, d)."""
 
 
-class Factors(NamedTuple):
-    """The factors ``left`` (d, r) and ``right`` (r, d) of a matrix; None is an identity."""
+def split_matrix(matrix: Matrix) -> tuple[FloatArray, FloatArray]:
+    """The factors (d, r) and (r, d), or a matrix and the identity."""
+    return matrix if isinstance(matrix, tuple) else (matrix, np.eye(len(matrix)))
 
-    left: FloatArray
-    right: FloatArray | None
 
-    @classmethod
-    def of(cls, matrix: Matrix) -> Factors:
-        """Return the factors, or a matrix and the identity."""
-        return cls(*matrix) if isinstance(matrix, tuple) else cls(matrix, None)
+def multiply(matrix: Matrix) -> FloatArray:
+    """The matrix (d, d)."""
+    left, right = split_matrix(matrix)
+    return left @ right
 
-    @property
-    def product(self) -> FloatArray:
-        """The matrix (d, d)."""
-        return self.left if self.right is None else self.left @ self.right
 
-    @property
-    def norm(self) -> float:
-        """The spectral norm, of factors from that of a matrix (r, r)."""
-        matrix = self.left
-        if self.right is not None:
-            matrix = np.linalg.qr(matrix).R @ np.linalg.qr(self.right.T).R.T
-        return float(np.linalg.norm(matrix, 2))
-
-    def project(self, points: FloatArray) -> FloatArray:
-        """Return the vectors ``right`` y (..., r) at ``points`` y (..., d)."""
-        return points if self.right is None else points @ self.right.T
+def spectral_norm(matrix: Matrix) -> float:
+    """The norm |left right|_2, by a matrix (r, r)."""
+    left, right = split_matrix(matrix)
+    product = np.linalg.qr(left).R @ np.linalg.qr(right.T).R.T
+    return float(np.linalg.norm(product, 2))
 
 
 def read_matrices(
@@ -51,11 +38,8 @@ def read_matrices(
 ) -> tuple[Matrix | None, Matrix | None, FloatArray | None]:
     """Return D, V and w; raise ``ValueError`` unless they go together."""
     found = _read_matrix("bilinear", bilinear), _read_matrix("value", value)
-    weight = None if source is None else read_only(real_array("source", source))
-    if weight is not None:
-        allowed = f"must be at most {LARGEST:g} in size"
-        check_entries("source", weight, np.abs(weight) <= LARGEST, allowed)
-    matrices = [Factors.of(matrix).product for matrix in found if matrix is not None]
+    weight = None if source is None else read_numbers("source", source)
+    matrices = [multiply(one) for one in found if one is not None]
     if found[0] is None:
         for name, one in (("value", value), ("source", source)):
             if one is not None:
@@ -90,14 +74,14 @@ def _read_matrix(name: str, given: Any) -> Matrix | None:
     is_pair = isinstance(given, tuple | list) and list(map(np.ndim, given)) == [2, 2]
     if is_pair and (isinstance(given, tuple) or len(given[0]) != len(given[1])):
         left, right = (read_only(real_array(name, factor)) for factor in given)
-        if left.shape == right.shape[::-1] and len(left) > len(right):
+        if left.shape != right.shape[::-1]:
+            raise ValueError(
+                f"{name} has factors of shape {left.shape} and {right.shape}: they must be "
+                "(d, r) and (r, d)"
+            )
+        if len(left) > len(right):
             return left, right
-        if left.shape == right.shape[::-1]:
-            return read_only(left @ right)
-        raise ValueError(
-            f"{name} has factors of shape {left.shape} and {right.shape}: they must be (d, r) "
-            "and (r, d)"
-        )
+        given = left @ right
     found = real_array(name, given)
     if found.ndim != 2 or found.shape[0] != found.shape[1] or len(found) < 2:
         raise ValueError(
@@ -109,7 +93,7 @@ def _read_matrix(name: str, given: Any) -> Matrix | None:
 
 def format_array(matrix: Matrix) -> str:
     """Return a small array in digits, of a large one its size."""
-    whole = Factors.of(matrix).product
+    whole = multiply(matrix) if len(np.shape(matrix[0])) else np.asarray(matrix)
     if len(whole) > 4:
         return f"<matrix {' x '.join(map(str, whole.shape))}>"
     return str(np.vectorize(lambda entry: float(f"{entry:.6g}"))(whole).tolist())

@@ -2,8 +2,7 @@ r"""Interactions: the part of the first variation that depends on the measure.
 
     F[mu](x) = int W(x.y) dmu(y),   E[mu] = (1/2) iint W(x.y) dmu(x) dmu(y),   v = s grad F
 
-with a zonal kernel W (Funk-Hecke; the aggregation equations of the sphere).  Heads of attention
-are kernels of z.y at z = D^T x / |D|_2 (``attention``).
+with a zonal kernel W (Funk-Hecke; the aggregation equations of the sphere).
 """
 
 from __future__ import annotations
@@ -58,49 +57,31 @@ class Positions(ABC):
         return np.asarray(self.mixing(edges)(np.eye(len(edges) - 1)))
 
 
-class InteractionTerm(ABC):
-    """A term of the first variation that depends on the measure.
+class InteractionTerm:
+    """A term of the first variation that depends on the measure: its spectrum and its sums."""
 
-    Grids, particles, exact atoms and stationary states all ask it for its spectrum or its sums.
-    """
-
-    @property
-    @abstractmethod
-    def zonal_kernel(self) -> Kernel:
-        """The kernel W(x.y), amplitudes of conventions apart; of a head W(z.y)."""
-
-    @property
-    def is_zonal(self) -> bool:
-        """Whether the kernel is a function of x.y alone; attention may have matrices."""
-        return True
-
+    zonal_kernel: Kernel
+    """The kernel W(x.y), amplitudes of conventions apart; of a head W(z.y)."""
+    is_zonal: bool = True
+    """Whether the kernel is a function of x.y alone; attention may have matrices."""
     positions: Positions | None = None
     """Whom a token at a position sees; None where all see all, or there are no positions."""
-
-    @property
-    def energy_amplitude(self) -> float:
-        """Factor of :attr:`zonal_kernel` in the energy."""
-        return 1.0
-
-    @property
-    def amplitude(self) -> float:
-        """Factor of the kernel in the field, softmax apart."""
-        return self.energy_amplitude
-
-    @property
-    def needs_values(self) -> bool:
-        """Whether the gradient needs the values of the mean kernel too (softmax)."""
-        return False
-
-    @property
-    def is_gradient(self) -> bool:
-        """Whether the drift at a measure is the gradient of a potential, A[mu]."""
-        return True
-
-    @property
-    def has_energy(self) -> bool:
-        """Whether that potential is the derivative of an energy by the measure."""
-        return self.is_gradient
+    energy_amplitude: float = 1.0
+    """Factor of :attr:`zonal_kernel` in the energy."""
+    amplitude: float = 1.0
+    """Factor of the kernel in the field, softmax apart."""
+    needs_values: bool = False
+    """Whether the gradient needs the values of the mean kernel too (softmax)."""
+    is_gradient: bool = True
+    """Whether the drift at a measure is the gradient of a potential, A[mu]."""
+    has_energy: bool = True
+    """Whether that potential is the derivative of an energy by the measure."""
+    description: str
+    """The kind of the term and its kernel, in words."""
+    formula: str
+    """The kernel in words, as outputs state the convention."""
+    width: str
+    """What sets the width of the kernel, and with it its degree, in words."""
 
     @property
     def sharpness(self) -> float:
@@ -111,21 +92,6 @@ class InteractionTerm(ABC):
     def strength(self) -> float:
         """The largest speed at which a unit of mass pulls, softmax apart."""
         return self.amplitude * self.zonal_kernel.strength
-
-    @property
-    def description(self) -> str:
-        """The kind of the term and its kernel, in words."""
-        return f"interaction ({self.zonal_kernel!r})"
-
-    @property
-    def formula(self) -> str:
-        """The kernel in words, as outputs state the convention."""
-        return f"W = {self.zonal_kernel!r}"
-
-    @property
-    def _width_in_words(self) -> str:
-        """What sets the width of the kernel, and with it its degree, in words."""
-        return repr(self)
 
     def band_limit(self, geometry: Geometry, negligible: float = NEGLIGIBLE) -> int:
         """Degree of the moments beyond which the interaction is ``negligible``, or the grid's.
@@ -141,7 +107,7 @@ class InteractionTerm(ABC):
         needed = kernel.band_limit(dimension, RESOLVED_TOLERANCE) + more
         if geometry.max_degree < needed:
             raise ValueError(
-                f"{geometry!r} is too coarse for {self._width_in_words}, whose kernel has "
+                f"{geometry!r} is too coarse for {self.width}, whose kernel has "
                 f"degrees up to {needed}: it needs {geometry.cells_for_degree(needed)}"
             )
         return min(kernel.band_limit(dimension, negligible) + more, geometry.max_degree)
@@ -149,17 +115,13 @@ class InteractionTerm(ABC):
     def gradient_from(
         self, gradient: FloatArray, mean_kernel: FloatArray
     ) -> FloatArray:
-        """The gradient of the potential from that of int W dmu.
-
-        Softmax divides by the values ``mean_kernel`` > 0 of int W dmu, of a shape to broadcast.
-        """
-        del mean_kernel
+        """The potential's gradient from that of int W dmu, whose values softmax divides by."""
+        if self.needs_values:
+            return np.asarray(gradient / (self.sharpness * mean_kernel))
         return gradient if self.amplitude == 1.0 else self.amplitude * gradient
 
     def drift_from_means(
-        self,
-        mean: FieldAtPoints,
-        drift_at: Callable[[IntArray], FloatArray],
+        self, mean: FieldAtPoints, drift_at: Callable[[IntArray], FloatArray]
     ) -> FloatArray:
         """The drift (n, d) from int W dmu and its gradient at n points.
 
@@ -227,8 +189,7 @@ class Interaction(InteractionTerm):
     def __post_init__(self) -> None:
         source = "as ZonalKernel(W, W') of two functions of u = x.y"
         check_kind("kernel", self.kernel, Kernel, source=source)
-
-    @property
-    def zonal_kernel(self) -> Kernel:
-        """The kernel W."""
-        return self.kernel
+        words = {"description": f"interaction ({self.kernel!r})", "width": repr(self)}
+        vars(self).update(
+            words, zonal_kernel=self.kernel, formula=f"W = {self.kernel!r}"
+        )

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from mfpde.arrays import BoolArray, ComplexArray, FloatArray
-from mfpde.geometry import Geometry, Zonal
+from mfpde.geometry import Geometry
 from mfpde.geometry.base import Fields
 from mfpde.terms.attention import Attention
-from mfpde.terms.external import beyond_grids, tangential
+from mfpde.terms.external import beyond_grids
 from mfpde.terms.interaction import InteractionTerm
 from mfpde.terms.kernels import find_slope
 from mfpde.terms.softmax_sums import DIGITS, EMPTY, LARGE, NOISY, SMALL, TINY, Moments
@@ -117,16 +117,14 @@ class InteractionOnGrid:
             return np.asarray(np.einsum("a...i,i...->a...", where.tangents, vectors))
         mean = self.mean_kernel(moments)
         drift = where.gradient(mean)
-        if self.factor != 1.0:
-            drift *= self.factor
+        drift *= self.factor
         if self.softmax is None:
             return drift
-        values, small, sums = self._divisors(self.softmax, moments, mean, where)
+        values, small, sums = self._divisors(moments, mean, where)
         drift /= values
         if sums is not None:
-            plane = _in_plane(where)
-            along = tangential(sums[1], plane.points[small])
-            drift[:, small] = np.einsum("ani,ni->an", plane.tangents[:, small], along)
+            tangents = where.tangents[:, small]
+            drift[:, small] = np.einsum("ani,ni->an", tangents, sums[1])
         return drift
 
     def vectors(self, moments: ComplexArray, where: Fields) -> FloatArray:
@@ -138,7 +136,7 @@ class InteractionOnGrid:
         if self.softmax is None:
             return vectors
         mean = self.mean_kernel(moments)
-        values, small, sums = self._divisors(self.softmax, moments, mean, where)
+        values, small, sums = self._divisors(moments, mean, where)
         vectors /= values
         if sums is not None:
             vectors[:, small] = sums[1].T
@@ -149,7 +147,7 @@ class InteractionOnGrid:
         mean = self.mean_kernel(moments)
         if self.softmax is None:
             return self.factor * where.synthesis(mean)
-        values, small, sums = self._divisors(self.softmax, moments, mean, where)
+        values, small, sums = self._divisors(moments, mean, where)
         log_mean = np.log(values)
         if isinstance(self.operator, Transfer):
             # Of the shifted kernel, in place of the one with the operator's shift.
@@ -201,43 +199,37 @@ class InteractionOnGrid:
         return given[self.geometry.degrees(self.degree) <= limit]
 
     def _divisors(
-        self,
-        softmax: Attention,
-        moments: ComplexArray,
-        mean: ComplexArray,
-        where: Fields,
+        self, moments: ComplexArray, mean: ComplexArray, where: Fields
     ) -> tuple[FloatArray, BoolArray, tuple[FloatArray, FloatArray] | None]:
         """Values (...) of Z, by which a softmax divides, where they are small, and sums there.
 
         Without known masses, as in stages of schemes, there are no sums: quotients fade where Z
         is nothing but rounding, which is far from all mass.
         """
-        values, sums = where.synthesis(mean), None
+        values = where.synthesis(mean)
         # No kernel is above 1, and no Z above the mass.
         bound: Any = float(moments[0].real) if moments.ndim == 1 else 1.0
-        if self.geometry.axis is not None:
+        is_zonal = self.geometry.axis is not None
+        if is_zonal:
             # Moments have the rounding of the largest, those of a measure at the axis.
-            fields: Any = _in_plane(where)
+            fields: Any = where
             bound = fields.largest_terms(bound * self.operator)
         small = values < LARGE * bound
-        sources = moments.sources if isinstance(moments, Moments) else None
         if not small.any():
             return values, small, None
+        sums, sources = None, moments.sources if isinstance(moments, Moments) else None
         if sources is not None:
-            is_zonal = self.geometry.axis is not None
-            limit = (
-                SMALL * bound if is_zonal else self._smallest_resolved(moments, mean)
-            )
-            small = values < limit
+            known = SMALL * bound if is_zonal else self._smallest_known(moments, mean)
+            small = values < known
             if sources.matter_at(small, where):
-                sums = sources.sums(softmax, _in_plane(where).points[small])
+                sums = sources.sums(self.terms[0], where.points[small])
         return np.maximum(values, np.maximum(EMPTY * bound, TINY)), small, sums
 
-    def _smallest_resolved(self, moments: ComplexArray, mean: ComplexArray) -> float:
+    def _smallest_known(self, moments: ComplexArray, mean: ComplexArray) -> float:
         """The value of Z on a circle or a sphere below which it has lost too many digits.
 
-        It is a share of the largest terms of which Z is the sum, or what the series leaves out,
-        which is as large as its last two degrees.
+        It is a share of the largest terms of its sum, or what the series leaves out, which is as
+        large as its last two degrees.
         """
         geometry, degree = self.geometry, self.degree
         if isinstance(self.operator, Transfer):
@@ -250,8 +242,3 @@ class InteractionOnGrid:
         harmonics = 2 if geometry.dimension == 2 else 2 * degree + 1
         left_out = np.sqrt(2 * harmonics) * np.linalg.norm(mean[last])
         return max(SMALL * largest, DIGITS * float(left_out))
-
-
-def _in_plane(where: Fields) -> Fields:
-    """The points in the plane of the axis on a zonal grid; all others as they are."""
-    return where.centres if isinstance(where, Zonal) else where

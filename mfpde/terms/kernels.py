@@ -1,8 +1,8 @@
 r"""Zonal kernels W(x.y): what an interaction F[mu](x) = int W(x.y) dmu(y) is made of.
 
-A kernel is a function W of u = x.y in [-1, 1] and its derivative.  Everything else follows from
-their Chebyshev interpolants, and can be given where a formula is known; only certificates need a
-bound of the ``third_derivative`` that does not.  On S^(d-1) the series of W is (Funk-Hecke)
+A kernel is a function W of u = x.y in [-1, 1] and its derivative.  All but a bound of the
+``third_derivative`` follows from their Chebyshev interpolants, and can be given where a formula
+is known.  On S^(d-1) the series of W is (Funk-Hecke)
 
     W(u) = sum_l c_l P_l(u),  c_l = D_l lambda_l,  int W(x.y) Y_l(y) dsigma(y) = lambda_l Y_l(x)
     u P_l = ((l + d - 2) P_(l+1) + l P_(l-1)) / (2l + d - 2)
@@ -11,7 +11,7 @@ with the Gegenbauer polynomial P_l of degree l, P_l(1) = 1, the D_l harmonics Y_
 the uniform *probability* sigma.  In high dimension a quadrature against the law of x.y, which is
 concentrated at 0, knows W(1) badly.  So the c_l follow from the Chebyshev polynomials, by
 Clenshaw's recurrence in the coefficients of P_l.  Where W has singularities near [-1, 1] the
-terms c_l grow with the dimension and cancel; how much is lost so is measured.
+c_l grow with the dimension and cancel; how much is lost so is measured.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from scipy.sparse import diags
 from mfpde.arrays import FloatArray, name_of, read_only, real_array
 from mfpde.geometry import FieldAtPoints
 from mfpde.geometry.harmonics import log_harmonic_counts, zonal_harmonics
+from mfpde.terms.external import check_slopes
 
 LARGEST_DEGREE = 1024
 NOISE = 2e-14
@@ -63,10 +64,9 @@ class KernelSeries(NamedTuple):
 
 
 class Kernel(ABC):
-    """A function W(u) of u = x.y in [-1, 1]; give ``value`` and ``slope``.
+    """A function W(u) of u = x.y in [-1, 1]; give ``value`` and ``slope``, of arrays of any shape.
 
-    Both take and return arrays of any shape.  A kernel is compared and remembered by its
-    identity, or by its fields if it is a frozen dataclass.
+    It is compared and remembered by its identity, or by its fields if it is a frozen dataclass.
     """
 
     @abstractmethod
@@ -89,8 +89,7 @@ class Kernel(ABC):
     def third_derivative(self) -> float | None:
         """Bound of |d^3/ds^3 W(gamma(s).y)| along every great arc gamma; None if none is known.
 
-        With u = gamma.y, u'' = -u and |u'| <= sqrt(1 - u^2).  Certificates take it on trust;
-        that no eigenvalue is negative from degree 1 on, as a convex energy needs, they check.
+        With u = gamma.y, u'' = -u and |u'| <= sqrt(1 - u^2).  Certificates take it on trust.
         """
         return None
 
@@ -119,12 +118,10 @@ class Kernel(ABC):
     def spectrum(
         self, dimension: int, degree: int, *, counted: bool = False
     ) -> FloatArray:
-        """Funk-Hecke eigenvalues lambda_0..lambda_degree of W on S^(dimension-1).
+        """Eigenvalues lambda_0..lambda_degree of W on S^(dimension-1), or D_l times these.
 
-        They are with respect to the uniform *probability*.  With ``counted`` each is
-        multiplied by D_l, the number of harmonics of its degree.  ``ValueError`` if W is not
-        smooth enough for its series to end within 1024 degrees, or, with ``counted``, for its
-        sum to keep its digits in this dimension.
+        ``ValueError`` if W is not smooth enough for its series to end within 1024 degrees, or,
+        with ``counted``, for its sum to keep its digits in this dimension.
         """
         series = _resolve(self, dimension)
         if counted and series.error > LARGEST_LOSS:
@@ -136,18 +133,14 @@ class Kernel(ABC):
         return up_to(degree, series.counted if counted else series.eigenvalues)
 
     def band_limit(self, dimension: int, tolerance: float = NEGLIGIBLE) -> int:
-        """Largest degree l with D_l |lambda_l| above ``tolerance`` times the largest.
-
-        It is at least 1; a constant, degree 0, is not counted.  Degree l contributes at most
-        D_l |lambda_l| to W.
-        """
+        """Largest degree l >= 1 with D_l |lambda_l| above ``tolerance`` times the largest."""
         sizes = np.abs(_resolve(self, dimension).counted[1:])
         above = np.flatnonzero(sizes > tolerance * sizes.max())
         return 1 + int(above.max(initial=0))
 
     def expand(self, dimension: int) -> KernelSeries:
         """The Funk-Hecke series on S^(dimension-1), by default that of the polynomial."""
-        return kernel_series(self.chebyshev, dimension)
+        return _sum_chebyshev(self.chebyshev, dimension)
 
     def tail(self, degree: int) -> float:
         """Bound of the distance of W on [-1, 1] from the polynomials of ``degree``."""
@@ -195,14 +188,8 @@ class ZonalKernel(Kernel):
         u = np.linspace(-0.93, 0.89, 7)  # beside where kernels may have corners
         found = (self.value(u + 1e-6) - self.value(u - 1e-6)) / 2e-6
         given = np.broadcast_to(self.slope(u), u.shape)
-        rounding = 1e-8 * np.abs(self.value(u)).max()
-        apart = np.abs(found - given) - 1e-3 * np.abs(given).max() - rounding
-        worst = int(np.argmax(apart))
-        if not apart[worst] <= 0:
-            raise ValueError(
-                f"derivative: at u = {u[worst]:g} it is {given[worst]:g}, but the slope of "
-                f"function there is {found[worst]:g}"
-            )
+        allowed = 1e-3 * np.abs(given).max() + 1e-8 * np.abs(self.value(u)).max()
+        check_slopes("derivative at u", u, given, found, allowed)
 
     def value(self, cosines: FloatArray) -> FloatArray:
         """W at u = ``cosines``."""
@@ -230,19 +217,16 @@ class Polynomial(Kernel):
 
     def __post_init__(self) -> None:
         given = real_array("coefficients", self.coefficients)
-        if given.ndim != 1 or not 2 <= len(given) <= LARGEST_POWER + 1:
-            raise ValueError(
-                f"coefficients of shape {given.shape} must be a list of 2 to "
-                f"{LARGEST_POWER + 1} numbers c_0, c_1, ..."
-            )
-        largest = float(np.abs(given[1:]).max())
+        is_list = given.ndim == 1 and 2 <= len(given) <= LARGEST_POWER + 1
+        largest = float(np.abs(given[1:]).max()) if is_list else 0.0
         if not SMALLEST_COEFFICIENT <= largest <= 1 / SMALLEST_COEFFICIENT:
             raise ValueError(
-                f"coefficients: the largest of c_1, c_2, ... is {largest:g}; it must be from "
-                f"{SMALLEST_COEFFICIENT:g} to {1 / SMALLEST_COEFFICIENT:g} (a constant kernel "
-                "moves nothing)"
+                f"coefficients of shape {given.shape}, the largest of c_1, c_2, ... {largest:g}: "
+                f"they must be 2 to {LARGEST_POWER + 1} numbers, that from "
+                f"{SMALLEST_COEFFICIENT:g} to {1 / SMALLEST_COEFFICIENT:g}; a constant kernel "
+                "moves nothing"
             )
-        object.__setattr__(self, "coefficients", tuple(given.tolist()))
+        vars(self)["coefficients"] = tuple(given.tolist())
 
     def value(self, cosines: FloatArray) -> FloatArray:
         """W at u = ``cosines``."""
@@ -286,7 +270,7 @@ def chebyshev_coefficients(
         count *= 2
 
 
-def kernel_series(chebyshev: FloatArray, dimension: int) -> KernelSeries:
+def _sum_chebyshev(chebyshev: FloatArray, dimension: int) -> KernelSeries:
     """The series on S^(dimension-1), one degree more than ``chebyshev`` has."""
     # A large constant, which moves nothing, takes no digits from the rest.
     varying = np.concatenate([[0.0], chebyshev[1:]])

@@ -20,7 +20,6 @@ from mfpde.arrays import FloatArray, check_entries, choice, real_array, real_num
 
 ROUNDING = 1e-14
 """Size of an update that is nothing but rounding, and has no direction: nothing moves."""
-
 SHORTEST_RADIUS = 1e-6
 """Share of the least radius at the start below which a token is at the origin."""
 RADIUS, MEAN_RADIUS = "radius", "mean_radius"

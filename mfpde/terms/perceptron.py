@@ -14,8 +14,6 @@ from mfpde.arrays import (
     FloatArray,
     blocks_of_rows,
     check_entries,
-    read_only,
-    real_array,
     real_number,
     whole_number,
 )
@@ -26,25 +24,29 @@ from mfpde.terms.activations import (
     ScalarFunction,
     find_activation,
 )
-from mfpde.terms.external import ExternalTerm, beyond_grids, tangential
+from mfpde.terms.external import (
+    LARGEST,
+    ExternalTerm,
+    asymmetric,
+    check_points,
+    read_numbers,
+    tangential,
+)
 
-LARGEST = 1e50
-"""Of weights, biases and lengths of directions: squares of their products are numbers."""
 MOST_UNITS = 1_000_000
 """Of random perceptrons: more take seconds for each hundred cells."""
 MOST_OUTPUTS = 2**20
 """Outputs of neurons at points that are held at a time."""
-PARALLEL_TOLERANCE = SYMMETRIC = 1e-12
+PARALLEL = SYMMETRIC = 1e-12
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Perceptron(ExternalTerm):
     r"""A layer of neurons that drives every token.
 
-    With scalar weights w_j the drift is the gradient of V,
-    drift(x) = P_x sum_j w_j sigma(a_j.x + b_j) a_j; with vector weights W_j it is
-    P_x sum_j W_j sigma(a_j.x + b_j), which in general has no potential (paper, eq.
-    2.5).
+    With scalar weights w_j the drift P_x sum_j w_j sigma(a_j.x + b_j) a_j is the gradient of V;
+    with vector weights W_j, P_x sum_j W_j sigma(a_j.x + b_j), it has no potential in general
+    (paper, eq. 2.5).
 
     Begin with ``Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.8, -0.5])``.
 
@@ -83,7 +85,7 @@ class Perceptron(ExternalTerm):
         biases: ArrayLike | None = None,
         output_bias: ArrayLike | None = None,
     ) -> None:
-        rows = real_array("directions", directions)
+        rows = read_numbers("directions", directions)
         if rows.ndim != 2 or rows.size == 0 or rows.shape[1] < 2:
             raise ValueError(
                 f"directions of shape {rows.shape} must have shape (units, d), d >= 2"
@@ -92,27 +94,31 @@ class Perceptron(ExternalTerm):
         needed = f"is zero, or shorter than {1 / LARGEST:g}: a neuron needs a direction"
         check_entries("directions", rows, is_direction, needed)
         units, d = rows.shape
+        biases = np.zeros(units) if biases is None else biases
+        output_bias = np.zeros(d) if output_bias is None else output_bias
         given = {
-            "directions": (rows, [(units, d)]),
             "weights": (weights, [(units,), (units, d)]),
-            "biases": (np.zeros(units) if biases is None else biases, [(units,)]),
-            "output_bias": (
-                np.zeros(d) if output_bias is None else output_bias,
-                [(d,)],
-            ),
+            "biases": (biases, [(units,)]),
+            "output_bias": (output_bias, [(d,)]),
         }
+        vars(self)["directions"] = rows
         turned = "; torch's Linear(units, d) holds their transpose: give weights.T"
         for name, (values, shapes) in given.items():
-            numbers = _read_numbers(name, values)
+            numbers = read_numbers(name, values)
             if numbers.shape not in shapes:
                 words = " or ".join(map(str, shapes))
                 raise ValueError(
                     f"{name} of shape {numbers.shape} must have shape {words}: there are {units} "
                     f"directions of {d} entries{turned if numbers.shape == (d, units) else ''}"
                 )
-            object.__setattr__(self, name, read_only(numbers))
+            vars(self)[name] = numbers
+        vars(self)["is_gradient"] = self.weights.ndim == 1
         found = find_activation(activation, needs_primitive=self.is_gradient)
-        object.__setattr__(self, "activation", found)
+        neurons = f"{units} {found.name} neuron{'s' * (units > 1)}"
+        biased = ", output bias" if self.output_bias.any() else ""
+        vars(self).update(
+            activation=found, description=f"perceptron ({neurons}{biased})"
+        )
 
     @classmethod
     def random(
@@ -132,13 +138,8 @@ class Perceptron(ExternalTerm):
 
         Begin with ``Perceptron.random(2, 2, seed=777)``.
         """
-        whole_number("units", units, at_least=1)
+        whole_number("units", units, at_least=1, at_most=MOST_UNITS)
         whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
-        if units > MOST_UNITS:
-            raise ValueError(
-                f"units = {units} must be at most {MOST_UNITS}: each cell sums over all of "
-                "them; a mean over so many is a potential of its own (mfpde.Potential)"
-            )
         # Four arrays of the size of the directions are held while they are drawn and checked.
         needed = 4 * 8.0 * units * (dimension + 1)
         what = f"units = {units} in dimension {dimension}"
@@ -156,7 +157,7 @@ class Perceptron(ExternalTerm):
 
         Begin with ``Perceptron.constant([0.3, -0.5])``.
         """
-        b = np.atleast_1d(_read_numbers("vector", vector))
+        b = np.atleast_1d(read_numbers("vector", vector))
         length = float(np.linalg.norm(b)) or 1.0
         return cls([b / length], [length], "constant")
 
@@ -168,7 +169,7 @@ class Perceptron(ExternalTerm):
 
         Begin with ``Perceptron.quadratic([[1.0, 0.4], [0.4, -1.0]])``.
         """
-        given = _read_numbers("matrix", matrix)
+        given = read_numbers("matrix", matrix)
         is_square = given.ndim == 2 and given.shape == given.T.shape
         if not (is_square and np.allclose(given, given.T, SYMMETRIC, SYMMETRIC)):
             raise ValueError(
@@ -184,22 +185,9 @@ class Perceptron(ExternalTerm):
         return int(self.directions.shape[1])
 
     @property
-    def is_gradient(self) -> bool:
-        """True for scalar weights."""
-        return self.weights.ndim == 1
-
-    @property
     def layer(self) -> Perceptron:
         """The perceptron itself."""
         return self
-
-    @property
-    def description(self) -> str:
-        """The kind of the term and its number of neurons, in words."""
-        units = len(self.directions)
-        biased = ", output bias" if self.output_bias.any() else ""
-        neurons = f"{self.activation.name} neuron{'s' * (units > 1)}"
-        return f"perceptron ({units} {neurons}{biased})"
 
     @cached_property
     def parts(self) -> tuple[Perceptron, ...]:
@@ -221,26 +209,26 @@ class Perceptron(ExternalTerm):
 
     def preactivations(self, points: ArrayLike) -> FloatArray:
         """The a_j.x + b_j (..., units) at ``points`` (..., d); ``ValueError`` for another d."""
-        points = self._check_points(points)
+        points = check_points(points, self.dimension)
         return points @ self.directions.T + self.biases
 
     def value(self, points: ArrayLike) -> FloatArray:
         """Potential V(x) = sum_j w_j Phi(a_j.x + b_j) + c.x, (...); none of vector weights."""
         if not self.is_gradient:
             raise ValueError("a perceptron with vector weights has no potential")
-        points = self._check_points(points)
+        points = check_points(points, self.dimension)
         values = self._sum_outputs(self.activation.primitive, points, self.weights)
         return values + points @ self.output_bias
 
     def output(self, points: ArrayLike) -> FloatArray:
         """Output sum_j w_j sigma(a_j.x + b_j) a_j + c, or with W_j for w_j a_j, (..., d)."""
-        points = self._check_points(points)
+        points = check_points(points, self.dimension)
         vectors = self._sum_outputs(self.activation.sigma, points, self.vectors)
         return vectors + self.output_bias
 
     def drift(self, points: ArrayLike) -> FloatArray:
         """Drift P_x m, the tangential part of the output m, (..., d)."""
-        return tangential(self.output(points), self._check_points(points))
+        return tangential(self.output(points), check_points(points, self.dimension))
 
     def _sum_outputs(
         self, function: ScalarFunction, points: FloatArray, weights: FloatArray
@@ -254,15 +242,6 @@ class Perceptron(ExternalTerm):
             heights += self.biases[:, np.newaxis]
             np.matmul(function(heights).T, weights, out=sums[block])
         return sums.reshape(points.shape[:-1] + weights.shape[1:])
-
-    def _check_points(self, points: ArrayLike) -> FloatArray:
-        points = np.asarray(points, dtype=float)
-        if points.shape[-1:] != (self.dimension,):
-            raise ValueError(
-                f"points have shape {points.shape}; the directions have "
-                f"{self.dimension} entries, and so must each point: (..., {self.dimension})"
-            )
-        return points
 
     @cached_property
     def vectors(self) -> FloatArray:
@@ -280,30 +259,12 @@ class Perceptron(ExternalTerm):
         angles = np.stack([middles - half_widths, middles + half_widths])
         return np.unique(np.mod(angles[np.isfinite(angles)], 2 * np.pi))
 
-    def check_dimension(self, dimension: int) -> None:
-        """Raise ``ValueError`` unless the directions have ``dimension`` entries."""
-        if self.dimension != dimension:
-            raise ValueError(
-                f"directions have {self.dimension} entries, but the measure lies on "
-                f"S^{dimension - 1}: they must have {dimension}{beyond_grids(self.dimension)}"
-            )
-
     def check_axis(self, axis: FloatArray) -> None:
-        """Raise ``ValueError`` unless directions and vector weights are parallel to ``axis``."""
-        vectors = {"directions": self.directions, "output_bias": self.output_bias}
-        if not self.is_gradient:
-            vectors["weights"] = self.weights
-        for name, given in vectors.items():
-            rows = np.atleast_2d(given)
-            across = np.linalg.norm(rows - np.outer(rows @ axis, axis), axis=1)
-            wrong = across > PARALLEL_TOLERANCE * np.linalg.norm(rows, axis=1)
-            if wrong.any():
-                which = f"[{int(np.argmax(wrong))}]" if given.ndim > 1 else ""
-                raise ValueError(
-                    f"{name}{which} is not parallel to the axis; a "
-                    "zonal density stays zonal only if it is. Use Sphere"
-                    f"{beyond_grids(len(axis))}."
-                )
+        """Raise ``ValueError`` unless all vectors are parallel to ``axis``."""
+        rows = np.vstack([self.directions, self.vectors, self.output_bias])
+        across = np.linalg.norm(rows - np.outer(rows @ axis, axis), axis=1)
+        if (across > PARALLEL * np.linalg.norm(rows, axis=1)).any():
+            raise asymmetric(self, len(axis))
 
     def __repr__(self) -> str:
         units, kind = len(self.directions), "scalar" if self.is_gradient else "vector"
@@ -313,9 +274,3 @@ class Perceptron(ExternalTerm):
             f"Perceptron({units} {self.activation.name} units on S^{self.dimension - 1}, "
             f"{kind} weights{biased})"
         )
-
-
-def _read_numbers(name: str, values: ArrayLike) -> FloatArray:
-    numbers, allowed = real_array(name, values), f"must be at most {LARGEST:g} in size"
-    check_entries(name, numbers, np.abs(numbers) <= LARGEST, allowed)
-    return numbers

@@ -1,17 +1,13 @@
 r"""Softmax where its normalisation Z = int K dmu is small: sums over the masses, in logarithms.
 
-    A[mu] = (1/beta) log Z,   grad A[mu] = grad Z / (beta Z)
-
 Z from moments has the rounding of its largest terms.  Far from all mass, or on the wrong side
-of a matrix D, it is smaller than that by many orders of magnitude, and its quotients are noise.
-There sums over cells and atoms keep their digits, with the largest of all exponents taken out
-(:func:`mfpde.terms.exponential_kernel.sum_exponentials`), in a time of targets times
-sources.
+of a matrix D, it is much smaller, and its quotients are noise.  There sums over cells and atoms
+keep their digits (:func:`mfpde.terms.exponential_kernel.sum_exponentials`), in a time of targets
+times sources.
 
 On a zonal grid a cell stands for its ring: the mean of the kernel over the ring is a sum over
-Gauss nodes of the angle psi between the directions across the axis, with weights
-sin^(d-3)(psi).  All happens in the plane of the axis e and the target x, in which points are pairs
-(cos theta, sin theta).
+Gauss nodes of the angle psi between the directions across the axis, with weights sin^(d-3)(psi),
+in the plane of the axis e and the target x, in which points are pairs (cos theta, sin theta).
 """
 
 from __future__ import annotations

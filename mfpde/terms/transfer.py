@@ -35,8 +35,8 @@ MOST_KEPT = 256
 def smoothing(head: Attention) -> float | None:
     """The square f^2 in the shift g(x) = sqrt(|z|^2 + f^2) of a softmax; None for g = max |z|.
 
-    A softmax does not depend on g; where beta |z| varies much, a constant g would lose
-    the digits of Z where it is small.  This f is the largest that keeps Z above e^-11.
+    A softmax does not depend on g; where beta |z| varies much, Z would lose its digits with a
+    constant g.  This f is the largest that keeps it above e^-11.
     """
     weight = float(np.linalg.norm(head.weight))
     least = float(np.linalg.norm(head.keys_matrix, -2)) - weight
@@ -57,10 +57,9 @@ def shift_at(head: Attention, points: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Transfer:
-    """The ``matrix`` T of a kernel, where it is not negligible.
+    """A ``matrix`` T from moments up to ``moment_degree`` to coefficients up to ``field_degree``.
 
-    It takes moments up to ``moment_degree`` to coefficients up to ``field_degree``, both as real
-    and imaginary parts in turn; ``has_smooth_shift`` says that the shift g is no constant.
+    Both are real and imaginary parts in turn; with ``has_smooth_shift`` g is no constant.
     """
 
     has_smooth_shift: bool
@@ -89,16 +88,10 @@ def transfer(head: Attention, geometry: Geometry) -> Transfer:
     """The transfer matrix of ``head`` on the grids of ``geometry``'s kind.
 
     It is computed once for all heads with its D, as long as it is one of the last in use.
-    ``ValueError`` if the grid does not resolve the kernel, or the matrix needs more memory than
-    there is; the messages name the grid and the memory needed.
+    ``ValueError`` names the grid that would resolve the kernel, or the memory needed.
     """
-    alike = Attention(
-        head.beta,
-        smoothing(head) is not None,
-        bilinear=head.bilinear,
-        source=head.source,
-    )
-    return _resolve(alike, geometry)
+    is_smoothed, given = smoothing(head) is not None, (head.bilinear, None, head.source)
+    return _resolve(Attention(head.beta, is_smoothed, "shifted", *given), geometry)
 
 
 @lru_cache(maxsize=MOST_KEPT)
