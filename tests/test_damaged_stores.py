@@ -13,14 +13,8 @@ from time import process_time
 
 import numpy as np
 import pytest
+import stored
 from equations import ascent
-from stored import (
-    assert_same,
-    changed_json,
-    files_of,
-    has_journal,
-    line_of,
-)
 
 import mfpde
 from mfpde.arrays import printable
@@ -66,7 +60,7 @@ def interrupted(tmp_path_factory) -> Path:
     """Return the store of a run that a limit stopped, with tracked atoms: a journal."""
     limited = SETTINGS.replace("max_step =", "max_steps = 42, max_step =")
     path = store_of(limited, tmp_path_factory.mktemp("interrupted"))
-    assert has_journal(path)
+    assert stored.has_journal(path)
     return path
 
 
@@ -87,7 +81,7 @@ def copy(stopped, here) -> Path:
 def refusal_of(capsys, *command: str) -> str:
     """Return the line with which a command is refused."""
     assert main([*command]) == 2
-    said = line_of(capsys)
+    said = stored.line_of(capsys)
     assert said.startswith(f"mfpde {command[0]}: ")
     return said
 
@@ -146,7 +140,7 @@ ATTRIBUTES = (
 @pytest.mark.parametrize("name", [*ATTRIBUTES, "format_version", "files", "digest"])
 def test_an_attribute_that_was_changed_on_disk_is_refused(copy, name, capsys) -> None:
     """Without checksums what a store holds is not known to be what was written."""
-    with changed_json(copy / "zarr.json") as record:
+    with stored.changed_json(copy / "zarr.json") as record:
         there = record["attributes"].pop(name)
         if name in ATTRIBUTES:
             record["attributes"][name] = 0.5 if name == "final_time" else there + " "
@@ -172,9 +166,9 @@ def test_a_store_of_another_version_is_left_alone(
         with closing(sqlite3.connect(copy / "journal.sqlite")) as database:
             database.execute(f"PRAGMA user_version = {other}")
     else:
-        with changed_json(copy / "zarr.json") as record:
+        with stored.changed_json(copy / "zarr.json") as record:
             record["attributes"]["format_version"] = other
-    before = files_of(copy)
+    before = stored.files_of(copy)
     for command in (
         ["show", "x.zarr"],
         ["resume", "x.zarr"],
@@ -183,7 +177,7 @@ def test_a_store_of_another_version_is_left_alone(
         said = refusal_of(capsys, *command)
         assert f"was written by {age} version of mfpde (format {other})" in said
         assert f"this one reads format {own}" in said
-    assert files_of(copy) == before
+    assert stored.files_of(copy) == before
 
 
 @pytest.mark.parametrize("axis", [0, 1, "chunks"])
@@ -196,7 +190,7 @@ def test_a_size_that_no_file_holds_is_not_read(
         if shape is None or (axis == 1 and len(shape) == 1):
             continue
         copy = Path(shutil.copytree(stopped, tmp_path / f"{number}.zarr"))
-        with changed_json(copy / file.relative_to(stopped)) as record:
+        with stored.changed_json(copy / file.relative_to(stopped)) as record:
             record["shape"][axis if axis == 1 else 0] = 200_000_000
             if axis == "chunks":
                 record["chunk_grid"]["configuration"]["chunk_shape"][0] = 200_000_000
@@ -225,10 +219,10 @@ def test_every_damage_of_a_journal_is_a_line_or_harmless(
         (copy / "journal.sqlite").write_bytes(bytes(changed))
         if main(["show", str(copy)]) != 0:
             noticed += 1
-            assert line_of(capsys).startswith("mfpde show: ")
+            assert stored.line_of(capsys).startswith("mfpde show: ")
             continue
         run = load(copy)
-        assert_same((run.times, run.states), (whole.times, whole.states))
+        stored.assert_same((run.times, run.states), (whole.times, whole.states))
         assert run.final_time == whole.final_time
     assert noticed > 50
 
@@ -238,7 +232,7 @@ def test_a_track_is_there_as_far_as_the_run_came(interrupted, stopped) -> None:
     saves = len(there.times)
     assert there.track.times.tolist() == whole.track.times[:saves].tolist()
     assert there.track.verdicts == whole.track.verdicts[:saves]
-    assert_same(there.track.seen, whole.track.seen[:saves])
+    stored.assert_same(there.track.seen, whole.track.seen[:saves])
 
 
 OF_RUN = f"""{SETTINGS.partition("solve")[0]}
@@ -335,4 +329,4 @@ def test_a_store_that_is_in_the_way_says_how_its_run_goes_on(
     # What is said works.
     Path("on.toml").write_text(OF_RUN.replace("PATH", "y.zarr"))
     assert main(["run", "on.toml", "--quiet", "--out", "z.zarr"]) == 0
-    assert_same(load("z.zarr").states[0], load("y.zarr").final)
+    stored.assert_same(load("z.zarr").states[0], load("y.zarr").final)

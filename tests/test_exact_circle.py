@@ -15,15 +15,7 @@ from stored import assert_same
 
 import mfpde
 from mfpde.transport import scheme_for
-from validation.circle_cases import (
-    Array,
-    density_of,
-    l1_distance,
-    orders,
-    points_at,
-    poisson,
-    wrapped,
-)
+from validation import circle_cases
 
 CELLS = [256, 512, 1024]
 
@@ -31,18 +23,18 @@ CELLS = [256, 512, 1024]
 def kuramoto_error(num_cells: int, **options: Any) -> float:
     """Ott-Antonsen, r0 = 0.3, t = 3, ascent: L1 error."""
     circle = mfpde.Circle(num_cells)
-    start = mfpde.Density(circle, poisson(circle.angles, 0.3, 0.7))
+    start = mfpde.Density(circle, circle_cases.poisson(circle.angles, 0.3, 0.7))
     run = mfpde.solve(ascent(0.0), start, t_end=3.0, save_at=[3.0], **options)
     odds = np.exp(3.0) * 0.3**2 / (1 - 0.3**2)
-    exact = poisson(circle.angles, float(np.sqrt(odds / (1 + odds))), 0.7)
-    return l1_distance(run.final.density, exact)
+    exact = circle_cases.poisson(circle.angles, float(np.sqrt(odds / (1 + odds))), 0.7)
+    return circle_cases.l1_distance(run.final.density, exact)
 
 
 def test_kuramoto_is_of_fourth_order_by_donor_blending_and_better() -> None:
     """Errors in time are far below the grid's."""
     errors = [kuramoto_error(n, transport="donor_blended", rtol=1e-6) for n in CELLS]
     assert errors[-1] <= 3e-8
-    assert orders(errors).mean() >= 4.0
+    assert circle_cases.orders(errors).mean() >= 4.0
 
 
 def test_kuramoto_is_of_third_order_by_semi_lagrangian_steps_and_better() -> None:
@@ -51,13 +43,13 @@ def test_kuramoto_is_of_third_order_by_semi_lagrangian_steps_and_better() -> Non
         kuramoto_error(n, transport="semi_lagrangian", rtol=1.0, max_step=32 / n)
         for n in (64, 128, 256, 512)
     ]
-    assert (orders(errors) >= 3.0).all()
+    assert (circle_cases.orders(errors) >= 3.0).all()
     assert errors[-1] < 1e-6
 
 
 def separation(measure: mfpde.Measure, middle: float) -> float:
     """Distance of the means of the masses on both sides of ``middle``."""
-    offset = wrapped(measure.geometry.angles - middle)
+    offset = circle_cases.wrapped(measure.geometry.angles - middle)
     masses = measure.density.masses
     upper = offset > 0
     means = [np.average(offset[s], weights=masses[s]) for s in (upper, ~upper)]
@@ -71,11 +63,11 @@ def approach_of_two_bumps() -> float:
     angles = np.concatenate([0.08 * nodes - 0.4, 0.08 * nodes + 0.4])
     masses = np.tile(weights / weights.sum() / 2, 2)
 
-    def rate(_: float, x: Array) -> Array:
+    def rate(_: float, x: circle_cases.Array) -> circle_cases.Array:
         gaps = x[:, np.newaxis] - x
         return -(np.exp(25.0 * (np.cos(gaps) - 1)) * np.sin(gaps)) @ masses
 
-    def excess(_: float, x: Array) -> float:
+    def excess(_: float, x: circle_cases.Array) -> float:
         return float(2 * masses[24:] @ (x[24:] - x[:24]) - 0.1)
 
     excess.terminal = True  # type: ignore[attr-defined]
@@ -96,12 +88,14 @@ def test_two_bumps_merge_on_the_grid(
     """
     circle = mfpde.Circle(num_cells)
     bumps = sum(
-        np.exp(-(wrapped(circle.angles - middle - side) ** 2) / (2 * 0.08**2))
+        np.exp(
+            -(circle_cases.wrapped(circle.angles - middle - side) ** 2) / (2 * 0.08**2)
+        )
         for side in (-0.4, 0.4)
     )
     times = np.linspace(165, 185, 81)
     options = {"t_end": 185.0, "save_at": times, "transport": "donor_blended"}
-    run = mfpde.solve(ascent(25.0), density_of(circle, bumps), **options)
+    run = mfpde.solve(ascent(25.0), circle_cases.density_of(circle, bumps), **options)
     gaps = np.array([separation(state, middle) for state in run.states])
     first = int(np.argmax(gaps < 0.1))
     share = (gaps[first - 1] - 0.1) / (gaps[first - 1] - gaps[first])
@@ -115,7 +109,7 @@ def test_two_bumps_merge_on_the_grid(
 def test_mass_carried_to_a_kink_rests_beside_it(transport: str) -> None:
     circle, offsets = mfpde.Circle(128), []
     for angle in np.random.default_rng(3).uniform(0, 2 * np.pi, 12):
-        axis, centre = points_at([angle, angle + np.pi / 3])
+        axis, centre = circle_cases.points_at([angle, angle + np.pi / 3])
         start = mfpde.Density.from_function(
             circle, lambda x, c=centre: np.exp(20 * (x @ c - 1))
         )
@@ -155,9 +149,9 @@ def test_order_four_in_time_of_density_and_atoms(attention, share) -> None:
         missed = measure.atoms.points - fine.atoms.points
         atom_errors.append(float(np.abs(missed).max(initial=0)))
     # 3.78 to 3.97; with steps of 1/2 atoms are not there yet: 3.1 under softmax.
-    assert (orders(errors) >= 3.7).all()
+    assert (circle_cases.orders(errors) >= 3.7).all()
     if share:
-        assert (orders(atom_errors) >= 3.9).all()
+        assert (circle_cases.orders(atom_errors) >= 3.9).all()
 
 
 def conversions(cells: int):
@@ -194,7 +188,7 @@ def test_conversions_are_of_order_eight_and_inverse() -> None:
         there = np.abs(represented(values) - means).max()
         back = np.abs(restored(means) - values).max()
         errors.append(float(max(there, back)))
-    assert (orders(errors) >= 7.5).all()
+    assert (circle_cases.orders(errors) >= 7.5).all()
 
 
 SCHEME = "semi_lagrangian_donor_blended"

@@ -10,18 +10,12 @@ from hypothesis import strategies as st
 from test_examples import load
 
 import mfpde
-from mfpde import (
-    Interaction,
-    Polynomial,
-    Zonal,
-    ZonalKernel,
-)
 from mfpde.geometry import zonal_harmonics
 from mfpde.theory import critical_diffusion, fastest_mode, growth_rates
 
 EXAMPLE = load("kernels_of_two_functions")
 rods, frames, confidence = EXAMPLE.rods, EXAMPLE.frames, EXAMPLE.confidence
-WITH_NAMES = [Polynomial((0.3, -0.5, 1.0, 0.2)), mfpde.Exponential(4.0)]
+WITH_NAMES = [mfpde.Polynomial((0.3, -0.5, 1.0, 0.2)), mfpde.Exponential(4.0)]
 KERNELS = [
     WITH_NAMES[0],
     rods(0.2),
@@ -75,7 +69,7 @@ def test_spectra_and_derivatives(kernel, dimension):
         rods(1.0),
         frames(1.5, 0.5),
         confidence(np.pi / 2, 0.2),
-        ZonalKernel(np.sin, np.cos),
+        mfpde.ZonalKernel(np.sin, np.cos),
     ],
     ids=str,
 )
@@ -96,10 +90,10 @@ def test_the_sum_of_the_counted_series_is_the_kernel_or_it_is_refused(
 
 
 def test_a_kernel_that_loses_its_digits_is_refused_before_any_work():
-    equation = ascent(Interaction(rods(0.1)))
+    equation = ascent(mfpde.Interaction(rods(0.1)))
     with pytest.raises(ValueError, match="loses its digits on a zonal grid of dim"):
-        equation.on(Zonal(64, 512))
-    assert equation.on(Zonal(16, 512)).degree > 16
+        equation.on(mfpde.Zonal(64, 512))
+    assert equation.on(mfpde.Zonal(16, 512)).degree > 16
     rates = growth_rates(rods(0.1), 64, range(3), direction="ascent")
     assert np.isfinite(rates).all()
 
@@ -109,13 +103,13 @@ def test_a_kernel_that_loses_its_digits_is_refused_before_any_work():
 def test_polynomials_end_at_their_degree(coefficients, dimension):
     if not any(coefficients[1:]):
         with pytest.raises(ValueError, match="constant kernel"):
-            Polynomial(coefficients)
+            mfpde.Polynomial(coefficients)
         return
     if max(map(abs, coefficients[1:])) < 1e-100:
         with pytest.raises(ValueError, match="from 1e-100 to 1e\\+100"):
-            Polynomial(coefficients)
+            mfpde.Polynomial(coefficients)
         return
-    kernel = Polynomial(coefficients)
+    kernel = mfpde.Polynomial(coefficients)
     found = kernel.spectrum(dimension, 12, counted=True)
     assert (found[len(coefficients) :] == 0).all()
     # sum_l D_l lambda_l P_l(1) = W(1).
@@ -125,8 +119,8 @@ def test_polynomials_end_at_their_degree(coefficients, dimension):
 @pytest.mark.parametrize("dimension", [2, 3, 8, 40])
 def test_a_large_constant_takes_no_digits_from_the_rest(dimension):
     """It moves nothing: eigenvalues of positive degree are those without it."""
-    rest = Polynomial((0.0, 1.0, -0.5, 0.25)).spectrum(dimension, 6)
-    whole = Polynomial((1e18, 1.0, -0.5, 0.25))
+    rest = mfpde.Polynomial((0.0, 1.0, -0.5, 0.25)).spectrum(dimension, 6)
+    whole = mfpde.Polynomial((1e18, 1.0, -0.5, 0.25))
     assert np.array_equal(whole.spectrum(dimension, 6)[1:], rest[1:])
     counted = whole.spectrum(dimension, 6, counted=True)
     assert counted[0] == pytest.approx(1e18)
@@ -149,4 +143,6 @@ def test_theory_of_the_exponential_kernel_is_that_of_attention():
 
 def test_the_last_degree_to_cease_to_grow_may_be_any():
     """Of (x.y)^2 on S^1 degree 2 alone has an eigenvalue: the mean of cos^2 cos 2 theta."""
-    assert critical_diffusion(Polynomial((0.0, 0.0, 1.0)), 2) == pytest.approx(1 / 4)
+    assert critical_diffusion(mfpde.Polynomial((0.0, 0.0, 1.0)), 2) == pytest.approx(
+        1 / 4
+    )

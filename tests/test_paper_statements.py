@@ -15,13 +15,7 @@ from scipy.special import iv
 
 import mfpde
 from mfpde import theory
-from validation.circle_cases import (
-    Array,
-    angles_of,
-    curvature,
-    kernel_on_circle,
-    points_at,
-)
+from validation import circle_cases
 from validation.figures.paper_protocol import cluster_distance, clusters
 from validation.references.ring import ring_angle
 from validation.stable_states import random_descent, weak_neurons
@@ -40,7 +34,7 @@ INDEFINITE = np.array([[0.9, 0.4], [0.4, -0.5]])
 @pytest.mark.parametrize("beta", [2.0, 6.0, 12.0])
 def test_minimisers_on_the_circle_are_atoms_at_rest(activation, beta) -> None:
     """Neurons of weights 1 or so; grad F by sums that share no code with the package."""
-    directions = points_at([0.2, 2.4, 4.1])
+    directions = circle_cases.points_at([0.2, 2.4, 4.1])
     biased = mfpde.Perceptron(
         directions, [-0.8, 0.6, -0.5], activation, biases=[0.4, -0.3, 0.1]
     )
@@ -66,7 +60,9 @@ def test_a_density_at_rest_is_not_strictly_stable_and_atoms_are() -> None:
     def coercivity(degree: int) -> float:
         speeds, step = np.cos(degree * angles) / (masses * len(masses)), 1e-3
         energies = [
-            equation.energy(mfpde.Atoms(points_at(angles + t * speeds), masses))
+            equation.energy(
+                mfpde.Atoms(circle_cases.points_at(angles + t * speeds), masses)
+            )
             for t in (-step, 0.0, step)
         ]
         return float(np.diff(energies, 2)[0] / step**2 / (masses @ speeds**2))
@@ -88,7 +84,7 @@ def test_random_neurons_hold_no_fixed_ring_at_rest_whatever_their_weights(
     attention = descent(20.0)
     ring = circle_at(ring_angle(20.0, -0.3))
 
-    def left(points: Array) -> float:
+    def left(points: circle_cases.Array) -> float:
         measure = mfpde.Atoms(points)
         force = -attention.velocity(measure, points).ravel()
         neurons = mfpde.Perceptron(random_points(4, 3, rng), np.ones(4), activation)
@@ -110,7 +106,7 @@ def test_random_neurons_hold_no_fixed_ring_at_rest_whatever_their_weights(
 @pytest.mark.parametrize("toward", [ascent, descent])
 def test_a_density_ends_in_atoms_at_rest(normalized, matrix, toward) -> None:
     """Proposition 6.1, Remarks 3.4 (ii) and 6.2: ReLU, with softmax and with a matrix B."""
-    rows = points_at(0.2 + 2 * np.pi * np.arange(3) / 3)
+    rows = circle_cases.points_at(0.2 + 2 * np.pi * np.arange(3) / 3)
     factor = 0.5 if toward is ascent else -2.0
     neurons = mfpde.Perceptron(rows, factor * np.array([1.0, 0.9, 0.8]))
     equation = toward(5.0, neurons, normalized=normalized, bilinear=matrix)
@@ -132,11 +128,11 @@ def test_polished_atoms_of_softmax_are_critical_for_log_z_and_v(rng) -> None:
     run = mfpde.solve(equation, mfpde.uniform(CIRCLE), t_end=100.0, atoms="exact")
     found = mfpde.polish(equation, run.final.atoms)
     assert found.converged
-    angles = angles_of(found.atoms.points)
+    angles = circle_cases.angles_of(found.atoms.points)
 
-    def height(at: Array) -> Array:
-        kernel = kernel_on_circle(beta, at[:, np.newaxis] - angles)
-        potential = neurons.value(points_at(at))  # V = v / 2
+    def height(at: circle_cases.Array) -> circle_cases.Array:
+        kernel = circle_cases.kernel_on_circle(beta, at[:, np.newaxis] - angles)
+        potential = neurons.value(circle_cases.points_at(at))  # V = v / 2
         return np.log(kernel @ found.atoms.masses) + beta * potential
 
     slopes = (height(angles + 1e-5) - height(angles - 1e-5)) / 2e-5
@@ -152,7 +148,7 @@ def test_polished_atoms_of_softmax_are_critical_for_log_z_and_v(rng) -> None:
 def test_derivatives_of_the_kernel_are_the_papers(beta) -> None:
     """(5.7), (5.9); the package's W' and W'' of u = cos t make K'', bounds hold K'''."""
     t, kernel, cosines = ANGLES, mfpde.Exponential(beta), np.cos(ANGLES)
-    values = kernel_on_circle(beta, t)
+    values = circle_cases.kernel_on_circle(beta, t)
     second = beta * values * (beta * np.sin(t) ** 2 - cosines)
     third = 1 + 3 * beta * cosines - (beta * np.sin(t)) ** 2
     third *= beta * values * np.sin(t)
@@ -178,7 +174,7 @@ def test_published_constants_of_concavity_hold(beta) -> None:
     assert theory.kernel_curvature(0.3).outward > 2 * np.exp(-1.5)
     for eps in (0.1, 0.25, 0.75, 0.9):
         inside = np.linspace(0, eps * theory.concavity_angle(1000.0), 500)
-        largest = curvature(1000.0, inside).max()
+        largest = circle_cases.curvature(1000.0, inside).max()
         assert largest <= -0.5 * (1 - eps**2) * np.exp(-(eps**2) / 2)
 
 
@@ -199,9 +195,9 @@ def test_the_interaction_is_even_exactly_for_symmetric_measures(
 
 def test_with_a_matrix_the_interaction_is_injective_iff_it_is_invertible() -> None:
     """Remark 5.2: Gram matrices exp(beta x.By) of points, of full rank or not."""
-    points = points_at(2 * np.pi * np.arange(8) / 8 + 0.3)
+    points = circle_cases.points_at(2 * np.pi * np.arange(8) / 8 + 0.3)
 
-    def rank(matrix: Array) -> int:
+    def rank(matrix: circle_cases.Array) -> int:
         field = descent(5.0, bilinear=matrix).first_variation
         columns = [field(mfpde.Atoms([point]), points) for point in points]
         return int(np.linalg.matrix_rank(np.stack(columns), tol=1e-9))
@@ -284,11 +280,11 @@ def test_energy_is_strictly_convex(rng) -> None:
 
 def test_the_minimiser_has_the_symmetries_of_the_neurons() -> None:
     """The reflection at the neurons' common line leaves each of them as it is."""
-    axis = points_at(0.7)
+    axis = circle_cases.points_at(0.7)
     neurons = mfpde.Perceptron([axis, -0.8 * axis], [-0.5, -0.4])
     found = mfpde.minimize(descent(10.0, neurons), CIRCLE)
     assert found.kind == "atoms"
-    mirrored = points_at(1.4 - angles_of(found.atoms.points))
+    mirrored = circle_cases.points_at(1.4 - circle_cases.angles_of(found.atoms.points))
     reflected = mfpde.Atoms(mirrored, found.atoms.masses)
     assert mfpde.wasserstein(found.measure, reflected) < 1e-9
 
@@ -297,8 +293,8 @@ def test_the_papers_rule_counts_windows_on_the_circle_and_chains_on_spheres() ->
     assert cluster_distance(25.0, 2) == pytest.approx(0.1)
     assert cluster_distance(0.01, 3) == pytest.approx(np.pi / 6)
     angles = np.array([0.0, 0.06, 0.12, 0.18, 1.0])
-    windows = clusters(points_at(angles), 0.1)
+    windows = clusters(circle_cases.points_at(angles), 0.1)
     # The largest gap is before 0; a window of 0.1 holds two of the chain.
     assert [held.tolist() for held in windows] == [[0, 1], [2, 3], [4]]
-    on_sphere = np.column_stack([points_at(angles), np.zeros(5)])
+    on_sphere = np.column_stack([circle_cases.points_at(angles), np.zeros(5)])
     assert [len(held) for held in clusters(on_sphere, 0.1)] == [4, 1]

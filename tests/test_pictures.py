@@ -7,26 +7,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import drawn
 import matplotlib
 import numpy as np
 import pytest
-from drawn import (
-    TIMES,
-    bump,
-    by_gid,
-    empty_track,
-    is_within_page,
-    known_run,
-    kuramoto_run,
-    lay_out,
-    layered_run,
-    legend_of,
-    particle_run,
-    poisson_kernel,
-    run_of,
-    sighting,
-    zonal_run,
-)
 from equations import ascent, descent
 from matplotlib.animation import FFMpegWriter
 from matplotlib.collections import QuadMesh
@@ -63,7 +47,7 @@ def test_neurons_are_tinted_where_they_are_active(geometry):
     middle = (geometry.angles[:-1] + geometry.angles[1:]) / 2
     points = place(middle)
     for number, (direction, bias) in enumerate(zip(directions, biases, strict=True), 1):
-        (tint,) = by_gid(ax, f"active region {number}")
+        (tint,) = drawn.by_gid(ax, f"active region {number}")
         inside = np.zeros(len(middle), dtype=bool)
         for path in tint.get_paths():
             low, high = path.vertices[:, 0].min(), path.vertices[:, 0].max()
@@ -77,7 +61,7 @@ def test_neurons_are_tinted_where_they_are_active(geometry):
 def test_the_landscape_of_what_is_no_gradient_is_its_drift():
     vectors = mfpde.Perceptron([[-1.0, 0.1], [-0.6, -0.8]], np.eye(2))
     figure = mfpde.plot_density(mfpde.uniform(CIRCLE), equation=ascent(vectors))
-    (line,) = by_gid(figure, "landscape")
+    (line,) = drawn.by_gid(figure, "landscape")
     angles, found = line.get_data()
     exact = np.sum(
         vectors.drift(points_at(angles)) * points_at(angles + np.pi / 2), axis=-1
@@ -92,8 +76,8 @@ def test_many_particles_are_bins_that_keep_the_mass_of_any_arc():
     masses = np.random.default_rng(1).uniform(0.5, 1.5, 2000)
     atoms = mfpde.Atoms(points_at(angles), masses / masses.sum())
     figure = mfpde.plot_density(atoms)
-    assert not by_gid(figure, "atoms")
-    (line,) = by_gid(figure, "density")
+    assert not drawn.by_gid(figure, "atoms")
+    (line,) = drawn.by_gid(figure, "density")
     centres, values = (part[1:-1] for part in line.get_data())
     width = centres[1] - centres[0]
     assert values.sum() * width == pytest.approx(1.0)
@@ -126,11 +110,11 @@ def test_pixels_of_a_globe_are_where_it_shows_their_points(camera):
 
 
 def test_sampled_values_are_those_of_the_cells_and_cross_poles_and_meridian():
-    density = bump(SPHERE, [0.2, -0.5, 0.7], 5.0)
+    density = drawn.bump(SPHERE, [0.2, -0.5, 0.7], 5.0)
     for floor in (None, 1e-9):
         values = values_at(density, density.geometry.points, floor=floor)
         assert np.allclose(values, density.values, rtol=1e-12)
-    fine = bump(mfpde.Sphere(128), [0.05, 0.02, 1.0], 4.0)
+    fine = drawn.bump(mfpde.Sphere(128), [0.05, 0.02, 1.0], 4.0)
     centre = np.array([0.05, 0.02, 1.0]) / np.linalg.norm([0.05, 0.02, 1.0])
     places = [np.eye(3), near(np.array([0.001, 1.0]), -1e-17)]
     points = np.concatenate([random_points(500, 3), *places])
@@ -159,26 +143,26 @@ def test_front_and_back_show_opposite_halves_with_east_on_the_right():
 def test_snapshots_share_one_scale_of_masses_and_explain_all_marks():
     density = mfpde.Density(mfpde.Circle(64), np.full(64, 0.2 / np.pi))
     atoms = [None if m is None else mfpde.Atoms([[1.0, 0.0]], [m]) for m in (None, 0.6)]
-    run = run_of([mfpde.Measure(density, a) for a in atoms], DESCENT)
-    figure = lay_out(mfpde.plot_snapshots(run))
+    run = drawn.run_of([mfpde.Measure(density, a) for a in atoms], DESCENT)
+    figure = drawn.lay_out(mfpde.plot_snapshots(run))
     scales = [ax for ax in figure.axes if ax.yaxis.get_label_position() == "right"]
     assert len({ax.get_ylim() for ax in scales}) == 1
     assert scales[0].get_ylim()[1] > 0.6
     marks = {"atom (height: mass)", "neuron active", "$a_j$, $w_j < 0$"}
-    for drawn in (figure, mfpde.plot_run(run)):
-        assert marks <= legend_of(drawn)
+    for page in (figure, mfpde.plot_run(run)):
+        assert marks <= drawn.legend_of(page)
 
 
 def test_paths_over_time_are_those_of_the_atoms_that_are_found():
     times = np.linspace(0.0, 10.0, 101)
-    state = mfpde.Measure(poisson_kernel(mfpde.Circle(256), 0.98))
-    run = run_of([state] * 101, ASCENT, times=times)
+    state = mfpde.Measure(drawn.poisson_kernel(mfpde.Circle(256), 0.98))
+    run = drawn.run_of([state] * 101, ASCENT, times=times)
     ax = mfpde.plot_space_time(run).axes[0]
-    seen, angles = by_gid(ax, "path 1")[0].get_data()
+    seen, angles = drawn.by_gid(ax, "path 1")[0].get_data()
     # They are looked for at no more than thirty saves.
     assert 10 < len(seen) <= 30
     assert np.abs(angles - 2.0).max() <= mfpde.Circle(256).spacing
-    paths = by_gid(mfpde.plot_space_time(run.tracked()).axes[0], "path 1")
+    paths = drawn.by_gid(mfpde.plot_space_time(run.tracked()).axes[0], "path 1")
     assert len(paths[0].get_xdata()) == 101
 
 
@@ -187,33 +171,35 @@ def test_an_atom_of_one_cell_is_seen_on_a_map_of_fewer_rows():
     values = np.full((3, 4096), 0.1)
     values[1, 537] = 80.0
     states = [mfpde.Measure(mfpde.Density(circle, row)) for row in values]
-    meshes = mfpde.plot_space_time(run_of(states)).findobj(QuadMesh)
+    meshes = mfpde.plot_space_time(drawn.run_of(states)).findobj(QuadMesh)
     shown = max((mesh.get_array() for mesh in meshes), key=np.size)
     assert 100 < len(shown.ravel()) < values.size / 2
     assert shown.max() == pytest.approx(80.0)
 
 
 def test_an_energy_at_rest_is_not_blown_up_and_one_that_is_none_is_told():
-    rest = kuramoto_run(cells=32)
+    rest = drawn.kuramoto_run(cells=32)
     rest.diagnostics["energy"] = 0.1 + 1e-16 * np.arange(21)
     assert np.ptp(mfpde.plot_energy(rest).axes[0].get_ylim()) == pytest.approx(0.02)
-    ax = mfpde.plot_energy(particle_run(4)).axes[0]
+    ax = mfpde.plot_energy(drawn.particle_run(4)).axes[0]
     assert ax.get_title() == "no energy: drift is not a gradient"
     del rest.diagnostics["energy"]
     with pytest.raises(ValueError, match="diagnostics"):
         mfpde.plot_energy(rest)
 
 
-@pytest.mark.parametrize("run", [kuramoto_run(cells=64), zonal_run(), particle_run(20)])
+@pytest.mark.parametrize(
+    "run", [drawn.kuramoto_run(cells=64), drawn.zonal_run(), drawn.particle_run(20)]
+)
 def test_nothing_leaves_the_page_of_a_run(run):
-    assert is_within_page(mfpde.plot_run(run))
+    assert drawn.is_within_page(mfpde.plot_run(run))
 
 
 def test_bands_of_a_tree_stand_below_the_whole_mass():
     """At any time: one atom of mass 1 after another stands from 0 to 1, not from 1 to 2."""
     one = np.array([[1.0, 0.0]])
     first, nothing, second = (
-        sighting(one[:held], np.ones(held), identity)
+        drawn.sighting(one[:held], np.ones(held), identity)
         for held, identity in ((1, 1), (0, 0), (1, 2))
     )
     gone, born = (
@@ -221,23 +207,23 @@ def test_bands_of_a_tree_stand_below_the_whole_mass():
     )
     junctions = Junction(gone, 1.0, 2.0, (1,), ()), Junction(born, 3.0, 4.0, (), (2,))
     seen = (first, first, nothing, nothing, second, second)
-    track = Track(TIMES, seen, ("",) * 6, junctions)
-    run = replace(known_run(mfpde.Circle(64)), track=track)
+    track = Track(drawn.TIMES, seen, ("",) * 6, junctions)
+    run = replace(drawn.known_run(mfpde.Circle(64)), track=track)
     ax = mfpde.plot_atom_tree(run).axes[0]
     for identity in (1, 2):
         for name in ("arrived at", "arriving at"):
-            (path,) = by_gid(ax, f"{name} {identity}")[0].get_paths()
+            (path,) = drawn.by_gid(ax, f"{name} {identity}")[0].get_paths()
             heights = path.vertices[:, 1]
             assert 0 <= heights.min() <= heights.max() <= 1 + 1e-12
     assert ax.get_ylim() == pytest.approx((0.0, 1.0))
-    none = replace(run, track=empty_track(TIMES, 2))
+    none = replace(run, track=drawn.empty_track(drawn.TIMES, 2))
     assert mfpde.plot_space_time(none).axes[0].get_legend() is None
     assert not mfpde.plot_atom_tree(none).axes[0].collections
 
 
 @pytest.mark.parametrize("geometry", [CIRCLE, ZONAL], ids=str)
 def test_paths_over_time_are_of_the_atoms_of_the_layer_of_their_time(geometry):
-    run = layered_run(geometry)
+    run = drawn.layered_run(geometry)
 
     def alive_until(one: mfpde.Run) -> float:
         lines = mfpde.plot_space_time(one).axes[0].lines
@@ -258,7 +244,7 @@ def test_saved_files_are_the_same_bytes_and_settings_are_left_alone(tmp_path, na
     before = dict(matplotlib.rcParams)
     files = []
     for folder in ("first", "second"):
-        figure = mfpde.plot_run(kuramoto_run(cells=32))
+        figure = mfpde.plot_run(drawn.kuramoto_run(cells=32))
         written = mfpde.save_figure(figure, tmp_path / folder / name)
         stem = tmp_path / folder / re.sub(r"\.(png|svg)$", "", name)
         ends = ("pdf", "png")
@@ -339,11 +325,11 @@ def test_a_film_that_is_stopped_leaves_the_old_one(run, tmp_path) -> None:
 
 def test_densities_move_on_an_axis_that_stays() -> None:
     states = [mfpde.bumps(CIRCLE, widths=[w], angles=[1.0]) for w in (0.9, 0.3)]
-    figure, draw = film_of(run_of(states), "curve", [0, 0.5, 1])
+    figure, draw = film_of(drawn.run_of(states), "curve", [0, 0.5, 1])
     limits, shown = set(), []
     for position in (0, 0.5, 1):
         draw(position)
-        (line,) = by_gid(figure, "density")
+        (line,) = drawn.by_gid(figure, "density")
         limits.add((line.axes.get_ylim(), str(line.axes.get_position())))
         shown.append(line.get_ydata()[1:-1])
     (((low, high), _),) = limits
@@ -366,33 +352,33 @@ def test_atoms_move_along_great_circles_and_go_with_their_frame() -> None:
         half_with([0.0, 0.0, 1.0]),
         mfpde.uniform(SPHERE),
     ]
-    figure, draw = film_of(run_of(states), "map", [0, 0.5, 1.5, 3])
+    figure, draw = film_of(drawn.run_of(states), "map", [0, 0.5, 1.5, 3])
     draw(0.5)
-    (discs,) = by_gid(figure, "atoms")
+    (discs,) = drawn.by_gid(figure, "atoms")
     latitudes = sorted(discs.get_offsets()[:, 1])
     np.testing.assert_allclose(latitudes, [0.0, np.arccos(0.6) / 2], atol=1e-12)
     draw(1.5)
     # Two atoms and one: of both there is half, and the mass is what it was.
-    (discs,) = by_gid(figure, "atoms")
+    (discs,) = drawn.by_gid(figure, "atoms")
     np.testing.assert_allclose(sorted(discs.get_sizes() / 260), [0.125, 0.125, 0.25])
     draw(3)
-    assert not by_gid(figure, "atoms")
-    assert len(by_gid(figure, "density")) == 1
+    assert not drawn.by_gid(figure, "atoms")
+    assert len(drawn.by_gid(figure, "density")) == 1
 
 
 def test_particles_move_in_their_order_and_a_track_is_in_the_film() -> None:
     angles = 2 * np.pi * np.arange(40) / 40
     ends = [mfpde.Atoms(points_at(angles + turn)) for turn in (0.0, 2.0)]
-    figure, draw = film_of(run_of(ends), "curve", [0, 0.25, 0.5, 1])
+    figure, draw = film_of(drawn.run_of(ends), "curve", [0, 0.25, 0.5, 1])
     for share in (0.25, 0.5):
         draw(share)
-        (heads,) = by_gid(figure, "atoms")
+        (heads,) = drawn.by_gid(figure, "atoms")
         turned = angles + np.angle(1 - share + share * np.exp(2j))
         np.testing.assert_allclose(heads.get_xdata(), turned % (2 * np.pi))
     bumps = mfpde.bumps(CIRCLE, angles=[1.0, 3.0], widths=[0.1, 0.1], masses=[0.5, 0.5])
-    figure, draw = film_of(run_of([bumps], ASCENT).tracked(), "curve", [0])
+    figure, draw = film_of(drawn.run_of([bumps], ASCENT).tracked(), "curve", [0])
     draw(0)
-    (circles,) = by_gid(figure, "found atoms")
+    (circles,) = drawn.by_gid(figure, "found atoms")
     np.testing.assert_allclose(sorted(circles.get_xdata()), [1.0, 3.0], atol=0.05)
 
 
@@ -407,15 +393,15 @@ def rows_of(geometry: mfpde.Geometry) -> mfpde.PositionedDensity:
 @pytest.mark.parametrize("geometry", [CIRCLE, SPHERE], ids=["S1", "S2"])
 def test_rows_are_drawn_with_their_widths_and_resultants(geometry, tmp_path):
     rows = rows_of(geometry)
-    run = run_of([rows, rows_of(geometry)], times=[0.0, 1.0])
-    assert is_within_page(rows.plot())
-    assert is_within_page(run.plot())
-    figure = lay_out(rows.plot())
+    run = drawn.run_of([rows, rows_of(geometry)], times=[0.0, 1.0])
+    assert drawn.is_within_page(rows.plot())
+    assert drawn.is_within_page(run.plot())
+    figure = drawn.lay_out(rows.plot())
     (line,) = [l for ax in figure.axes for l in ax.lines if len(l.get_xdata()) == 3]
     assert np.allclose(line.get_xdata(), [0.1, 0.45, 0.85])
     assert np.allclose(line.get_ydata(), [0.0, *[0.5 / geometry.dimension] * 2])
     if geometry is CIRCLE:
-        (mesh,) = by_gid(figure, "rows")
+        (mesh,) = drawn.by_gid(figure, "rows")
         assert np.allclose(mesh.get_coordinates()[0, :, 0], rows.edges)
         assert np.allclose(mesh.get_array(), rows.values.T)
     path = mfpde.animate(run, tmp_path / "film.gif", duration=0.2)
@@ -426,12 +412,12 @@ def test_rows_are_drawn_with_their_widths_and_resultants(geometry, tmp_path):
 def test_profiles_are_drawn_with_their_minima():
     known = {"sources": np.linspace(0.01, 1, 50), "times": [1.0, 4.0, 8.0]}
     profile = mfpde.theory.retrieval_profile(1.0, **known)
-    figure = lay_out(profile.plot())
+    figure = drawn.lay_out(profile.plot())
     plain, biased = figure.axes
     assert "t_crit = 0" in plain.get_title()
     assert f"t_crit = {profile.critical_times[1]:.4g}" in biased.get_title()
-    places = [dot.get_xdata()[0] for dot in by_gid(biased, "minimum")]
+    places = [dot.get_xdata()[0] for dot in drawn.by_gid(biased, "minimum")]
     assert np.allclose(places, profile.minimum[1], equal_nan=True)
     dashed = [line.get_linestyle() for line in biased.lines[:6:2]]
     assert dashed == ["-", "-", "--"]
-    assert {"t = 1", "after t_crit", "least"} <= legend_of(figure)
+    assert {"t = 1", "after t_crit", "least"} <= drawn.legend_of(figure)

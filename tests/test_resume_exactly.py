@@ -14,45 +14,27 @@ from typing import Any
 
 import numpy as np
 import pytest
+import stored
 from processes import Processes, processes
-from stored import (
-    ATOMS,
-    CIRCLE,
-    LAYERS,
-    SPHERE,
-    SPHERE_ATOMS,
-    TRACKED,
-    Evil,
-    KilledError,
-    assert_same,
-    assert_same_stores,
-    has_journal,
-    line_of,
-    raised_after,
-)
 
 import mfpde
+from mfpde import storage
 from mfpde.commands.command_line import main
-from mfpde.storage import (
-    RunWriter,
-    StoreError,
-    load,
-    read_description,
-    stored_checkpoint,
-)
 from mfpde.storage.journal import BEGINNING, CHECKPOINT, Journal, Row
 from mfpde.storage.records import encode_checkpoint
 
 RUNS = {
-    "circle": CIRCLE,
-    "circle, tracked": CIRCLE.replace("save_every = 0.1", "save_every = 0.5") + TRACKED,
-    "circle, atoms": ATOMS,
-    "circle, atoms, tracked": ATOMS + TRACKED,
-    "circle, layers": LAYERS,
-    "sphere": SPHERE,
-    "sphere, tracked": SPHERE.replace("save_every = 0.1", "save_every = 0.5") + TRACKED,
-    "sphere, atoms": SPHERE_ATOMS,
-    "zonal": CIRCLE.replace(
+    "circle": stored.CIRCLE,
+    "circle, tracked": stored.CIRCLE.replace("save_every = 0.1", "save_every = 0.5")
+    + stored.TRACKED,
+    "circle, atoms": stored.ATOMS,
+    "circle, atoms, tracked": stored.ATOMS + stored.TRACKED,
+    "circle, layers": stored.LAYERS,
+    "sphere": stored.SPHERE,
+    "sphere, tracked": stored.SPHERE.replace("save_every = 0.1", "save_every = 0.5")
+    + stored.TRACKED,
+    "sphere, atoms": stored.SPHERE_ATOMS,
+    "zonal": stored.CIRCLE.replace(
         'kind = "circle", cells = 128', 'kind = "zonal", dimension = 5, cells = 64'
     ).replace("[[1.0, 0.0]]", "[1.0]"),
 }
@@ -78,24 +60,24 @@ def test_a_killed_run_is_resumed_to_the_bit(name, commands, rng) -> None:
         # It had ended before, as the second time is quicker than the first.
         command, first = (*command[:3], "--overwrite", "--out", killed), first / 2
         assert first > 1e-3
-    with contextlib.suppress(FileNotFoundError, StoreError):
+    with contextlib.suppress(FileNotFoundError, storage.StoreError):
         # Exact atoms tell their events as the run goes.
-        cut, complete = load(folder / killed), load(folder / whole)
+        cut, complete = storage.load(folder / killed), storage.load(folder / whole)
         told = [one.kind for one in complete.events if one.time <= cut.final_time]
-        assert TRACKED in RUNS[name] or [one.kind for one in cut.events] == told
+        assert stored.TRACKED in RUNS[name] or [one.kind for one in cut.events] == told
     for wait in (second, 0.0):
-        if has_journal(folder / killed):
+        if stored.has_journal(folder / killed):
             command = ("resume", killed, "--quiet")
         if wait:
             commands.stopped(*command, after=wait)
     if commands.run(*command) != 0:
         # It had ended before it was killed the second time.
         assert "has already ended" in commands.said
-    assert_same_stores(folder / whole, folder / killed)
-    assert not has_journal(folder / killed)
+    stored.assert_same_stores(folder / whole, folder / killed)
+    assert not stored.has_journal(folder / killed)
     if name == "sphere":
         # The spectral phase ends on the way.
-        assert 0 < load(folder / killed).statistics["spectral_until"] < 3.0
+        assert 0 < storage.load(folder / killed).statistics["spectral_until"] < 3.0
 
 
 # What a loop holds ----------------------------------------------------------------------------
@@ -151,15 +133,18 @@ def whole() -> mfpde.Run:
 def kill_after(saves: int, path: Path, name: str = "attention", **arguments) -> None:
     """Leave a store whose process was killed after so many checkpoints."""
     dynamics, start, given = PROGRAMS[name]
-    writer = RunWriter(path, dynamics, start.geometry)
-    with pytest.raises(KilledError), raised_after(saves, KilledError, "save"):
+    writer = storage.RunWriter(path, dynamics, start.geometry)
+    with (
+        pytest.raises(stored.KilledError),
+        stored.raised_after(saves, stored.KilledError, "save"),
+    ):
         mfpde.solve(dynamics, start, observer=writer, **given | arguments)
 
 
 def resume(path: Path, name: str = "attention", **arguments) -> mfpde.Run:
-    checkpoint = stored_checkpoint(path)
+    checkpoint = storage.stored_checkpoint(path)
     going_on = {
-        "observer": RunWriter.resume(path, checkpoint),
+        "observer": storage.RunWriter.resume(path, checkpoint),
         "resume_from": checkpoint,
     }
     dynamics, start, given = PROGRAMS[name]
@@ -167,7 +152,7 @@ def resume(path: Path, name: str = "attention", **arguments) -> mfpde.Run:
 
 
 def assert_same_runs(run: mfpde.Run, other: mfpde.Run) -> None:
-    assert_same(run, other, without=["statistics"])
+    stored.assert_same(run, other, without=["statistics"])
     assert run.statistics["steps"] == other.statistics["steps"]
 
 
@@ -179,24 +164,24 @@ def test_a_program_goes_on_to_the_bit_too(name, saves, path) -> None:
     saves = min(saves, len(whole.times) - 1)
     kill_after(saves, path, name)
     assert resume(path, name).times.tolist() == whole.times[saves:].tolist()
-    assert_same_runs(load(path), whole)
+    assert_same_runs(storage.load(path), whole)
 
 
 def test_a_run_that_its_limit_stopped_goes_on_for_as_many_steps(path, whole) -> None:
     limited = {"stop": [mfpde.StepLimit(40)]}
-    writer = RunWriter(path, EQUATION, START.geometry)
+    writer = storage.RunWriter(path, EQUATION, START.geometry)
     first = mfpde.solve(EQUATION, START, observer=writer, **ARGUMENTS | limited)
     # The steps of a run that is killed count too.
     again = path.with_name("y.zarr")
     kill_after(2, again, **limited)
     resume(again, **limited)
-    assert_same_runs(load(again), first)
+    assert_same_runs(storage.load(again), first)
     steps = [first.statistics["steps"]]
-    while load(path).stop.kind == "step_limit":
+    while storage.load(path).stop.kind == "step_limit":
         steps.append(resume(path, **limited).statistics["steps"])
     assert set(np.diff(steps[:-1])) <= {40}
     assert len(steps) > 2
-    assert_same_runs(load(path), whole)
+    assert_same_runs(storage.load(path), whole)
 
 
 def test_other_arguments_are_refused(path) -> None:
@@ -207,20 +192,23 @@ def test_other_arguments_are_refused(path) -> None:
 
 def test_a_checkpoint_that_is_not_finite_replaces_none(path) -> None:
     kill_after(4, path)
-    checkpoint, before = stored_checkpoint(path), stored_checkpoint(path)
-    writer = RunWriter.resume(path, checkpoint)
+    checkpoint, before = (
+        storage.stored_checkpoint(path),
+        storage.stored_checkpoint(path),
+    )
+    writer = storage.RunWriter.resume(path, checkpoint)
     checkpoint.state.masses[3] = np.nan
     writer.keep(checkpoint)
-    after = stored_checkpoint(path)
+    after = storage.stored_checkpoint(path)
     assert after.time == before.time
     np.testing.assert_array_equal(after.state.masses, before.state.masses)
 
 
 def changed_row(path: Path, **change: Any) -> Row:
-    return encode_checkpoint(replace(stored_checkpoint(path), **change))
+    return encode_checkpoint(replace(storage.stored_checkpoint(path), **change))
 
 
-PICKLED = np.frombuffer(pickle.dumps(Evil()), dtype=np.uint8)
+PICKLED = np.frombuffer(pickle.dumps(stored.Evil()), dtype=np.uint8)
 ROWS: dict[str, tuple[Callable[[Path], Row], str]] = {
     "another grid": (
         lambda path: changed_row(path, geometry=mfpde.Circle(32)),
@@ -244,8 +232,8 @@ def test_a_checkpoint_that_does_not_fit_is_refused(
     changed = row(path)
     with closing(Journal(path)) as journal:
         journal.write({CHECKPOINT: changed})
-    with pytest.raises(StoreError, match=said):
-        stored_checkpoint(path)
+    with pytest.raises(storage.StoreError, match=said):
+        storage.stored_checkpoint(path)
     assert not Path("executed").exists()
 
 
@@ -262,8 +250,11 @@ def killed(tmp_path, monkeypatch) -> str:
 
 def kill_command(method: str, calls: int) -> None:
     """Leave the store of ``mfpde run`` killed after so many saves or checkpoints."""
-    Path("run.toml").write_text(LAYERS)
-    with pytest.raises(KilledError), raised_after(calls, KilledError, method):
+    Path("run.toml").write_text(stored.LAYERS)
+    with (
+        pytest.raises(stored.KilledError),
+        stored.raised_after(calls, stored.KilledError, method),
+    ):
         main(["run", "run.toml", "--quiet", "--out", "x.zarr"])
     # A process that is killed holds no lock.
     gc.collect()
@@ -272,14 +263,14 @@ def kill_command(method: str, calls: int) -> None:
 def test_a_run_whose_settings_give_another_equation_is_not_resumed(
     killed, capsys
 ) -> None:
-    settings = read_description(killed).settings
+    settings = storage.read_description(killed).settings
     settings["attention"]["beta"] = 3.5
     with closing(Journal(killed)) as journal:
         attributes = json.loads(journal.read(BEGINNING).text)
         attributes["settings"] = json.dumps(settings)
         journal.write({BEGINNING: Row(json.dumps(attributes))})
     assert main(["resume", killed, "--quiet"]) == 2
-    assert "another equation than the one it was begun with" in line_of(capsys)
+    assert "another equation than the one it was begun with" in stored.line_of(capsys)
 
 
 def test_a_damaged_checkpoint_is_named_and_the_run_begins_anew(killed, capsys) -> None:
@@ -288,12 +279,12 @@ def test_a_damaged_checkpoint_is_named_and_the_run_begins_anew(killed, capsys) -
     with closing(sqlite3.connect(Path(killed) / "journal.sqlite")) as database:
         database.execute(change)
         database.commit()
-    assert has_journal(killed)
+    assert stored.has_journal(killed)
     assert main(["resume", killed, "--quiet"]) == 0
     told = "journal.sqlite is damaged: checkpoint: it does not match its checksum"
-    assert told in line_of(capsys)
-    assert_same_stores("whole.zarr", killed)
-    assert not has_journal(killed)
+    assert told in stored.line_of(capsys)
+    stored.assert_same_stores("whole.zarr", killed)
+    assert not stored.has_journal(killed)
 
 
 @pytest.mark.parametrize("method", ["save", "keep", "finish"])
@@ -304,4 +295,4 @@ def test_a_run_killed_at_its_first_save_or_after_its_last_is_whole_at_last(
     kill_command(method, 0)
     assert main(["resume", "x.zarr", "--quiet"]) == 0
     assert main(["run", "run.toml", "--quiet", "--out", "whole.zarr"]) == 0
-    assert_same_stores("whole.zarr", "x.zarr")
+    stored.assert_same_stores("whole.zarr", "x.zarr")

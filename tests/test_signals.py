@@ -20,18 +20,9 @@ from processes import Processes, has_checkpoint, processes
 from stored import CIRCLE, assert_same_stores, files_of, line_of
 
 import mfpde
-from mfpde.commands import command_line
+from mfpde.commands import command_line, signals
 from mfpde.commands.command_line import main
 from mfpde.commands.interruption import Signalled
-from mfpde.commands.signals import (
-    TerminatedError,
-    ended_by_signals,
-    handled_by,
-    raise_for,
-    raise_for_second,
-    raise_if_dropped,
-    received,
-)
 from mfpde.runs.progress import Progress
 from mfpde.storage import RunWriter, StoreError, load, save, stored_checkpoint
 from mfpde.storage.journal import Journal
@@ -110,13 +101,13 @@ def test_a_signal_whose_error_python_drops_is_not_lost(number) -> None:
     def called_back() -> None:
         os.kill(os.getpid(), number)
 
-    with ended_by_signals():
+    with signals.ended_by_signals():
         called_back()
-        assert received == [number]
+        assert signals.received == [number]
         assert Signalled().check(STEP).kind == "interrupted"
         with pytest.raises(KeyboardInterrupt):
-            raise_if_dropped()
-    with ended_by_signals():
+            signals.raise_if_dropped()
+    with signals.ended_by_signals():
         assert Signalled().check(STEP) is None
 
 
@@ -130,13 +121,13 @@ def test_a_signal_at_any_time_stops_a_command(commands) -> None:
 
 
 def test_a_second_signal_does_not_wait() -> None:
-    with ended_by_signals(), handled_by(raise_for_second):
+    with signals.ended_by_signals(), signals.handled_by(signals.raise_for_second):
         os.kill(os.getpid(), signal.SIGINT)
         assert Signalled().check(STEP).kind == "interrupted"
-        with pytest.raises(TerminatedError):
+        with pytest.raises(signals.TerminatedError):
             os.kill(os.getpid(), signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):
-        raise_for(signal.SIGINT)
+        signals.raise_for(signal.SIGINT)
 
 
 def test_two_processes_do_not_write_to_one_store(commands, here, capsys) -> None:

@@ -6,13 +6,7 @@ from equations import ascent
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
-from mfpde import (
-    Atoms,
-    Density,
-    Measure,
-    Sphere,
-    solve,
-)
+import mfpde
 from mfpde.transport import State, scheme_for
 from validation.circle_cases import l1_distance, points_at
 from validation.sphere_cases import AXES, linear_potential, moebius, unit, von_mises
@@ -35,9 +29,9 @@ def test_the_moebius_flow(case, transport, rings, rtol, *, largest, order):
     saves = [0.0, 0.6] if transport else [0.0, 0.17, 0.41, 0.6]
     options = {"t_end": 0.6, "save_at": saves, "rtol": rtol, "transport": transport}
     for nlat in rings:
-        sphere = Sphere(nlat)
-        start = Density.from_function(sphere, lambda x: von_mises(x, centre))
-        run = solve(ascent(linear_potential(axis)), start, **options)
+        sphere = mfpde.Sphere(nlat)
+        start = mfpde.Density.from_function(sphere, lambda x: von_mises(x, centre))
+        run = mfpde.solve(ascent(linear_potential(axis)), start, **options)
         assert "spectral_until" not in run.statistics
         if transport != "donor_blended":
             first = run.states[0].density.values
@@ -49,7 +43,7 @@ def test_the_moebius_flow(case, transport, rings, rtol, *, largest, order):
             away = l1_distance(state.density, moebius(axis, centre, time))
             assert transport is not None or away <= largest
         errors.append(l1_distance(density, exact))
-        wanted = Density.from_function(sphere, exact, normalize=False).masses
+        wanted = mfpde.Density.from_function(sphere, exact, normalize=False).masses
         moments.append(np.abs(sphere.moments(density.masses - wanted, 8)).max())
     assert errors[-1] <= largest
     assert np.log2(errors[0] / errors[-1]) >= order
@@ -64,9 +58,11 @@ def test_speed_of_a_flow_over_the_pole(colatitude):
     equation = ascent(linear_potential(np.eye(3)[0]))
     centre, errors, step = unit(0, np.sin(colatitude), np.cos(colatitude)), [], 1e-5
     for nlat in (48, 96):
-        sphere = Sphere(nlat)
+        sphere = mfpde.Sphere(nlat)
         scheme = scheme_for("donor_blended", sphere).transport(equation.on(sphere))
-        density = Density.from_function(sphere, lambda x: 0.1 + von_mises(x, centre, 6))
+        density = mfpde.Density.from_function(
+            sphere, lambda x: 0.1 + von_mises(x, centre, 6)
+        )
         masses = scheme.represent_masses(density.masses)
         state = State(masses, np.empty((0, 3)), np.empty(0))
         moved = scheme.stage(state, scheme.flow(state), step).masses - masses
@@ -81,7 +77,7 @@ def test_speed_of_a_flow_over_the_pole(colatitude):
 @pytest.mark.parametrize("ring", [9, 24])
 def test_what_a_lone_cell_sends_moves_with_its_velocity(ring, height):
     """In the tangent plane of its centre, exactly."""
-    axis, sphere, step = unit(0.36, -0.48, height), Sphere(32), 1e-6
+    axis, sphere, step = unit(0.36, -0.48, height), mfpde.Sphere(32), 1e-6
     equation = ascent(linear_potential(axis))
     scheme = scheme_for("donor_blended", sphere).transport(equation.on(sphere))
     masses = np.zeros(sphere.shape)
@@ -99,12 +95,12 @@ ANGLE = 1.2
 
 
 def test_an_atom_beside_the_density_moves_as_an_exact_point():
-    sphere = Sphere(48)
+    sphere = mfpde.Sphere(48)
     axis = unit(0.4, 0.2, 0.9)
     equation = ascent(8.0, linear_potential(axis))
-    empty = Density(sphere, np.zeros(sphere.shape))
-    start = Measure(empty, Atoms(unit(0.1, -0.9, 0.2)[np.newaxis]))
-    run = solve(equation, start, t_end=1.0, save_at=[1.0], rtol=1e-6)
+    empty = mfpde.Density(sphere, np.zeros(sphere.shape))
+    start = mfpde.Measure(empty, mfpde.Atoms(unit(0.1, -0.9, 0.2)[np.newaxis]))
+    run = mfpde.solve(equation, start, t_end=1.0, save_at=[1.0], rtol=1e-6)
     angles = [np.arccos(float(m.atoms.points[0] @ axis)) for m in (start, run.final)]
     assert np.tan(angles[1] / 2) == pytest.approx(
         np.exp(-1.0) * np.tan(angles[0] / 2), rel=1e-5
@@ -144,12 +140,12 @@ def test_two_atoms_attract_each_other_at_the_right_speed(case):
         [ANGLE],
         rtol=1e-9,
     ).y[0, -1]
-    points, sphere = pair(case), Sphere(96)
+    points, sphere = pair(case), mfpde.Sphere(96)
     width = 1.5 * sphere.spacing
-    start = Density.from_function(
+    start = mfpde.Density.from_function(
         sphere, lambda x: sum(np.exp((x @ p - 1) / width**2) for p in points)
     )
-    end = solve(ascent(beta), start, t_end=time, save_at=[time]).final.density
+    end = mfpde.solve(ascent(beta), start, t_end=time, save_at=[time]).final.density
     assert end.values.min() >= 0
     assert end.total_mass == pytest.approx(1, abs=1e-12)
     # 0.0086 (generic) to 0.0107 (across the pole) nearer than points: bumps have a width.

@@ -12,23 +12,8 @@ import numpy as np
 import pytest
 
 from mfpde.commands.command_line import main
+from validation import claim as claims
 from validation import report, runner
-from validation.claim import (
-    CONTRADICTED,
-    CONTRADICTED_IN_PART,
-    FAILED,
-    MEASURED,
-    REPRODUCED,
-    Claim,
-    Quantity,
-    at_least,
-    at_most,
-    equal,
-    mark,
-    numbers_without_quantity,
-    vanishes,
-    verdict,
-)
 from validation.results import (
     Result,
     Script,
@@ -38,7 +23,7 @@ from validation.results import (
 )
 from validation.sources import digest_in, whole_digest
 
-CLAIM = Claim("A title | with a bar", "Theorem 3.5", "Two < three.")
+CLAIM = claims.Claim("A title | with a bar", "Theorem 3.5", "Two < three.")
 NAN, INF = float("nan"), float("inf")
 
 SCRIPT = """
@@ -92,7 +77,7 @@ def test_scripts_that_fail_leave_the_others_alone(cases, tmp_path, monkeypatch) 
     assert [result.script for result in results] == chosen
     sound, raising, dying = results
     assert [result.holds for result in results] == [True, False, False]
-    assert sound.verdict == MEASURED
+    assert sound.verdict == claims.MEASURED
     assert sound.printed == "said\n"
     assert figure_path(tmp_path, *sound.figures).stat().st_size < 100_000
     assert raising.error == "ArithmeticError: no such number"
@@ -117,22 +102,22 @@ def test_results_are_used_again_while_the_sources_are_the_same(cases, tmp_path) 
     assert read_result(scripts[0], tmp_path, quick=True) is None
 
 
-RELATIVE = partial(equal, relative=True)
+RELATIVE = partial(claims.equal, relative=True)
 HOLD = [
-    (equal, 1.0, 1.1, 0.1001),
+    (claims.equal, 1.0, 1.1, 0.1001),
     (RELATIVE, 90.0, 100.0, 0.1001),
     (RELATIVE, -110.0, -100.0, 0.1001),
-    (at_most, 1.0, 2.0, 0.0),
-    (at_least, 2.0, 1.0, 0.0),
+    (claims.at_most, 1.0, 2.0, 0.0),
+    (claims.at_least, 2.0, 1.0, 0.0),
 ]
 FAIL = [
-    (equal, 1.0, 1.1, 0.0999),
+    (claims.equal, 1.0, 1.1, 0.0999),
     (RELATIVE, 90.0, 100.0, 0.0999),
-    (at_most, 2.0, 1.0, 0.5),
-    (at_least, 1.0, 2.0, 0.5),
-    *((equal, *three) for three in permutations((NAN, 1.0, 1.0))),
-    *((equal, *three) for three in ((1.0, 2.0, INF), (INF, INF, 0.1))),
-    *((at_most, *three) for three in ((1.0, INF, 0.1), (-INF, 1.0, 0.1))),
+    (claims.at_most, 2.0, 1.0, 0.5),
+    (claims.at_least, 1.0, 2.0, 0.5),
+    *((claims.equal, *three) for three in permutations((NAN, 1.0, 1.0))),
+    *((claims.equal, *three) for three in ((1.0, 2.0, INF), (INF, INF, 0.1))),
+    *((claims.at_most, *three) for three in ((1.0, INF, 0.1), (-INF, 1.0, 0.1))),
     (RELATIVE, 1.0, INF, 0.1),
 ]
 
@@ -145,9 +130,9 @@ def test_only_finite_values_within_the_tolerance_hold() -> None:
 def test_a_main_yields_rows_and_pictures() -> None:
     @CLAIM
     def main(quick: bool):
-        yield vanishes("largest of an array", np.array([1.0, -2.0]), 2.5)
-        yield vanishes("a number keeps its sign", np.float32(-1), 0.5)
-        yield from mark([GOOD], under="S^1: ", subject="formula", tries=3)
+        yield claims.vanishes("largest of an array", np.array([1.0, -2.0]), 2.5)
+        yield claims.vanishes("a number keeps its sign", np.float32(-1), 0.5)
+        yield from claims.mark([GOOD], under="S^1: ", subject="formula", tries=3)
         yield "map", None if quick else 7
 
     largest, signed, marked = main(quick=True)["quantities"]
@@ -155,55 +140,64 @@ def test_a_main_yields_rows_and_pictures() -> None:
     assert (signed.measured, signed.holds) == (-1.0, False)
     assert type(signed.measured) is float
     assert marked == replace(GOOD, name="S^1: q", subject="formula", tries=3)
-    assert vanishes("nan", np.array([NAN, 0.0]), 1.0).holds is False
+    assert claims.vanishes("nan", np.array([NAN, 0.0]), 1.0).holds is False
     assert main()["figures"] == {"map": 7}
     with pytest.raises(TypeError, match="no row"):
         CLAIM(lambda quick: iter([[GOOD]]))()
 
 
-GOOD, BAD = Quantity("q", 1.0, 1.0, 0.1), Quantity("bad | q", 2.0, 1.0, 0.1)
-ON_CONDITION = Quantity("c", 3.0, 3.0, 0.1, key="count", shows="condition")
-ON_REFUTATION = Quantity("r", 0.25, 0.5, 0.0, "at most", key="rate", shows="refutation")
+GOOD, BAD = (
+    claims.Quantity("q", 1.0, 1.0, 0.1),
+    claims.Quantity("bad | q", 2.0, 1.0, 0.1),
+)
+ON_CONDITION = claims.Quantity("c", 3.0, 3.0, 0.1, key="count", shows="condition")
+ON_REFUTATION = claims.Quantity(
+    "r", 0.25, 0.5, 0.0, "at most", key="rate", shows="refutation"
+)
 
 
 def test_verdicts_follow_from_the_quantities() -> None:
     condition, refutation = {"condition": "beta > 1"}, {"refutation": "it is larger"}
     expected = [
-        ({}, MEASURED),
-        (condition, f"{MEASURED}, with a condition"),
-        (refutation, CONTRADICTED),
-        (condition | refutation, CONTRADICTED_IN_PART),
-        (condition | {"at_guessed_beta": True}, REPRODUCED),
+        ({}, claims.MEASURED),
+        (condition, f"{claims.MEASURED}, with a condition"),
+        (refutation, claims.CONTRADICTED),
+        (condition | refutation, claims.CONTRADICTED_IN_PART),
+        (condition | {"at_guessed_beta": True}, claims.REPRODUCED),
     ]
     shown = [GOOD, ON_CONDITION, ON_REFUTATION]
     for given, word in expected:
-        claim = Claim("c", "s", "t", **given)
-        assert verdict(claim, shown) == word
-        assert verdict(claim, [*shown, BAD]) == FAILED
+        claim = claims.Claim("c", "s", "t", **given)
+        assert claims.verdict(claim, shown) == word
+        assert claims.verdict(claim, [*shown, BAD]) == claims.FAILED
         # A condition or refutation that no quantity shows has failed.
         for hidden in (ON_CONDITION, ON_REFUTATION):
             if hidden.shows in given:
                 left = [quantity for quantity in shown if quantity is not hidden]
-                assert verdict(claim, left) == FAILED
-    assert verdict(CLAIM, []) == FAILED
-    assert Result(Script("a", "b"), CLAIM, (GOOD,), error="E: e").verdict == FAILED
+                assert claims.verdict(claim, left) == claims.FAILED
+    assert claims.verdict(CLAIM, []) == claims.FAILED
+    assert (
+        Result(Script("a", "b"), CLAIM, (GOOD,), error="E: e").verdict == claims.FAILED
+    )
 
 
 def test_a_search_counts_its_tries_and_a_duality_gap_proves() -> None:
     search = replace(GOOD, tries=12)
     gap = replace(GOOD, certificate=True)
-    assert verdict(CLAIM, [GOOD, search, search]) == "no counterexample in 24 tries"
-    assert verdict(CLAIM, [GOOD, gap]) == "proved by certificate"
+    assert (
+        claims.verdict(CLAIM, [GOOD, search, search]) == "no counterexample in 24 tries"
+    )
+    assert claims.verdict(CLAIM, [GOOD, gap]) == "proved by certificate"
     # Whatever gaps its examples have: they are examples.
-    assert verdict(CLAIM, [gap, search]) == "no counterexample in 12 tries"
+    assert claims.verdict(CLAIM, [gap, search]) == "no counterexample in 12 tries"
     condition = replace(CLAIM, condition="beta > 1")
-    told = verdict(condition, [search, ON_CONDITION])
+    told = claims.verdict(condition, [search, ON_CONDITION])
     assert told == "no counterexample in 12 tries, with a condition"
 
 
 def test_numbers_in_texts_are_those_of_quantities() -> None:
     text = "{count:word} at {rate:.1f}, bound {rate.expected:g}"
-    claim = Claim("c", "s", "t", text, "{rate}")
+    claim = claims.Claim("c", "s", "t", text, "{rate}")
     told = claim.told([ON_CONDITION, ON_REFUTATION])
     assert told.condition == "three at 0.2, bound 0.5"
     assert told.refutation == "0.25"
@@ -226,14 +220,14 @@ def test_numbers_in_texts_are_those_of_quantities() -> None:
     ],
 )
 def test_numbers_without_a_quantity_are_found(text: str, found: list[str]) -> None:
-    assert numbers_without_quantity(text) == found
+    assert claims.numbers_without_quantity(text) == found
 
 
 @pytest.mark.parametrize("script", runner.all_scripts(), ids=lambda s: s.key)
 def test_no_text_states_a_number_of_its_own(script: Script) -> None:
     claim = script.main.claim
-    assert numbers_without_quantity(claim.condition) == []
-    assert numbers_without_quantity(claim.refutation) == []
+    assert claims.numbers_without_quantity(claim.condition) == []
+    assert claims.numbers_without_quantity(claim.refutation) == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "report/report.md"])
@@ -245,8 +239,8 @@ def test_the_committed_report_is_that_of_the_present_sources(page: str) -> None:
 
 
 def test_report_shows_each_claim_with_its_verdict(tmp_path: Path) -> None:
-    refuted = Claim("Second", "Figure 7", "t", refutation="there are more")
-    near = Quantity("near", 1.05, 1.0, 0.1)
+    refuted = claims.Claim("Second", "Figure 7", "t", refutation="there are more")
+    near = claims.Quantity("near", 1.05, 1.0, 0.1)
     results = [
         Result(Script("theorems", "one"), CLAIM, (GOOD, near), ("theorems.one.map",)),
         Result(Script("theorems", "two"), refuted, (GOOD, ON_REFUTATION)),

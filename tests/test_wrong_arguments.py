@@ -22,26 +22,9 @@ from typing import Any, NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import wrong_arguments as table
 import xarray as xr
 from fuzzing import HangError, limited
-from wrong_arguments import (
-    ASCENT,
-    ATTENTION,
-    CIRCLE,
-    MADE_AS_GIVEN,
-    MAY_BE_INFINITE,
-    MEANT_BY_NONE,
-    NAMES,
-    NEEDED,
-    RESULTS,
-    UNIFORM,
-    WITHOUT_CERTIFICATE,
-    WRONG,
-    Call,
-    equation,
-    right_calls,
-    run,
-)
 
 import mfpde
 from mfpde import theory
@@ -54,10 +37,10 @@ NUMBERS = (5e-324, 1e300, -1e300, math.nan, math.inf, -math.inf, 0, -1)
 WHOLE_NUMBERS = (10**19, 2**62, -(10**300))
 NO_NUMBERS = ("five", None)
 ROUNDING = 1e-12
-CALLS = right_calls()
+CALLS = table.right_calls()
 CALLED = {call.name for call in CALLS}
 WITHOUT_NUMBERS = {
-    *RESULTS.split(),
+    *table.RESULTS.split(),
     # Bases, files, runs, figures and tables, of which other tests are.
     *("Kernel", "Observer", "animate", "load", "save", "save_figure", "Sweep", "view"),
     *("theory.phase_diagram", "stationary_density", "Network.from_safetensors"),
@@ -104,7 +87,7 @@ def holds_numbers(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(map(holds_numbers, value))
 
 
-def replacements(call: Call) -> Iterator[Replaced]:
+def replacements(call: table.Call) -> Iterator[Replaced]:
     for argument, value in call.arguments.items():
         if not holds_numbers(value):
             continue
@@ -151,7 +134,7 @@ def fault_of_error(replaced: Replaced, error: Exception) -> str:
         return f"{type(error).__name__}: {said[:200]}"
     if not re.search(rf"\b{replaced.argument}\b", said):
         return f"does not name {replaced.argument}: {said[:200]}"
-    is_left_out = replaced.wrong is None and replaced.argument in NEEDED
+    is_left_out = replaced.wrong is None and replaced.argument in table.NEEDED
     if not is_left_out and not any(word in said for word in spellings(replaced.wrong)):
         return f"does not name the value: {said[:200]}"
     return ""
@@ -200,13 +183,13 @@ def measures_of(result: Any) -> list[Any]:
     return [result] if is_measure else []
 
 
-def fault_of_result(call: Call, base: Any, result: Any) -> str:
+def fault_of_result(call: table.Call, base: Any, result: Any) -> str:
     """Say what is wrong with the result, or nothing."""
     for number in numbers_of(result, call.unbounded):
-        is_told = call.name in MAY_BE_INFINITE and number == math.inf
+        is_told = call.name in table.MAY_BE_INFINITE and number == math.inf
         if not is_finite(number) and not is_told:
             return f"not finite: {number}"
-    promised = call.name not in MADE_AS_GIVEN and all(
+    promised = call.name not in table.MADE_AS_GIVEN and all(
         abs(measure.total_mass - 1) <= ROUNDING for measure in measures_of(base)
     )
     for measure in measures_of(result):
@@ -220,7 +203,7 @@ def fault_of_result(call: Call, base: Any, result: Any) -> str:
     return ""
 
 
-def fault_of_call(call: Call, base: Any, replaced: Replaced) -> str:
+def fault_of_call(call: table.Call, base: Any, replaced: Replaced) -> str:
     began = time.process_time()
     try:
         with limited(HANGS):
@@ -238,11 +221,11 @@ def fault_of_call(call: Call, base: Any, replaced: Replaced) -> str:
         plt.close("all")
     parameter = inspect.signature(call.function).parameters.get(replaced.argument)
     is_optional = (
-        replaced.argument not in NEEDED
+        replaced.argument not in table.NEEDED
         if parameter is None
         else parameter.default is None
     )
-    is_optional |= replaced.argument in MEANT_BY_NONE
+    is_optional |= replaced.argument in table.MEANT_BY_NONE
     if replaced.wrong is None and not is_optional:
         return "None is taken"
     if replaced.wrong == "five":
@@ -252,7 +235,7 @@ def fault_of_call(call: Call, base: Any, replaced: Replaced) -> str:
 
 @pytest.mark.usefixtures("_little_memory")
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.text)
-def test_every_number_is_refused_or_gives_a_finite_result(call: Call) -> None:
+def test_every_number_is_refused_or_gives_a_finite_result(call: table.Call) -> None:
     base = call.function(**call.arguments)
     assert fault_of_result(call, base, base) == ""
     faults = []
@@ -269,13 +252,13 @@ def test_every_number_is_refused_or_gives_a_finite_result(call: Call) -> None:
 CERTIFIED = [
     f"{call} -> {words}"
     for one, words in (
-        row.split(" -> ") for row in WITHOUT_CERTIFICATE.split("\n")[1:-1]
+        row.split(" -> ") for row in table.WITHOUT_CERTIFICATE.split("\n")[1:-1]
     )
     for call in (f"minimize({one}, CIRCLE)", f"certificate({one}, UNIFORM)")
 ]
 
 
-@pytest.mark.parametrize("row", [*filter(None, WRONG.split("\n")), *CERTIFIED])
+@pytest.mark.parametrize("row", [*filter(None, table.WRONG.split("\n")), *CERTIFIED])
 def test_a_wrong_argument_is_named_with_what_is_allowed(
     row, tmp_path, monkeypatch
 ) -> None:
@@ -283,20 +266,20 @@ def test_a_wrong_argument_is_named_with_what_is_allowed(
     call, _, words = row.partition(" -> ")
     pattern = "(?s)" + ".*".join(map(re.escape, words.split(" | ")))
     with pytest.raises(ValueError, match=pattern) as caught:
-        eval(call, NAMES)
+        eval(call, table.NAMES)
     assert len(str(caught.value)) < 600
     assert not list(tmp_path.iterdir())
 
 
 def test_too_few_cells_for_beta_names_the_number_needed() -> None:
-    steep = equation(mfpde.Attention(100.0))
+    steep = table.equation(mfpde.Attention(100.0))
     with pytest.raises(ValueError, match=r"too coarse for beta = 100") as caught:
-        run(by=steep)
+        table.run(by=steep)
     needed = int(re.search(r"at least (\d+) cells", str(caught.value))[1])
-    fine = run(mfpde.uniform(mfpde.Circle(needed)), steep, t_end=0.1)
+    fine = table.run(mfpde.uniform(mfpde.Circle(needed)), steep, t_end=0.1)
     assert fine.stop.kind == "t_end"
     with pytest.raises(ValueError, match="too coarse"):
-        run(mfpde.uniform(mfpde.Circle(needed - 2)), steep, t_end=0.1)
+        table.run(mfpde.uniform(mfpde.Circle(needed - 2)), steep, t_end=0.1)
 
 
 NO_NAMES = [
@@ -314,7 +297,7 @@ def test_a_number_takes_no_name_that_a_store_cannot_hold(name) -> None:
     """Before any work: a run that is stored under such a name could not be read back."""
     for call in (
         lambda: mfpde.Diagnostic(name, "mine", "1", never),
-        lambda: run(t_end=1e9, observe={name: never}),
+        lambda: table.run(t_end=1e9, observe={name: never}),
     ):
         with pytest.raises(ValueError, match=r"must be a word|cannot be stored") as it:
             call()
@@ -324,13 +307,13 @@ def test_a_number_takes_no_name_that_a_store_cannot_hold(name) -> None:
 def test_no_number_is_named_like_a_part_of_a_store(tmp_path) -> None:
     """Whatever names a store with atoms, a track, particles and a last state has."""
     atoms = mfpde.Atoms([[1.0, 0.0]], [0.2], [0.01 * np.diag([0.0, 1.0])])
-    density = mfpde.perturbed_uniform(CIRCLE, 0.3)
-    start = mfpde.Measure(mfpde.Density(CIRCLE, 0.8 * density.values), atoms)
+    density = mfpde.perturbed_uniform(table.CIRCLE, 0.3)
+    start = mfpde.Measure(mfpde.Density(table.CIRCLE, 0.8 * density.values), atoms)
     saved = {"save_at": [0.0, 0.05], "track": mfpde.Concentration()}
-    stored = run(start, t_end=0.1, **saved)
+    stored = table.run(start, t_end=0.1, **saved)
     path = tmp_path / "x.zarr"
     mfpde.save(stored, path)
-    particles = mfpde.solve_particles(ASCENT, UNIFORM, t_end=0.1, count=9)
+    particles = mfpde.solve_particles(table.ASCENT, table.UNIFORM, t_end=0.1, count=9)
     mfpde.save(particles, path / "particles")
     found = xr.open_zarr(path, consolidated=False)
     parts = {part.name for part in path.iterdir() if part.is_dir()}
@@ -343,15 +326,15 @@ def test_no_number_is_named_like_a_part_of_a_store(tmp_path) -> None:
 
 def test_functions_are_printed_by_their_names() -> None:
     """Not by a place in memory, which is another one in the next run."""
-    potential = mfpde.Potential(NAMES["first"], NAMES["to_the_right"])
+    potential = mfpde.Potential(table.NAMES["first"], table.NAMES["to_the_right"])
     assert repr(potential) == "Potential(first, to_the_right)"
     kernel = mfpde.ZonalKernel(np.square, lambda u: 2 * u)
     assert repr(kernel).startswith("ZonalKernel(square, ")
-    assert " at 0x" not in repr(equation(mfpde.Interaction(kernel), potential))
+    assert " at 0x" not in repr(table.equation(mfpde.Interaction(kernel), potential))
 
 
 def test_an_energy_that_there_is_not_is_not_printed() -> None:
     drift = mfpde.Perceptron([[1.0, 0.0]], [[0.0, 1.0]])
     times = {"t_end": 0.1, "save_at": [0.0, 0.1]}
-    assert "nan" not in str(run(by=equation(drift), **times))
-    assert "energy" in str(run(by=equation(ATTENTION), **times))
+    assert "nan" not in str(table.run(by=table.equation(drift), **times))
+    assert "energy" in str(table.run(by=table.equation(table.ATTENTION), **times))

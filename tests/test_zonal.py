@@ -10,13 +10,9 @@ from scipy.special import roots_jacobi, roots_legendre
 
 import mfpde
 from mfpde import Attention, Density, MeanFieldEquation, Perceptron, Zonal
+from validation import zonal_cases
 from validation.characteristics import moved_rings, rings_of
 from validation.independent import problem_of
-from validation.zonal_cases import (
-    moved_by_linear_potential,
-    moved_by_relu,
-    uniform_masses,
-)
 
 
 def axis(dimension: int) -> np.ndarray:
@@ -36,8 +32,8 @@ def density_of(grid: Zonal, masses: np.ndarray) -> Density:
 def l1_error(grid: Zonal, case: str) -> float:
     d = grid.dimension
     term, came_from, moved = {
-        "linear": (constant_drift(d, 0.5), moved_by_linear_potential, 0.5),
-        "relu": (Perceptron(axis(d), [1.0]), moved_by_relu, 1.0),
+        "linear": (constant_drift(d, 0.5), zonal_cases.moved_by_linear_potential, 0.5),
+        "relu": (Perceptron(axis(d), [1.0]), zonal_cases.moved_by_relu, 1.0),
     }[case]
     origins, equation = came_from(grid.face_angles, moved), ascent(term)
     start = mfpde.uniform(grid)
@@ -45,7 +41,7 @@ def l1_error(grid: Zonal, case: str) -> float:
     final = run.final.density
     assert abs(final.total_mass - 1) < 1e-13
     assert final.values.min() >= 0
-    return float(np.abs(final.masses - uniform_masses(d, origins)).sum())
+    return float(np.abs(final.masses - zonal_cases.uniform_masses(d, origins)).sum())
 
 
 @pytest.mark.parametrize(("dimension", "cells"), [(3, 256), (5, 96), (64, 256)])
@@ -55,8 +51,8 @@ def test_agrees_with_the_direct_sum_over_a_product_quadrature(
 ):
     """The rule is exact for the kernel: Gauss in the angle, Gauss-Jacobi on rings."""
     grid = Zonal(dimension, cells)
-    origins = moved_by_linear_potential(grid.face_angles, 0.5)
-    density = density_of(grid, uniform_masses(dimension, origins))
+    origins = zonal_cases.moved_by_linear_potential(grid.face_angles, 0.5)
+    density = density_of(grid, zonal_cases.uniform_masses(dimension, origins))
     nodes, weights = roots_legendre(60)
     start = np.pi / 2 * (nodes + 1)
     weights = weights * np.sin(start) ** (dimension - 2)
