@@ -14,9 +14,9 @@ from scipy.special import ive
 
 import mfpde
 from mfpde.geometry import geodesic_moves, tangent_frames
-from mfpde.stationary.branch_and_bound import flat_bounds, floor_of, largest_fall
 from mfpde.stationary.convex_energy import convex_energy
-from mfpde.stationary.mass_program import best_masses
+from mfpde.stationary.field_minima import flat_bounds, floor_of, largest_fall
+from mfpde.stationary.sliding import best_masses
 from mfpde.terms import PointMasses
 from mfpde.theory import eigenvalues
 from validation.circle_cases import points_at

@@ -32,7 +32,7 @@ from scipy.sparse.linalg import LinearOperator, gmres
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.branches.parameters import equation_at
 from mfpde.equation import MeanFieldEquation
-from mfpde.stationary.gibbs.result import TOLERANCE
+from mfpde.stationary.densities import TOLERANCE
 
 if TYPE_CHECKING:
     from mfpde.branches.result import BranchPoint, StationaryState

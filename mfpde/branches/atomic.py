@@ -28,8 +28,8 @@ from mfpde.geometry.arcs import normalize, tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.measures.sampling import sum_by_label
 from mfpde.stationary import PolishedAtoms, polish
+from mfpde.stationary.densities import TOLERANCE
 from mfpde.stationary.derivatives import FieldDerivatives, field_derivatives
-from mfpde.stationary.gibbs.result import TOLERANCE
 from mfpde.stationary.result import linear_rates
 from mfpde.stationary.symmetry import rotation_modes
 

@@ -28,8 +28,8 @@ from mfpde.branches.smooth import SmoothPlace
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
 from mfpde.stationary import polish
-from mfpde.stationary.gibbs.finding import check_density, needed_degree
-from mfpde.stationary.gibbs.state import GibbsProblem
+from mfpde.stationary.densities import check_density, needed_degree
+from mfpde.stationary.gibbs_states import GibbsProblem
 
 LARGEST_TURN = 0.3
 """Angle in radians by which the tangent may turn on a step."""

@@ -2,7 +2,7 @@ r"""Smooth densities as states of a branch, with diffusion kappa > 0.
 
 v rho = kappa grad rho has the solutions rho = M e^{s F / kappa} / Z.  The unknowns are the
 coefficients c of the interaction's field, G(c) = 0 says that rho makes that field itself, and
-G_c is symmetric: ``mfpde/stationary/gibbs/state.py``.  Its negative eigenvalues count the
+G_c is symmetric: ``mfpde/stationary/gibbs_states.py``.  Its negative eigenvalues count the
 unstable directions.  Few unknowns are treated by the matrix of G_c and a row for each of the
 equation's rotations N, which G_c annihilates; many by products: with P = 1 - N N^T
 
@@ -23,9 +23,8 @@ from mfpde.branches.result import BranchPoint
 from mfpde.geometry import Geometry
 from mfpde.measures.measure import Density
 from mfpde.measures.wasserstein import wasserstein
-from mfpde.stationary.gibbs.finding import descend
-from mfpde.stationary.gibbs.result import StationaryDensity
-from mfpde.stationary.gibbs.state import LARGEST_MATRIX, GibbsProblem, GibbsState
+from mfpde.stationary.densities import StationaryDensity, descend
+from mfpde.stationary.gibbs_states import LARGEST_MATRIX, GibbsProblem, GibbsState
 
 FARTHEST = 0.1
 """In W1: a stationary density further away is not the one that a start is beside."""

@@ -4,7 +4,7 @@ E is convex in mu (``convex_energy.py``), so that for every nu of the same mass 
 
     E[nu] >= E[mu] + int F d(nu - mu) >= E[mu] - gap,   gap = int F dmu - m min F,
 
-with F = A[mu] + V.  min F is bounded below over the whole sphere (``branch_and_bound.py``).
+with F = A[mu] + V.  min F is bounded below over the whole sphere (``field_minima.py``).
 
 In exact arithmetic this is a proof.  What rounding may change in F and E is estimated by the
 sizes of the terms of sums, and added; rounding of derivatives is not counted.
@@ -25,8 +25,8 @@ from mfpde.arrays import FloatArray, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, Measure, as_measure
 from mfpde.notebook import Printed
-from mfpde.stationary.branch_and_bound import floor_of
 from mfpde.stationary.convex_energy import ConvexEnergy, convex_energy
+from mfpde.stationary.field_minima import floor_of
 from mfpde.stationary.ridge_fields import RidgeField
 from mfpde.terms import PointMasses
 

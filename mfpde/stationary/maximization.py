@@ -20,11 +20,15 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.notebook import Printed, format_table
-from mfpde.stationary.branch_and_bound import floor_of
 from mfpde.stationary.cell_maximum import NEAR, SAME, maximize_in_cells
 from mfpde.stationary.certification import LARGEST_DIMENSION, TOLERANCE
 from mfpde.stationary.convex_energy import check_terms, refuse
-from mfpde.stationary.local_minima import find_minima, lowest_apart, scanning_points
+from mfpde.stationary.field_minima import (
+    find_minima,
+    floor_of,
+    lowest_apart,
+    scanning_points,
+)
 from mfpde.stationary.ridge_fields import NeuronRidges, neuron_field
 from mfpde.terms import Perceptron
 

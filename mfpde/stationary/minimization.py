@@ -9,6 +9,13 @@ one point y = (cos t, sin t) of the half circle of polar angles t, and the avera
 makes of W(x.y) the mean of W(x.By) over B = diag(1, cos phi): the rings are atoms on S^1 with this
 kernel, and with V on a meridian.  The mean over phi_i = (i + 1/2) pi / n is exact for the degrees
 of W below 2 n.
+
+A smooth minimiser has F constant: in harmonics of degree 1 and more A rho = -V, A the matrix of
+the interaction (``harmonics.py``).  For kernels of x.y rho = 1 - sum_{l >= 1} V_l / kappa_l (times
+the uniform probability), V_l the harmonics of V and kappa_l the eigenvalues of K / beta (paper,
+Lemma 5.1, eq. 5.1).  This is the minimiser, if it is a density.  The eigenvalues fall faster than
+any power, so that the sum is cut at the last degree to which it can be taken with rho >= 0.  The
+part of V beyond that degree is left in F, and the certificate bounds its effect.
 """
 
 from __future__ import annotations
@@ -17,11 +24,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from mfpde.arrays import FloatArray, real_number
+from mfpde.arrays import BoolArray, FloatArray, real_number
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.geometry.arcs import normalize, tangent_frames
+from mfpde.geometry.base import RealHarmonics
 from mfpde.measures.measure import Atoms, Density, as_measure
 from mfpde.notebook import Printed, format_table
 from mfpde.stationary.cell_maximum import SAME
@@ -32,9 +41,10 @@ from mfpde.stationary.certification import (
     state_on_grid,
 )
 from mfpde.stationary.convex_energy import ConvexEnergy, PairKernel, convex_energy
-from mfpde.stationary.kernel_matrix import smooth_candidate
-from mfpde.stationary.local_minima import unite_neighbours
+from mfpde.stationary.field_minima import unite_neighbours
+from mfpde.stationary.harmonics import kernel_matrix
 from mfpde.stationary.result import tabulate_atoms
+from mfpde.stationary.ridge_fields import ROUNDING
 from mfpde.stationary.sliding import sliding_minimum
 from mfpde.terms import Perceptron, PointMasses
 
@@ -238,3 +248,46 @@ def energy_of_rings(energy: ConvexEnergy, axis: FloatArray) -> ConvexEnergy:
         if t.acts.any()
     )
     return ConvexEnergy(kernels, neurons, 2, is_mirrored=True)
+
+
+def smooth_candidate(
+    equation: MeanFieldEquation, energy: ConvexEnergy, geometry: Geometry
+) -> Density | None:
+    """Density of mass 1 whose F is as nearly constant as possible; None if V has kinks."""
+    if not np.isfinite(energy.external.degree):
+        return None
+    grid = equation.on(geometry)
+    packed = RealHarmonics.of(geometry, grid.degree)
+    shares = geometry.areas / geometry.areas.sum()
+    potential = packed.read(
+        geometry.moments(grid.external_potential * shares, grid.degree)
+    )
+    # Rounding errors of V must not be divided by small eigenvalues.
+    noise = ROUNDING * float(np.abs(grid.external_potential).max())
+    potential = np.where(np.abs(potential) > noise, potential, 0.0)
+    matrix = kernel_matrix(equation, geometry, grid.degree)
+    sizes = matrix if matrix.ndim == 1 else np.diagonal(matrix)
+    is_usable = sizes > ROUNDING * sizes.max()
+    for cut in range(int(packed.degrees[is_usable].max(initial=0)), -1, -1):
+        inside = (packed.degrees <= cut) & is_usable & (packed.degrees > 0)
+        moments = np.where(packed.degrees == 0, 1.0, 0.0)
+        moments[inside] = _solve(matrix, potential, inside)
+        relative = geometry.synthesis(packed.pack(moments))
+        if relative.min() >= 0:
+            return Density(geometry, relative).normalized()
+    return None
+
+
+def _solve(matrix: FloatArray, potential: FloatArray, inside: BoolArray) -> FloatArray:
+    """The moments ``inside`` (n,) of rho, where A rho + V = 0; NaN if A is not positive there."""
+    if matrix.ndim == 1:
+        return -potential[inside] / matrix[inside]
+    block = matrix[np.ix_(inside, inside)]
+    target = potential[inside] + matrix[inside, 0]
+    # Entries have the accuracy of the diagonal, and so has the solution if that is scaled out.
+    roots = np.sqrt(np.diagonal(block))
+    try:
+        factor = cho_factor(block / np.outer(roots, roots))
+    except LinAlgError:
+        return np.full(len(block), np.nan)
+    return np.asarray(-cho_solve(factor, target / roots) / roots)

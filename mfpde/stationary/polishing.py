@@ -32,7 +32,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import distances, geodesic_moves, tangent_frames
 from mfpde.measures.measure import Atoms
 from mfpde.stationary.derivatives import FieldDerivatives, is_differenced
-from mfpde.stationary.local_minima import unite_neighbours
+from mfpde.stationary.field_minima import unite_neighbours
 from mfpde.stationary.result import PolishedAtoms, linear_rates
 from mfpde.stationary.symmetry import (
     INDEPENDENT,

@@ -1,7 +1,7 @@
 r"""The minimiser of E among atoms with masses, with its certificate.
 
-1. Local minima of F below its mean come in as new atoms, with the best masses on all
-   (``mass_program.py``); atoms without mass go out.
+1. Local minima of F below its mean come in as new atoms, with the best masses on all (below);
+   atoms without mass go out.
 2. Neighbours within a radius are united, and the atoms slide (below).  The result is kept if its
    energy is not above that after 1.  Without progress the radius is halved, with progress doubled.
 3. Once F has no minimum below its mean, it is bounded below over the whole sphere; if the gap is
@@ -20,6 +20,13 @@ halved until the energy falls by half as much as in the model (Moré & Sorensen,
 energy is at its rounding the gradient has to fall instead.  An atom whose best mass is zero is
 removed, so that the method ends where Newton's method on positions and masses together creeps
 along the boundary of m >= 0.
+
+Best masses on given points, min m.K m / 2 + V.m over m >= 0, sum m = 1, come from a primal
+active-set method: the equality-constrained problem is solved on the free points; a step that would
+make a mass negative ends where it is zero and takes that point out; once the problem on the free
+points is solved, the point where K m + V is lowest comes back in if that is below the common
+level.  On the free points the minimiser of any sign is m = l K^{-1} 1 - K^{-1} V, l its common
+level: a Cholesky factor of K with a ridge, and one step of iterative refinement without it.
 """
 
 from __future__ import annotations
@@ -27,15 +34,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import null_space
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, null_space
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import BoolArray, FloatArray
 from mfpde.geometry.arcs import geodesic_moves, tangent_frames
 from mfpde.stationary.certification import Certificate, certify, state_of_atoms
 from mfpde.stationary.convex_energy import ConvexEnergy
-from mfpde.stationary.local_minima import find_minima, scanning_points, unite_neighbours
-from mfpde.stationary.mass_program import best_masses
-from mfpde.stationary.ridge_fields import NEGLIGIBLE
+from mfpde.stationary.field_minima import find_minima, scanning_points, unite_neighbours
+from mfpde.stationary.ridge_fields import NEGLIGIBLE, ROUNDING
 from mfpde.terms import PointMasses
 
 MOST_ROUNDS = 400
@@ -44,6 +50,8 @@ WIDEST = 1 / 2
 """Distance, in widths of the kernel, within which neighbours are united at most."""
 NARROWEST = 1e-3
 """Where it was halved to this, ten rounds in a row have lowered E by less than the tolerance."""
+LEAST_RIDGE = float(np.finfo(float).tiny / np.finfo(float).eps)
+"""Of kernels so near the smallest numbers that their share of one underflows."""
 
 
 class BalancedAtoms(NamedTuple):
@@ -205,3 +213,66 @@ def find_condition(energy: ConvexEnergy, atoms: PointMasses) -> float:
     whole = np.block([[here.moves, here.cross], [here.cross.T, here.masses]])
     values = np.linalg.eigvalsh(whole)
     return float(values[-1] / values[0]) if values[0] > 0 else np.inf
+
+
+def best_masses(
+    kernel: FloatArray, potential: FloatArray, start: FloatArray
+) -> FloatArray:
+    """Masses (n,) for a ``kernel`` (n, n) and ``potential`` (n,), from ``start`` (n,).
+
+    Points with mass zero at the start are tried too.
+    """
+    masses = start / start.sum()
+    # A constant moves no mass; beside a depth of 1/eps of the kernel it would drown all of it.
+    potential = potential - potential.min()
+    scale = float(np.abs(kernel).max() + np.abs(potential).max())
+    is_free = np.ones(len(start), dtype=np.bool_)
+    for _ in range(6 * len(start) + 20):
+        target = _solve_free(kernel, potential, is_free)
+        blocked = np.flatnonzero(target < 0)
+        if len(blocked):
+            steps = masses[blocked] / (masses[blocked] - target[blocked])
+            step = float(steps.min())
+            masses = np.maximum(masses + step * (target - masses), 0.0)
+            out = blocked[steps <= step]
+            masses[out], is_free[out] = 0.0, False
+            continue
+        masses = target
+        field = kernel @ masses + potential
+        below = np.where(is_free, 0.0, masses @ field - field)
+        entering = int(np.argmax(below))
+        if below[entering] <= ROUNDING * scale:
+            break
+        is_free[entering] = True
+    return np.asarray(masses / masses.sum())
+
+
+def _solve_free(
+    kernel: FloatArray, potential: FloatArray, is_free: BoolArray
+) -> FloatArray:
+    """Masses (n,) of any sign on the free points, 0 elsewhere, at which E is least."""
+    inside, outside = kernel[np.ix_(is_free, is_free)], potential[is_free]
+    count = len(outside)
+    ridge = max(NEGLIGIBLE * float(np.trace(kernel)), LEAST_RIDGE)
+    factor = _factorize(inside, ridge)
+    flat = cho_solve(factor, np.ones(count))
+    masses, level = np.zeros(count), 0.0
+    for _ in range(2):
+        change = cho_solve(factor, level - outside - inside @ masses)
+        rise = (1.0 - masses.sum() - change.sum()) / flat.sum()
+        masses, level = masses + change + rise * flat, level + rise
+    found = np.zeros(len(potential))
+    found[is_free] = masses
+    return found
+
+
+def _factorize(matrix: FloatArray, ridge: float) -> tuple[FloatArray, bool]:
+    """Cholesky factor of a matrix with the least ridge, ten times larger each time, that it has.
+
+    A sharp kernel's own rounding, beta times that of x.y, may exceed the first one.
+    """
+    while True:
+        try:
+            return cho_factor(matrix + ridge * np.eye(len(matrix)))  # type: ignore[no-any-return]
+        except LinAlgError:
+            ridge *= 10

@@ -1,6 +1,14 @@
-r"""The matrix of the interaction in real harmonics, and the smooth minimiser that it gives.
+r"""Real harmonics B_k on a grid, and the matrix of the interaction in them.
 
-With the harmonics B_k of mean square 1 under the uniform probability sigma,
+On the circle and the sphere the B_k are orthonormal for the uniform probability sigma, those of
+``RealHarmonics``, and a sum takes one transform of the geometry at the degree L, which is the
+kernel's and not the grid's.
+
+On a zonal grid there is one function for each degree, P_l(x.e) with P_l(1) = 1.  Integrals
+over each band are Gauss sums in the polar angle, so that neither they nor the masses of the
+bands depend on how wide the bands are.
+
+The matrix of the interaction is
 
     A_kl = iint K(x, y) B_k(x) B_l(y),    A[mu] = sum_kl A_kl m_l B_k,    m_l = int B_l dmu
 
@@ -11,34 +19,94 @@ For kernels of x.y it is diagonal (Funk-Hecke).  For a head, with z = beta D x a
 for l of this degree.  The integral against B_k(x) is a quadrature, with the rounding of the
 largest entry of column l, which falls with the degree as the eigenvalues do: of A_kl and A_lk
 the one in the column of the higher degree is taken.
-
-In harmonics of degree 1 and more F = A rho + V is constant iff A rho = -V there: for kernels of
-x.y rho = 1 - sum_{l >= 1} V_l / kappa_l (times the uniform probability), V_l the harmonics of V
-and kappa_l the eigenvalues of K / beta (paper, Lemma 5.1, eq. 5.1).  This is the minimiser, if it
-is a density.  The eigenvalues fall faster than any power, so that the sum is cut at the last
-degree to which it can be taken with rho >= 0.  The part of V beyond that degree is left in F, and
-the certificate bounds its effect.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from math import gamma
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.special import ive
+from scipy.special import ive, roots_legendre
 
-from mfpde.arrays import BoolArray, FloatArray, IntArray
+from mfpde.arrays import FloatArray, IntArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Geometry
+from mfpde.geometry import Geometry, Zonal
 from mfpde.geometry.base import RealHarmonics
-from mfpde.measures.measure import Density
-from mfpde.stationary.convex_energy import ConvexEnergy
-from mfpde.stationary.ridge_fields import ROUNDING
+from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.terms import Attention
 
+NODES_PER_BAND = 6
 NO_LENGTH = np.sqrt(np.finfo(np.float64).tiny)
 """In place of a length of zero, by which is divided."""
+
+
+@dataclass(frozen=True, eq=False)
+class Harmonics:
+    """Functions B_k, k = 1..n, at the nodes of a quadrature.
+
+    Attributes
+    ----------
+    count
+        Number n of the functions.
+    points
+        The nodes, unit vectors (nodes, d); those of one cell follow one another.
+    shares
+        Weights (nodes,) of the quadrature for the uniform probability.
+    synthesis
+        The values (nodes,) of sum_k a_k B_k, from the coefficients a (n,).
+    integrals
+        The integrals (n,) of B_k against masses (nodes,) at the nodes.
+    """
+
+    count: int
+    points: FloatArray
+    shares: FloatArray
+    synthesis: Callable[[FloatArray], FloatArray]
+    integrals: Callable[[FloatArray], FloatArray]
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """The functions at the nodes, (nodes, n)."""
+        return np.stack([self.synthesis(row) for row in np.eye(self.count)], axis=1)
+
+
+@lru_cache(maxsize=4)
+def harmonics_on(geometry: Geometry, degree: int) -> Harmonics:
+    """Harmonics of degree 1..``degree`` on a grid, without constants."""
+    if isinstance(geometry, Zonal):
+        return _zonal_harmonics(geometry, degree)
+    packed = RealHarmonics.of(geometry, degree)
+
+    def synthesis(coefficients: FloatArray) -> FloatArray:
+        field = packed.pack(np.insert(coefficients, 0, 0.0))
+        return geometry.synthesis(field).ravel()
+
+    def integrals(masses: FloatArray) -> FloatArray:
+        return packed.read(geometry.moments(masses.reshape(geometry.shape), degree))[1:]
+
+    points = geometry.points.reshape(-1, geometry.dimension)
+    shares = (geometry.areas / geometry.areas.sum()).ravel()
+    return Harmonics(len(packed.degrees) - 1, points, shares, synthesis, integrals)
+
+
+def _zonal_harmonics(geometry: Zonal, degree: int) -> Harmonics:
+    nodes, weights = roots_legendre(NODES_PER_BAND)
+    offsets = geometry.spacing / 2 * nodes
+    angles = (geometry.angles[:, np.newaxis] + offsets).ravel()
+    logarithms = (geometry.dimension - 2) * np.log(np.sin(angles))
+    shares = np.exp(logarithms - logarithms.max())
+    shares *= np.tile(weights, len(geometry.angles))
+    values = zonal_harmonics(geometry.dimension, degree, np.cos(angles))[1:]
+    return Harmonics(
+        count=degree,
+        points=geometry.points_at(angles),
+        shares=shares / shares.sum(),
+        synthesis=np.ascontiguousarray(values.T).__matmul__,
+        integrals=values.__matmul__,
+    )
 
 
 def kernel_matrix(
@@ -101,46 +169,3 @@ def _factors(
     orders = np.arange(degrees.max() + 1) + nu
     bessel = ive(orders, r[:, np.newaxis])
     return np.asarray(scales[:, np.newaxis] * bessel[:, degrees])
-
-
-def smooth_candidate(
-    equation: MeanFieldEquation, energy: ConvexEnergy, geometry: Geometry
-) -> Density | None:
-    """Density of mass 1 whose F is as nearly constant as possible; None if V has kinks."""
-    if not np.isfinite(energy.external.degree):
-        return None
-    grid = equation.on(geometry)
-    packed = RealHarmonics.of(geometry, grid.degree)
-    shares = geometry.areas / geometry.areas.sum()
-    potential = packed.read(
-        geometry.moments(grid.external_potential * shares, grid.degree)
-    )
-    # Rounding errors of V must not be divided by small eigenvalues.
-    noise = ROUNDING * float(np.abs(grid.external_potential).max())
-    potential = np.where(np.abs(potential) > noise, potential, 0.0)
-    matrix = kernel_matrix(equation, geometry, grid.degree)
-    sizes = matrix if matrix.ndim == 1 else np.diagonal(matrix)
-    is_usable = sizes > ROUNDING * sizes.max()
-    for cut in range(int(packed.degrees[is_usable].max(initial=0)), -1, -1):
-        inside = (packed.degrees <= cut) & is_usable & (packed.degrees > 0)
-        moments = np.where(packed.degrees == 0, 1.0, 0.0)
-        moments[inside] = _solve(matrix, potential, inside)
-        relative = geometry.synthesis(packed.pack(moments))
-        if relative.min() >= 0:
-            return Density(geometry, relative).normalized()
-    return None
-
-
-def _solve(matrix: FloatArray, potential: FloatArray, inside: BoolArray) -> FloatArray:
-    """The moments ``inside`` (n,) of rho, where A rho + V = 0; NaN if A is not positive there."""
-    if matrix.ndim == 1:
-        return -potential[inside] / matrix[inside]
-    block = matrix[np.ix_(inside, inside)]
-    target = potential[inside] + matrix[inside, 0]
-    # Entries have the accuracy of the diagonal, and so has the solution if that is scaled out.
-    roots = np.sqrt(np.diagonal(block))
-    try:
-        factor = cho_factor(block / np.outer(roots, roots))
-    except LinAlgError:
-        return np.full(len(block), np.nan)
-    return np.asarray(-cho_solve(factor, target / roots) / roots)

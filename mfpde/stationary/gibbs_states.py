@@ -44,8 +44,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.geometry.base import RealHarmonics
 from mfpde.measures.measure import Density
-from mfpde.stationary.gibbs.harmonics import Harmonics, harmonics_on
-from mfpde.stationary.kernel_matrix import kernel_matrix
+from mfpde.stationary.harmonics import Harmonics, harmonics_on, kernel_matrix
 from mfpde.stationary.symmetry import INDEPENDENT, invariant_rotations
 
 LARGEST_MATRIX = 120
