@@ -7,7 +7,7 @@ uniform state.
 
 From the question to the answer: ``search`` asks
 
-- ``flow``, the velocity on a ``graph`` of cells, the same for all geometries;
+- ``flow``, the velocity on a graph of cells, the same for all geometries;
 - ``basins`` of that graph, and ``clusters`` in them;
 - ``regions``: of each the ``cores`` of its mass, ``curves``, ``jumps``, ``balls``;
 - the kind of each ``region``, and the ``report`` on all of them.

@@ -33,8 +33,7 @@ from scipy.sparse.csgraph import connected_components
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.cores import Cloud
-from mfpde.detection.flow import CellFlow
-from mfpde.detection.graph import CellGraph
+from mfpde.detection.flow import CellFlow, CellGraph
 from mfpde.detection.region import FROZEN_SPEED
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
 

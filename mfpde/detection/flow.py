@@ -1,22 +1,32 @@
-"""The velocity of a measure on a graph of cells, and its gradient between them."""
+r"""The velocity of a measure on a graph of cells, and its gradient between them.
+
+On the circle each cell has two neighbours, on S^2 eight (around the ring, and over the poles).
+Cells of a Zonal grid are one half of a circle: the ring at the polar angle t is its point
+(cos t, sin t), and rings move on it as points do.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Literal
 
 import numpy as np
+from scipy.spatial import cKDTree
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.detection.balls import CORE_CELLS, ball_radius
-from mfpde.detection.graph import CellGraph, graph_of, graph_of_arcs
 from mfpde.detection.region import NARROW
 from mfpde.equation import MeanFieldEquation
 from mfpde.field import GridField, MeasureField
-from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.geometry.arcs import tangent_frames, velocity_gradients
-from mfpde.geometry.circle import angles_of, tangents_at
+from mfpde.geometry.base import as_kind
+from mfpde.geometry.circle import angles_of, points_at, tangents_at
+from mfpde.measures.distributions import polar_angles
 from mfpde.measures.measure import Atoms, Measure
+
+Place = Literal["circle", "sphere", "zonal"]
 
 ROUNDING = 1e-12
 """Speeds below this, in units of the largest (at least 1), have no direction; shares of the
@@ -27,6 +37,54 @@ widest kernel."""
 ARCS = 4096
 LEAST_RINGS, MOST_RINGS = 64, 256
 """Cells of the circle, and rings of S^2, for atoms alone: two in the radius of a ball."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellGraph:
+    """Cells of a grid as a graph.
+
+    Attributes
+    ----------
+    points, areas
+        Centres (n, d), of a Zonal grid (n, 2), and areas (n,).
+    neighbours
+        Numbers (k, n) of the cells beside each; at the end of a line the cell itself.
+    width
+        Distance of neighbours along a ring or line, in radians.
+    place
+        ``"circle"``, ``"sphere"`` or ``"zonal"``.
+    """
+
+    points: FloatArray
+    areas: FloatArray
+    neighbours: IntArray
+    width: float
+    place: Place
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def on_line(self) -> bool:
+        """Whether the cells are those of a line of increasing angles."""
+        return self.place != "sphere"
+
+    def places_of(self, points: FloatArray) -> FloatArray:
+        """Where unit vectors ``points`` (n, d) lie among the cells."""
+        return points_at(polar_angles(points)) if self.place == "zonal" else points
+
+    @cached_property
+    def _tree(self) -> cKDTree:
+        return cKDTree(self.points)
+
+    def cells_of(self, points: FloatArray) -> IntArray:
+        """Numbers (m,) of the cells whose centres are nearest to ``points`` (m, d)."""
+        return np.asarray(self._tree.query(points)[1], dtype=np.int64)
+
+    def within(self, centre: FloatArray, radius: float) -> IntArray:
+        """Numbers of the cells whose centres are within ``radius`` of a point."""
+        chord = 2 * np.sin(min(radius, np.pi) / 2)
+        return np.array(self._tree.query_ball_point(centre, chord), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,3 +226,37 @@ def _cells_for_atoms(equation: MeanFieldEquation, dimension: int) -> CellGraph:
         return graph_of_arcs(np.unique(np.concatenate([Circle(ARCS).angles, *kinks])))
     doublings = np.ceil(np.log2(2 * np.pi / ball_radius(equation)))
     return graph_of(Sphere(int(np.clip(2**doublings, LEAST_RINGS, MOST_RINGS))))
+
+
+@lru_cache(maxsize=16)
+def graph_of(geometry: Geometry) -> CellGraph:
+    """Return the graph of a grid's cells; ``ValueError`` for an unknown geometry."""
+    if isinstance(geometry, Circle):
+        return graph_of_arcs(geometry.angles)
+    if isinstance(geometry, Zonal):
+        numbers = np.arange(geometry.num_cells)
+        beside = np.clip(np.stack([numbers - 1, numbers + 1]), 0, len(numbers) - 1)
+        points, shares = points_at(geometry.angles), geometry.area_shares
+        return CellGraph(points, shares, beside, geometry.spacing, "zonal")
+    sphere = as_kind("measure", geometry, Sphere)
+    nlat, nlon = sphere.shape
+    rows, columns = np.indices(sphere.shape)
+    sides = []
+    for down in (-1, 0, 1):
+        row = rows + down
+        over_pole = np.where((row < 0) | (row >= nlat), nlon // 2, 0)
+        for right in (-1, 0, 1) if down else (-1, 1):
+            column = (columns + right + over_pole) % nlon
+            sides.append((np.clip(row, 0, nlat - 1) * nlon + column).ravel())
+    points, areas = sphere.points.reshape(-1, 3), sphere.areas.ravel()
+    return CellGraph(
+        points, areas, read_only(np.stack(sides)), sphere.spacing, "sphere"
+    )
+
+
+def graph_of_arcs(angles: FloatArray) -> CellGraph:
+    """Return the graph of arcs of the circle about increasing ``angles`` (n,)."""
+    numbers, count = np.arange(len(angles)), len(angles)
+    lengths = np.mod(np.roll(angles, -1) - np.roll(angles, 1), 2 * np.pi) / 2
+    beside = np.stack([(numbers - 1) % count, (numbers + 1) % count])
+    return CellGraph(points_at(angles), lengths, beside, 2 * np.pi / count, "circle")

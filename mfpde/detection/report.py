@@ -10,8 +10,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.detection.basins import Basins
-from mfpde.detection.flow import ROUNDING
-from mfpde.detection.graph import Place
+from mfpde.detection.flow import ROUNDING, Place
 from mfpde.detection.region import (
     KINDS,
     LEAST_SHARE,
