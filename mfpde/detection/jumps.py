@@ -20,15 +20,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.ndimage import map_coordinates
 
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.flow import CellFlow
 from mfpde.detection.region import LEAST_SHARE
+from mfpde.geometry import Sphere
 from mfpde.geometry.arcs import exponential_map, tangent_frames
+from mfpde.geometry.base import as_kind
 from mfpde.geometry.circle import angles_of, points_at
-from mfpde.measures.distributions import polar_angles
-from mfpde.measures.measure import Measure
+from mfpde.measures.measure import Measure, as_measure
 
 PLATEAU = 0.15
 """Largest share of a jump's step by which the density varies on a side, or beyond both."""
@@ -81,10 +81,10 @@ def _jumps_on_sphere(flow: CellFlow, values: FloatArray, floor: float) -> Jumps:
     """Cells of S^2 across which the density jumps, along its gradient."""
     cells, points, flat = flow.cells, flow.cells.points, values.ravel()
     h, frames = flow.spacing, tangent_frames(points)
-    density_at = _interpolate(points, values)
+    sphere = as_kind("geometry", as_measure(flow.measure).geometry, Sphere)
     sides = NEAR * h * np.concatenate([frames, -frames], axis=1)
     places = exponential_map(points[:, np.newaxis], sides)
-    densities = density_at(places.reshape(-1, 3)).reshape(-1, 4)
+    densities = sphere.interpolate_at(values, places)
     slopes = densities[:, :2] - densities[:, 2:]
     rises = np.linalg.norm(slopes, axis=1)
     tried = np.nonzero(rises > PLATEAU * np.maximum(flat, floor) / 2)[0]
@@ -92,7 +92,8 @@ def _jumps_on_sphere(flow: CellFlow, values: FloatArray, floor: float) -> Jumps:
     normals *= h / rises[tried, np.newaxis]
 
     def sample(distance: float) -> FloatArray:
-        return density_at(exponential_map(points[tried], distance * normals))
+        places = exponential_map(points[tried], distance * normals)
+        return sphere.interpolate_at(values, places)
 
     steps = np.zeros(len(points))
     steps[tried] = _find_steps(sample, floor, flat[cells.neighbours[:, tried]])
@@ -103,24 +104,6 @@ def _jumps_on_sphere(flow: CellFlow, values: FloatArray, floor: float) -> Jumps:
     steepness = rises[inside] / (2 * NEAR * h)
     length = (cells.areas[inside] * steepness / around[inside]).sum()
     return Jumps(points[steps > 0], steps > 0, float(length))
-
-
-def _interpolate(
-    centres: FloatArray, values: FloatArray
-) -> Callable[[FloatArray], FloatArray]:
-    """Return the density at points (n, 3), linear between the centres, over the poles too."""
-    nlon = values.shape[1]
-    polar = polar_angles(centres[::nlon])
-    beyond = np.roll(values[[0, -1]], nlon // 2, axis=1)
-    padded = np.concatenate([beyond[:1], values, beyond[1:]])
-    colatitudes = np.concatenate([-polar[:1], polar, 2 * np.pi - polar[-1:]])
-
-    def density_at(points: FloatArray) -> FloatArray:
-        row = np.interp(polar_angles(points), colatitudes, np.arange(len(padded)))
-        places = [row, angles_of(points) * nlon / (2 * np.pi)]
-        return np.asarray(map_coordinates(padded, places, order=1, mode="grid-wrap"))
-
-    return density_at
 
 
 def _find_steps(

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from scipy.fft import next_fast_len
+from scipy.ndimage import map_coordinates
 
 from mfpde.arrays import (
     ComplexArray,
@@ -217,6 +218,21 @@ class Sphere(Geometry):
         return FieldAtPoints(
             values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
         )
+
+    def interpolate_at(self, values: FloatArray, points: FloatArray) -> FloatArray:
+        """Values (...) at ``points`` (..., 3), linear in angles between those at the centres.
+
+        Beyond the first and the last ring they run over the pole into the opposite meridian.
+        """
+        beyond = np.roll(values[[0, -1]], self.nlon // 2, axis=1)
+        padded = np.concatenate([beyond[:1], values, beyond[1:]])
+        theta = self.colatitudes
+        rings = np.concatenate([-theta[:1], theta, 2 * np.pi - theta[-1:]])
+        x, y, z = np.moveaxis(points, -1, 0)
+        rows = np.interp(np.arctan2(np.hypot(x, y), z), rings, np.arange(len(rings)))
+        columns = (np.arctan2(y, x) - self.longitudes[0]) / self.longitude_step
+        places = [rows, columns]
+        return np.asarray(map_coordinates(padded, places, order=1, mode="grid-wrap"))
 
     def drift_moments(
         self, masses: FloatArray, velocity: FloatArray, degree: int

@@ -23,7 +23,6 @@ from matplotlib.path import Path
 from matplotlib.projections.geo import GeoAxes
 from matplotlib.text import Annotation
 from matplotlib.transforms import Affine2D, Transform
-from scipy.ndimage import map_coordinates
 
 from mfpde.arrays import FloatArray
 from mfpde.geometry import Sphere
@@ -205,24 +204,13 @@ def values_at(
 ) -> FloatArray:
     """Density at ``points`` (..., 3), linear in colatitude and longitude between centres.
 
-    Beyond the first and the last ring it runs over the pole into the opposite meridian.
     With a ``floor`` the logarithm of what is above it is linear: a peak of one cell then
     looks round, not square, in logarithmic colours.
     """
     sphere, values = cast("Sphere", density.geometry), density.values
-    if floor is not None:
-        values = np.log(np.maximum(values, floor))
-    over_poles = np.roll(values[[0, -1]], sphere.nlon // 2, axis=1)
-    cells = np.concatenate([over_poles[:1], values, over_poles[1:]])
-    theta = sphere.colatitudes
-    rings = np.concatenate([[-theta[0]], theta, [2 * np.pi - theta[-1]]])
-    longitudes, latitudes = np.moveaxis(places_of(points), -1, 0)
-    rows = np.interp(np.pi / 2 - latitudes, rings, np.arange(len(rings)))
-    columns = (longitudes - sphere.longitudes[0]) / sphere.longitude_step
-    found: FloatArray = map_coordinates(
-        cells, [rows, columns], order=1, mode="grid-wrap"
-    )
-    return found if floor is None else np.exp(found)
+    if floor is None:
+        return sphere.interpolate_at(values, points)
+    return np.exp(sphere.interpolate_at(np.log(np.maximum(values, floor)), points))
 
 
 def colours_for(
