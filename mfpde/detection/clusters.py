@@ -24,10 +24,10 @@ from scipy.spatial import cKDTree
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.balls import CORE_CELLS
 from mfpde.detection.basins import Basins
-from mfpde.detection.cores import Cloud, Core, chord_angles, masses_in_boxes
+from mfpde.detection.cores import Cloud, Core, masses_in_boxes
 from mfpde.detection.flow import ROUNDING, CellFlow
 from mfpde.detection.region import ATOM_EXPONENT, LEAST_SHARE, NARROW
-from mfpde.geometry.arcs import exponential_map
+from mfpde.geometry.arcs import distances, exponential_map
 from mfpde.measures.measure import Atoms, Density, Measure, as_measure
 
 LEAST_MEMBERS = 10
@@ -170,6 +170,6 @@ def _rests(flow: CellFlow, cluster: Core) -> bool:
         if speed < LEAST_SHARE * spacing:
             return True
         place = exponential_map(place, spacing / (2 * speed) * velocity)
-        if chord_angles(place, cluster.centre)[0] > CORE_CELLS / 2 * spacing:
+        if distances(place, cluster.centre)[0] > CORE_CELLS / 2 * spacing:
             return False
     return True

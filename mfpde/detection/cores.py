@@ -20,7 +20,7 @@ import numpy as np
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection.flow import ROUNDING
-from mfpde.geometry.arcs import coordinates_about, normalize
+from mfpde.geometry.arcs import coordinates_about, distances, normalize
 
 MOST_SHIFTS = 20
 TINY = float(np.finfo(float).tiny)
@@ -83,7 +83,7 @@ class Cloud:
 
     def masses_about(self, centre: FloatArray, radii: FloatArray) -> FloatArray:
         """Masses (m,) within each of ``radii`` (m,) of a point."""
-        away = chord_angles(self.points, centre)
+        away = distances(self.points, centre)
         return cover(away, radii[:, np.newaxis], self.widths) @ self.masses
 
     def _cut_ball(
@@ -99,13 +99,6 @@ class Cloud:
     @cached_property
     def _widest(self) -> float:
         return float(self.widths.max(initial=0.0))
-
-
-def chord_angles(points: FloatArray, centre: FloatArray) -> FloatArray:
-    """Angles (n,) between ``points`` (n, d) and a point, from their chords."""
-    away = points - centre
-    chords = np.sqrt(np.einsum("ni,ni->n", away, away))
-    return np.asarray(2 * np.arcsin(np.minimum(chords / 2, 1.0)))
 
 
 def cover(

@@ -22,7 +22,7 @@ import numpy as np
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.balls import CORE_CELLS, profile_radii
 from mfpde.detection.clusters import Part
-from mfpde.detection.cores import Cloud, Core, chord_angles, cover, masses_in_boxes
+from mfpde.detection.cores import Cloud, Core, cover, masses_in_boxes
 from mfpde.detection.flow import ROUNDING, CellFlow
 from mfpde.detection.region import (
     ATOM_EXPONENT,
@@ -32,7 +32,7 @@ from mfpde.detection.region import (
     ConcentratedRegion,
     CurveShape,
 )
-from mfpde.geometry.arcs import tangent_frames
+from mfpde.geometry.arcs import distances, tangent_frames
 from mfpde.geometry.circle import angles_of, points_at
 from mfpde.measures.measure import Measure
 
@@ -149,7 +149,7 @@ class RegionSearch:
         # A basin may be hardly larger than the ball: a narrow core has its own extent, that of
         # a uniform ball with its rms radius.
         own = max(core.radius * np.sqrt((spread + 2) / spread), flow.cell / 2)
-        away = chord_angles(cells.points[part.cells], core.centre)
+        away = distances(cells.points[part.cells], core.centre)
         covered = cover(away, min(own, self.flow.core_radius), cells.width)
         area = float(covered @ cells.areas[part.cells])
         everything = float(cells.areas[part.cells].sum())
