@@ -168,17 +168,12 @@ def state_on_grid(
     return CertifiedState(field, found, mean, mass)
 
 
-def certify(
-    state: CertifiedState, tolerance: float, *, enough: float = np.inf
-) -> Certificate:
-    """Certificate of a measure with a gap of ``tolerance``, if possible.
-
-    The search stops early at a value of F that is ``enough`` below the mean.
-    """
+def certify(state: CertifiedState, tolerance: float) -> Certificate:
+    """Certificate of a measure with a gap of ``tolerance``, if possible."""
     field, mean, mass = state.field, state.mean, state.mass
     rounding = 2 * field.rounding
     allowed = max(tolerance - 2 * rounding, tolerance / 2)
-    floor = floor_of(field, mean, allowed, enough=enough)
+    floor = floor_of(field, mean, allowed)
     return Certificate(
         energy=state.energy,
         gap=float(mass * (mean - floor.bound + rounding)),

@@ -112,9 +112,7 @@ class Floor(NamedTuple):
     is_tight: bool
 
 
-def floor_of(
-    field: RidgeField, level: float, allowed: float, *, enough: float = np.inf
-) -> Floor:
+def floor_of(field: RidgeField, level: float, allowed: float) -> Floor:
     """Bound the minimum of ``field`` from below.
 
     After ``BUDGET`` cells the bound holds, but may be further from the minimum.
@@ -128,8 +126,6 @@ def floor_of(
     allowed
         A bound this far below ``level`` ends the search, and so does one below the smallest
         value met by a hundredth of how far that is below ``level``.
-    enough
-        The search stops early once a value this far below ``level`` is met.
     """
     distance, third = flat_bounds(field, level)
     cells = SphereCells.covering(field.dimension, field.width / 2)
@@ -151,7 +147,7 @@ def floor_of(
         bound = min(bound, float(lower[~is_open].min(initial=np.inf)))
         children = cells.divide(is_open)
         is_spent = spent + len(children.faces) > BUDGET or cells.half < EPS
-        if is_spent or not is_open.any() or smallest < level - enough:
+        if is_spent or not is_open.any():
             bound = min(bound, float(lower.min()))
             return Floor(bound, smallest, point, bound >= goal)
         cells = children
@@ -184,7 +180,7 @@ def largest_fall(found: Expansion, radii: FloatArray, third: float) -> FloatArra
 
     ``third`` is T.
     """
-    sizes, vectors = axes_of(found.hessian)
+    sizes, vectors = np.linalg.eigh(found.hessian)
     slopes = np.abs(np.einsum("nab,na->nb", vectors, found.gradient))
     parts = _box_fall(slopes, sizes, radii[:, np.newaxis]).sum(axis=1)
     return np.asarray(parts + third * radii**3 / 6)
@@ -196,19 +192,6 @@ def _box_fall(slopes: FloatArray, sizes: FloatArray, reach: FloatArray) -> Float
     safe = np.where(bottom, sizes, 1.0)
     at_end = slopes * reach - sizes * reach**2 / 2
     return np.where(bottom, slopes**2 / (2 * safe), at_end)
-
-
-def axes_of(hessian: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues (n, k), ascending, and eigenvectors (n, k, k), in columns."""
-    if hessian.shape[1] != 2:
-        return np.linalg.eigh(hessian)
-    # Of many small matrices numpy's takes several times as long.
-    mean = (hessian[:, 0, 0] + hessian[:, 1, 1]) / 2
-    half, mixed = (hessian[:, 0, 0] - hessian[:, 1, 1]) / 2, hessian[:, 0, 1]
-    angle, spread = np.arctan2(mixed, half) / 2, np.hypot(half, mixed)
-    c, s = np.cos(angle), np.sin(angle)
-    vectors = np.stack([np.stack([-s, c], axis=1), np.stack([c, s], axis=1)], axis=2)
-    return np.stack([mean - spread, mean + spread], axis=1), vectors
 
 
 def scanning_points(dimension: int, width: float) -> FloatArray:
@@ -244,7 +227,7 @@ def find_minima(
 def _newton_steps(field: RidgeField, points: FloatArray) -> FloatArray:
     """Steps (n, k) from ``points`` (n, d) down a quadratic model, at most a scan's spacing."""
     found = field.expansion(points, np.zeros(len(points)))
-    sizes, vectors = axes_of(found.hessian)
+    sizes, vectors = np.linalg.eigh(found.hessian)
     along = np.einsum("nab,na->nb", vectors, found.gradient)
     steepness = np.abs(sizes)
     least = EPS * max(1.0, float(steepness.max(initial=0.0)))

@@ -37,7 +37,6 @@ from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.terms import Perceptron
 from mfpde.terms.activations import ON_KINK, ActivationBounds
-from mfpde.terms.exponential_kernel import Exponential
 from mfpde.terms.kernels import COSINES, LARGEST_DEGREE, Kernel, chebyshev_coefficients
 
 EPS = float(np.finfo(np.float64).eps)
@@ -110,12 +109,8 @@ class KernelRidges:
         """The sum and the derivatives of its ridges at ``points`` (n, d)."""
         del radii
         cosines, kernel = points @ self.vectors.T, self.kernel
-        first = kernel.slope(cosines) * self.weights
-        # One exponential for the three: a third of the time of a search.
-        if isinstance(kernel, Exponential) and kernel.beta > 0:
-            values = first.sum(axis=1) / kernel.beta
-            return values, first, kernel.beta * first
         values = (kernel.value(cosines) * self.weights).sum(axis=1)
+        first = kernel.slope(cosines) * self.weights
         return values, first, kernel.bend(cosines) * self.weights
 
 

@@ -77,7 +77,7 @@ def sliding_minimum(
         state = state_of_atoms(energy, here.atoms)
         new = find_minima(state.field, scan, below=state.mean - tolerance / 2)
         if not len(new):
-            found = certify(state, tolerance, enough=tolerance / 2)
+            found = certify(state, tolerance)
             if found.gap <= tolerance or found.smallest >= state.mean - tolerance / 2:
                 break
             new = find_minima(state.field, found.point[np.newaxis])
