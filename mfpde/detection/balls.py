@@ -10,14 +10,15 @@ and no ball holds much of it.
 
 from __future__ import annotations
 
-from functools import lru_cache, singledispatch
+from functools import lru_cache
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import Circle, Geometry, Sphere, Zonal
+from mfpde.geometry import Circle, Sphere, Zonal
+from mfpde.geometry.base import as_kind
 from mfpde.measures.distributions import (
     ANGLE_ROUNDING,
     AngularDistribution,
@@ -52,26 +53,26 @@ def largest_ball_mass(measure: Measure, radius: float) -> float:
     """Largest mass of ``measure`` in a closed ball of ``radius`` (radians).
 
     It is exact on the circle; on a Sphere only balls about cell centres and atoms count; on a
-    Zonal grid only balls about the two poles.
-
-    Raises
-    ------
-    ValueError
-        If the geometry is none of these.
+    Zonal grid only balls about the two poles.  Any other geometry is a ``ValueError``.
     """
-    return _largest_ball(measure.geometry, measure, radius)
+    if isinstance(measure.geometry, Circle):
+        return _largest_arc(measure.geometry, measure, radius)
+    if isinstance(measure.geometry, Zonal):
+        return _largest_cap(measure.geometry, measure, radius)
+    sphere = as_kind("geometry", measure.geometry, Sphere)
+    masses, atoms = measure.density.masses, measure.atoms
+    balls = _sum_over_balls(masses, _half_widths(sphere, radius))
+    nearest = np.cos(min(radius + ANGLE_ROUNDING, np.pi))
+    largest = 0.0
+    for point, mass in zip(atoms.points, atoms.masses, strict=True):
+        near = sphere.points @ point >= nearest
+        balls[near] += mass
+        others = atoms.masses[atoms.points @ point >= nearest - ANGLE_ROUNDING]
+        largest = max(largest, float(masses[near].sum() + others.sum()))
+    return max(largest, float(balls.max()))
 
 
-@singledispatch
-def _largest_ball(geometry: Geometry, measure: Measure, radius: float) -> float:
-    del measure, radius
-    raise ValueError(
-        f"measure on {geometry!r} must lie on a Circle, a Sphere or a Zonal grid"
-    )
-
-
-@_largest_ball.register(Circle)
-def _(circle: Circle, measure: Measure, radius: float) -> float:
+def _largest_arc(circle: Circle, measure: Measure, radius: float) -> float:
     finer = _divide_cells(circle.num_cells)
     if len(measure.atoms):
         density = measure.density.interpolated(finer)
@@ -94,28 +95,13 @@ def _divide_cells(count: int) -> Circle:
     return Circle(4 * count)
 
 
-@_largest_ball.register(Zonal)
-def _(zonal: Zonal, measure: Measure, radius: float) -> float:
+def _largest_cap(zonal: Zonal, measure: Measure, radius: float) -> float:
     cumulated = np.concatenate([[0.0], np.cumsum(measure.density.masses)])
     below, above = np.interp([radius, np.pi - radius], zonal.face_angles, cumulated)
     angles, reach = polar_angles(measure.atoms.points), radius + ANGLE_ROUNDING
     north = measure.atoms.masses[angles <= reach].sum()
     south = measure.atoms.masses[angles >= np.pi - reach].sum()
     return float(max(below + north, cumulated[-1] - above + south))
-
-
-@_largest_ball.register(Sphere)
-def _(sphere: Sphere, measure: Measure, radius: float) -> float:
-    masses, atoms = measure.density.masses, measure.atoms
-    balls = _sum_over_balls(masses, _half_widths(sphere, radius))
-    nearest = np.cos(min(radius + ANGLE_ROUNDING, np.pi))
-    largest = 0.0
-    for point, mass in zip(atoms.points, atoms.masses, strict=True):
-        near = sphere.points @ point >= nearest
-        balls[near] += mass
-        others = atoms.masses[atoms.points @ point >= nearest - ANGLE_ROUNDING]
-        largest = max(largest, float(masses[near].sum() + others.sum()))
-    return max(largest, float(balls.max()))
 
 
 @lru_cache(maxsize=32)

@@ -66,8 +66,6 @@ class Cloud:
         for _ in range(MOST_SHIFTS):
             near, masses = self._cut_ball(centre, radius)
             total = masses @ self.points[near]
-            if not total.any():
-                break
             last, centre = centre, normalize(total)
             if np.linalg.norm(centre - last) < ROUNDING:
                 break

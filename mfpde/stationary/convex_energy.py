@@ -20,6 +20,7 @@ no negative eigenvalue from degree 1 on (Funk-Hecke).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -153,6 +154,22 @@ class ConvexEnergy:
         mass = float(atoms.masses.sum()) if mass is None else mass
         parts = tuple(kernel.ridges(atoms, mass) for kernel in self.kernels)
         return RidgeField(parts + self.external.parts, self.dimension, rest)
+
+
+def turn_neurons(
+    layers: Iterable[Perceptron], frame: FloatArray, *, sign: int = 1
+) -> tuple[Perceptron, ...]:
+    """The acting neurons at the points ``frame`` @ y, ``frame`` (d, k), ``sign`` times their V."""
+    return tuple(
+        Perceptron(
+            layer.directions[layer.acts] @ frame,
+            sign * layer.weights[layer.acts],
+            layer.activation,
+            biases=layer.biases[layer.acts],
+        )
+        for layer in layers
+        if layer.acts.any()
+    )
 
 
 def pair_kernels(equation: MeanFieldEquation, dimension: int) -> tuple[PairKernel, ...]:

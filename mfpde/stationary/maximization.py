@@ -22,7 +22,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.notebook import Printed, format_table
 from mfpde.stationary.cell_maximum import NEAR, SAME, maximize_in_cells
 from mfpde.stationary.certification import LARGEST_DIMENSION, TOLERANCE
-from mfpde.stationary.convex_energy import check_terms, refuse
+from mfpde.stationary.convex_energy import check_terms, refuse, turn_neurons
 from mfpde.stationary.field_minima import (
     find_minima,
     floor_of,
@@ -127,12 +127,8 @@ def _search(
 ) -> tuple[FloatArray, IntArray, float, float]:
     """Maximisers, their dimensions, max V and the certified gap."""
     frame = _searched_frame(layers)
-    terms = tuple(
-        Perceptron(t.directions @ frame, -t.weights, t.activation, biases=t.biases)
-        for t in layers
-        if t.weights.any()
-    )
-    # Its minima are the maxima of V.
+    # Minima of -V are the maxima of V.
+    terms = turn_neurons(layers, frame, sign=-1)
     field = neuron_field(terms, frame.shape[1])
     points = find_minima(field, scanning_points(field.dimension, field.width))
     values = field.values(points)

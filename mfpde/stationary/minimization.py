@@ -40,13 +40,18 @@ from mfpde.stationary.certification import (
     certify,
     state_on_grid,
 )
-from mfpde.stationary.convex_energy import ConvexEnergy, PairKernel, convex_energy
+from mfpde.stationary.convex_energy import (
+    ConvexEnergy,
+    PairKernel,
+    convex_energy,
+    turn_neurons,
+)
 from mfpde.stationary.field_minima import unite_neighbours
 from mfpde.stationary.harmonics import kernel_matrix
 from mfpde.stationary.result import tabulate_atoms
 from mfpde.stationary.ridge_fields import ROUNDING
 from mfpde.stationary.sliding import sliding_minimum
-from mfpde.terms import Perceptron, PointMasses
+from mfpde.terms import PointMasses
 
 LARGEST_CONDITION = 1e9
 """Above it positions and masses are not determined."""
@@ -236,17 +241,7 @@ def energy_of_rings(energy: ConvexEnergy, axis: FloatArray) -> ConvexEnergy:
     kernels = tuple(
         PairKernel(k.profile, k.amplitude, matrices) for k in energy.kernels
     )
-    along = np.outer(axis, [1.0, 0.0])
-    neurons = tuple(
-        Perceptron(
-            t.directions[t.acts] @ along,
-            t.weights[t.acts],
-            t.activation,
-            biases=t.biases[t.acts],
-        )
-        for t in energy.neurons
-        if t.acts.any()
-    )
+    neurons = turn_neurons(energy.neurons, np.outer(axis, [1.0, 0.0]))
     return ConvexEnergy(kernels, neurons, 2, is_mirrored=True)
 
 
