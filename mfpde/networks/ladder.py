@@ -146,7 +146,7 @@ class Ladder(Printed):
     @property
     def headline(self) -> str:
         """The verdict in a line."""
-        return f"{JUDGED}: {self.verdict}; {self.costliest} costs most"
+        return f"{JUDGED}: {self.verdict}; {self.costliest!r} costs most"
 
     def plot(self, **options: Any) -> Any:
         """The figure of the ladder, as :func:`mfpde.plot_ladder` makes it with these options."""
