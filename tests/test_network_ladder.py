@@ -183,7 +183,7 @@ def test_a_ladder_of_small_steps_and_of_large_ones(norm) -> None:
     table = ladder.to_pandas()
     assert list(table) == ["kind", "name", "layer", *ladder.rungs["exact"]._fields]
     assert len(table) == 9 * 4
-    first = f"parallel flow: neither; {ladder.costliest} costs most"
+    first = f"parallel flow: neither; {ladder.costliest!r} costs most"
     assert str(ladder).startswith(first)
     assert net.scaled(0.02).ladder(given, rungs).verdict == "pointwise"
 
