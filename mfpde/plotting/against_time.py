@@ -29,25 +29,16 @@ MOST_SEARCHED = 30
 def plot_space_time(run: Run, *, ax: Axes | None = None) -> Figure:
     """Draw the density as colours over time and angle, and the paths of atoms over it.
 
-    Colours are logarithmic and span the largest density down to 1e-4 of it (or to 1e-2 of the
-    mean if that is lower).  The paths, with births, merges, fissions and deaths, are those of
-    the run's track; of a run without a track, of the atoms that :func:`mfpde.concentration`
-    finds at up to 30 of the saves.  Up to 200 particles are dots without colours, more are
-    counted in bins of 2 pi / 128.  Time is logarithmic if the saves are spaced so.
+    The ``run`` is on the circle or on a Zonal grid (there the angle is the polar one and the
+    density the mass per polar angle).  Colours are logarithmic and span the largest density down
+    to 1e-4 of it (or to 1e-2 of the mean if that is lower).  The paths, with births, merges,
+    fissions and deaths, are those of the run's track; of a run without a track, of the atoms that
+    :func:`mfpde.concentration` finds at up to 30 of the saves.  Up to 200 particles are dots
+    without colours, more are counted in bins of 2 pi / 128.  Time is logarithmic if the saves are
+    spaced so.
 
-    Parameters
-    ----------
-    run
-        A run on the circle or on a Zonal grid (there the angle is the polar one and the
-        density the mass per polar angle).
-    ax
-        Axes to draw on; by default those of a new figure.
-
-    Raises
-    ------
-    ValueError
-        If nothing was saved, the run is on a Sphere (which has no such map), or there is
-        no picture for the geometry.
+    The axes are ``ax``, by default those of a new figure.  Nothing saved, a run on a Sphere
+    (which has no such map), or another geometry without a picture, is a ``ValueError``.
     """
     view, times = view_of_run(run, picture="plot_space_time"), run.times
     if view is None:
@@ -125,17 +116,8 @@ def plot_atom_tree(run: Run, *, ax: Axes | None = None) -> Figure:
     bands stand on one another: what is missing to the whole mass, at which the axis ends, is in
     no basin of an atom.  Time is logarithmic if the saves are spaced so.
 
-    Parameters
-    ----------
-    run
-        A run with a track, of any geometry.
-    ax
-        Axes to draw on; by default those of a new figure.
-
-    Raises
-    ------
-    ValueError
-        If the run has no track.
+    The ``run`` is of any geometry; one without a track is a ``ValueError``.  The axes are
+    ``ax``, by default those of a new figure.
     """
     check_kind("run", run, Run, source="what solve returns or load reads")
     track = run.track

@@ -135,10 +135,7 @@ def bin_particles(atoms: Atoms) -> Density:
 def view_of(measure: AnyMeasure, *, picture: str) -> AngleView | None:
     """Return the view of a measure by one angle; None on S^2, which has maps and globes.
 
-    Raises
-    ------
-    ValueError
-        If ``picture`` has none for the measure.
+    ``ValueError`` if ``picture`` has none for the measure.
     """
     geometry = None if isinstance(measure, Atoms) else as_measure(measure).geometry
     match geometry, measure.dimension:

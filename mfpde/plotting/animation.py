@@ -137,13 +137,7 @@ def animate(
 
 
 def _writer(path: Path, rate: int) -> AbstractMovieWriter:
-    """Return the writer for the ending of ``path``.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Return the writer for the ending of ``path``; ``ValueError`` if there is none."""
     kind = path.suffix.lower()
     if kind == ".gif":
         return PillowWriter(fps=rate)

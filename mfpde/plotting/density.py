@@ -214,24 +214,13 @@ def plot_snapshots(
 
     On the circle and on Zonal grids they are curves under one another, with the landscape
     below them; on a Sphere a strip of maps with one colour bar, on which every neuron's
-    circle is drawn and the atoms are marked.  Of a run of layers each state stands with the
+    circle is drawn and the atoms are marked.  Of a ``run`` of layers each state stands with the
     neurons of the layer that acts at its time, and the landscape is that of the last of them.
 
-    Parameters
-    ----------
-    run
-        A run on the circle, a Zonal grid or the sphere.
-    times
-        Times to show, of each the nearest save; by default five saves evenly spread
-        over their list, the first and the last among them.
-    figure
-        Figure or subfigure to fill; by default a new one.
-
-    Raises
-    ------
-    ValueError
-        If nothing was saved, ``times`` is empty or outside the run, or there is no
-        picture for the geometry.
+    Of ``times`` the nearest save is shown; by default five saves evenly spread over their list,
+    the first and the last among them.  The ``figure`` or subfigure is filled, by default a new
+    one.  Nothing saved, ``times`` that are empty or outside the run, and a geometry without a
+    picture are a ``ValueError``.
     """
     is_sphere = view_of_run(run, picture="plot_snapshots") is None
     frames = frames_of(run, nearest_saves(run, times), is_searched=is_sphere)
@@ -248,10 +237,7 @@ def plot_snapshots(
 def nearest_saves(run: Run, times: ArrayLike | None = None) -> IntArray:
     """Return the saves nearest to ``times``, else five from the first to the last.
 
-    Raises
-    ------
-    ValueError
-        If ``times`` is empty or a time lies outside the saved ones.
+    No ``times``, or one outside the saved ones, are a ``ValueError``.
     """
     if times is None:
         return spread_indices(len(run.times), DEFAULT_SNAPSHOTS)

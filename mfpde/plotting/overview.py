@@ -40,20 +40,10 @@ FINE_WORDS = {
 def plot_energy(run: Run, *, ax: Axes | None = None) -> Figure:
     """Draw the energy at each save and its dissipation, on a logarithmic second axis.
 
-    A run without an energy says so in the picture.  Changes below 1e-12 of the energy
-    are rounding and are drawn as the constant they are.
-
-    Parameters
-    ----------
-    run
-        A run of any geometry.
-    ax
-        Axes to draw on; by default those of a new figure.
-
-    Raises
-    ------
-    ValueError
-        If nothing was saved, or the run has no diagnostic ``energy``.
+    A ``run`` of any geometry without an energy says so in the picture.  Changes below 1e-12 of
+    the energy are rounding and are drawn as the constant they are.  The axes are ``ax``, by
+    default those of a new figure.  A run without saves, or without the diagnostic ``energy``,
+    is a ``ValueError``.
     """
     check_kind("run", run, Run, source="what solve returns or load reads")
     if not len(run.times) or "energy" not in run.diagnostics:
@@ -95,19 +85,9 @@ def _draw_series(ax: Axes, run: Run, values: FloatArray, **look: Any) -> None:
 def plot_diagnostic(run: Run, name: str, *, ax: Axes | None = None) -> Figure:
     """Draw one diagnostic over time, with its meaning and unit beside the axis.
 
-    Parameters
-    ----------
-    run
-        A run of any geometry.
-    name
-        A name in ``run.diagnostics``: one of every run, or one's own.
-    ax
-        Axes to draw on; by default those of a new figure.
-
-    Raises
-    ------
-    ValueError
-        If nothing was saved, or the run has no diagnostic of this name.
+    The ``name`` is one in ``run.diagnostics``: one of every run, or one's own.  The axes are
+    ``ax``, by default those of a new figure.  Another name, or a ``run`` without saves, is a
+    ``ValueError``.
     """
     check_kind("run", run, Run, source="what solve returns or load reads")
     choice("name", name, run.diagnostics)
@@ -166,17 +146,9 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     angle, on a Sphere globes of some in the end, and their resultants.  Above, the equation with
     its direction and kernel convention; below, why the run stopped and how the total mass drifted.
 
-    Parameters
-    ----------
-    run
-        A run of a density, solved or loaded.
-    figure
-        Figure or subfigure to fill; by default a new one.
-
-    Raises
-    ------
-    ValueError
-        If nothing was saved, or there is no picture for the geometry.
+    The ``run`` is of a density, solved or loaded; the page is ``figure``, a figure or a
+    subfigure, by default a new one.  Nothing saved, or a geometry without a picture, is a
+    ``ValueError``.
     """
     check_kind("run", run, Run, source="what solve returns or load reads")
     compose = _compose_rows

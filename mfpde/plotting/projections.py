@@ -222,11 +222,6 @@ def colours_for(
 
     A logarithmic one spans four decades, or goes down to 1e-2 of the mean if that is lower; a
     linear one begins near the smallest density where that is above a tenth of the largest.
-
-    Raises
-    ------
-    ValueError
-        If the limits are negative or do not increase.
     """
     if not any(density.values.any() for density in densities):
         return None

@@ -107,17 +107,11 @@ def plot_rows(
 ) -> Figure:
     """Draw the rows of a context, and below them their resultants |int x df|.
 
-    On a Circle they are a map over position and angle, with colours as those of
-    :func:`mfpde.plot_space_time`; on a Sphere up to five of them are globes, from two sides.
-
-    Parameters
-    ----------
-    rows
-        A :class:`mfpde.PositionedDensity`.
-    limits
-        Densities at the ends of the colours, as in ``(1e-3, 10.0)``; by default those of the rows.
-    figure
-        Figure or subfigure to fill; by default a new one.
+    Of ``rows`` (:class:`mfpde.PositionedDensity`) on a Circle there is a map over position and
+    angle, with colours as those of :func:`mfpde.plot_space_time`; on a Sphere up to five of them
+    are globes, from two sides.  ``limits`` are the densities at the ends of the colours, as in
+    ``(1e-3, 10.0)``, by default those of the rows; ``figure``, a figure or subfigure, is filled,
+    by default a new one.
     """
     check_kind("rows", rows, PositionedDensity, source="a density for each position")
     figure = style.figure_or_new(figure, size=(7.0, 4.6))
@@ -131,15 +125,9 @@ def plot_retrieval(
 ) -> Figure:
     """Draw profiles S(s) at their times, a panel for each lambda of ALiBi.
 
-    Dots are minima.  After the critical time, which the title says, lines are dashed: S no longer
-    rises towards the reader.
-
-    Parameters
-    ----------
-    profile
-        A :class:`mfpde.RetrievalProfile`.
-    figure
-        Figure or subfigure to fill; by default a new one.
+    The ``profile`` is a :class:`mfpde.RetrievalProfile`.  Dots are minima.  After the critical
+    time, which the title says, lines are dashed: S no longer rises towards the reader.  The
+    ``figure`` or subfigure is filled, by default a new one.
     """
     source = "what retrieval_profile returns"
     check_kind("profile", profile, RetrievalProfile, source=source)

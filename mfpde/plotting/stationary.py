@@ -37,16 +37,10 @@ def plot_certificate(
 ) -> Figure:
     """Draw F = A[mu] + V of a minimiser: it is nowhere below its value on the measure.
 
-    On the circle F as a curve with its certified floor and, below, how far it is above the
-    floor in logarithmic scale; on the sphere that distance as a map.  Atoms are drawn where
-    they touch the floor, their areas proportional to their masses.
-
-    Parameters
-    ----------
-    result
-        What :func:`mfpde.minimize` returned.
-    figure
-        Figure or subfigure to fill; by default a new one.
+    The ``result`` is what :func:`mfpde.minimize` returned.  On the circle F is a curve with its
+    certified floor and, below, how far it is above the floor in logarithmic scale; on the sphere
+    that distance is a map.  Atoms are drawn where they touch the floor, their areas proportional
+    to their masses.  The ``figure`` or subfigure is filled, by default a new one.
     """
     check_kind("result", result, Minimum, source="what minimize returns")
     figure = style.figure_or_new(figure, size=(7.2, 4.4))
@@ -154,24 +148,14 @@ def plot_continuation(
 ) -> Figure:
     """Draw a branch of stationary states against its parameter.
 
-    Above: on the circle the angles of the atoms (areas are masses), for densities the length
-    of the mean of x, else the energy.  The lines join the points of the walk along the
-    branch, dashed where a motion of the state is unstable; dots are the states asked for,
-    filled if stable against motions.  Below: the largest rate of motion (for densities minus
-    the least eigenvalue of the Hessian), and for atoms that of splitting; below zero is
-    stable.  Of minimisers below: their energies.  Events are marked on the curve.
-
-    Parameters
-    ----------
-    result
-        What :func:`mfpde.continuation` or :func:`mfpde.follow_minimizer` returns.
-    figure
-        Figure or subfigure to fill; by default a new one.
-
-    Raises
-    ------
-    ValueError
-        If it holds no state.
+    The ``result`` is that of :func:`mfpde.continuation` or :func:`mfpde.follow_minimizer`; one
+    without states is a ``ValueError``.  Above: on the circle the angles of the atoms (areas are
+    masses), for densities the length of the mean of x, else the energy.  The lines join the
+    points of the walk along the branch, dashed where a motion of the state is unstable; dots are
+    the states asked for, filled if stable against motions.  Below: the largest rate of motion
+    (for densities minus the least eigenvalue of the Hessian), and for atoms that of splitting;
+    below zero is stable.  Of minimisers below: their energies.  Events are marked on the curve.
+    The ``figure`` or subfigure is filled, by default a new one.
     """
     check_kind("result", result, Continuation, source="what continuation returns")
     if not result.states:
@@ -258,21 +242,11 @@ def _draw_rates(ax: Axes, result: Continuation) -> list[Artist]:
 def plot_phase_diagram(diagram: PhaseDiagram, *, ax: Axes | None = None) -> Figure:
     """Draw threshold, coexistence and fold against beta, with the cusp.
 
-    Below the threshold only ordered states are stable; between threshold and fold both the
-    ordered and the uniform state are (shaded), and of these the ordered one has less free
-    energy below the coexistence line; above the fold all order is lost.
-
-    Parameters
-    ----------
-    diagram
-        What :func:`mfpde.phase_diagram` returns, for two or more values of beta.
-    ax
-        Axes to draw on; by default those of a new figure.
-
-    Raises
-    ------
-    ValueError
-        For a diagram of one value of beta.
+    The ``diagram`` is what :func:`mfpde.phase_diagram` returns, for two or more values of beta;
+    of one it is a ``ValueError``.  Below the threshold only ordered states are stable; between
+    threshold and fold both the ordered and the uniform state are (shaded), and of these the
+    ordered one has less free energy below the coexistence line; above the fold all order is lost.
+    The axes are ``ax``, by default those of a new figure.
     """
     check_kind("diagram", diagram, PhaseDiagram, source="what phase_diagram returns")
     if len(diagram.betas) < 2:

@@ -148,26 +148,12 @@ SUFFIXES = (".pdf", ".png", ".svg", ".eps", ".ps", ".jpg", ".jpeg")
 
 
 def save_figure(figure: Figure | Axes, path: str | Path) -> tuple[Path, Path]:
-    """Write ``figure`` as PDF and as PNG (200 dpi) next to one another.
+    """Write ``figure`` as PDF and as PNG (200 dpi) next to one another, and return their paths.
 
-    No date enters the files, so that the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure
-        A figure, or axes in it.
-    path
-        Where to write; the ending of a picture is replaced by ``.pdf`` and ``.png``,
-        any other is kept as a part of the name.  Missing directories are made.
-
-    Returns
-    -------
-    The paths of the PDF and the PNG.
-
-    Raises
-    ------
-    ValueError
-        If the axes belong to no figure.
+    The ``figure`` may be axes in one (in none: a ``ValueError``).  The ending of a picture in
+    ``path`` is replaced by ``.pdf`` and ``.png``, any other is kept as a part of the name.
+    Missing directories are made.  No date enters the files, so that the same figure gives the
+    same bytes.
     """
     check_kind("figure", figure, Artist, source="a figure, or axes that are in one")
     whole, path = figure_of(figure), Path(path)
@@ -215,11 +201,7 @@ def density_scale(
     1e-2 of the largest mean if that is lower (so that what an extreme peak leaves behind stays
     in sight), and never below the smallest positive value.  With ``limits`` its ends are
     these, and it is logarithmic if they are 50 times apart; ``log`` says itself whether it is.
-
-    Raises
-    ------
-    ValueError
-        If the limits are not two numbers, are negative, or do not increase.
+    Limits that are not two numbers, are negative, or do not increase, are a ``ValueError``.
     """
     if limits is None:
         high = max(float(v.max()) for v in values) or 1.0

@@ -45,24 +45,15 @@ def plot_concentration(
 ) -> Figure:
     """Draw what :func:`mfpde.concentration` found, and how it knows, 10 inches wide.
 
-    On the left the density with its basins (on the circle and on zonal grids their edges
-    are dotted lines, and jumps dashed ones), every concentrated region marked in the colour
-    of its kind; on a Sphere a Mollweide map.  On the right Q(r) = sup_x mu(B(x, r)) with
-    the local exponents d log Q / d log r.  Below, what the report prints of its regions.
+    What is ``found`` is a report, or a measure that is then looked at; the velocity of the
+    ``equation`` decides, and its landscape is drawn.  On the left the density with its basins (on
+    the circle and on zonal grids their edges are dotted lines, and jumps dashed ones), every
+    concentrated region marked in the colour of its kind; on a Sphere a Mollweide map.  On the
+    right Q(r) = sup_x mu(B(x, r)) with the local exponents d log Q / d log r.  Below, what the
+    report prints of its regions.
 
-    Parameters
-    ----------
-    found
-        A report, or a measure that is then looked at.
-    equation
-        The equation whose velocity decides, and whose landscape is drawn.
-    figure
-        Figure or subfigure to fill; by default a new one.
-
-    Raises
-    ------
-    ValueError
-        If there is no picture for the measure's geometry, or no verdict on it.
+    The ``figure`` or subfigure is filled, by default a new one.  A measure whose geometry has no
+    picture, or on which there is no verdict, is a ``ValueError``.
     """
     if not isinstance(found, ConcentrationReport):
         measure = found if isinstance(found, Atoms) else as_measure(found, "found")
@@ -159,22 +150,12 @@ def plot_convergence(
 ) -> Figure:
     """Draw how positions, masses and merge times change from grid to grid.
 
-    One panel for each kind that changes, one colour for each atom or merge, against the cell
-    width h.  Discs: difference to the next finer grid, at the coarser one's h.  Crosses:
-    distance to the particles; open squares: distance to the polished atoms.  Grey lines have
-    slopes 1 and 2; the legend gives the last observed order.
-
-    Parameters
-    ----------
-    study
-        What :func:`mfpde.convergence_to_atoms` returns.
-    figure
-        Figure or subfigure to fill; by default a new one.
-
-    Raises
-    ------
-    ValueError
-        If nothing changes, as without atoms.
+    The ``study`` is what :func:`mfpde.convergence_to_atoms` returns; one in which nothing
+    changes, as without atoms, is a ``ValueError``.  One panel for each kind that changes, one
+    colour for each atom or merge, against the cell width h.  Discs: difference to the next finer
+    grid, at the coarser one's h.  Crosses: distance to the particles; open squares: distance to
+    the polished atoms.  Grey lines have slopes 1 and 2; the legend gives the last observed order.
+    The ``figure`` or subfigure is filled, by default a new one.
     """
     source = "what convergence_to_atoms returns"
     check_kind("study", study, AtomConvergence, source=source)

@@ -38,10 +38,7 @@ class SettingsError(ValueError):
 def check_all(checks: Iterable[tuple[str, Callable[[], object]]]) -> None:
     """Make all checks, each with a mark that says what it is about.
 
-    Raises
-    ------
-    ValueError
-        With the lines of all errors, each behind its mark.
+    ``ValueError`` with the lines of all errors, each behind its mark.
     """
     lines: list[str] = []
     for mark, check in checks:
@@ -239,10 +236,7 @@ def check_table(given: Any) -> None:
 def read_rows(given: str) -> Any:
     """Return the rows of the array that a text names: ``"file"``, or ``"file:name"``.
 
-    Raises
-    ------
-    ValueError
-        If the file is missing, of another kind, no array, or has no array of that name.
+    ``ValueError`` if the file is missing, of another kind, no array, or has none of that name.
     """
     file, name = found.groups() if (found := _NAMED.match(given)) else (given, None)
     path = Path(file)

@@ -23,13 +23,7 @@ MOST_LINES = 500
 
 
 def read_table(path: str | Path) -> dict[str, Any]:
-    """Return what a TOML file says, unchecked.
-
-    Raises
-    ------
-    SettingsError
-        If there is no such file, or it is no TOML.
-    """
+    """Return what a TOML file says, unchecked; ``SettingsError`` if it is not there, or no TOML."""
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -89,10 +83,7 @@ ABSENT = "none"
 def change_by_text(data: dict[str, Any], override: str) -> None:
     """Change one setting of ``data`` as ``"section.key=value"`` says.
 
-    Raises
-    ------
-    SettingsError
-        If the text has another form, or leads through something that is no table.
+    ``SettingsError`` if the text has another form, or leads through something that is no table.
     """
     name, equals, text = override.partition("=")
     if not equals or "." not in name:
@@ -111,10 +102,7 @@ def change_by_text(data: dict[str, Any], override: str) -> None:
 def change(data: dict[str, Any], name: str, value: Any, said_by: str) -> None:
     """Give the setting ``name`` of ``data`` a value; tables on the way are made.
 
-    Raises
-    ------
-    SettingsError
-        If the name leads through something that is no table, or out of a list.
+    ``SettingsError`` if the name leads through something that is no table, or out of a list.
     """
     *path, last = keys = name.split(".")
     if not all(keys):

@@ -135,13 +135,8 @@ def stored_state(geometry: Geometry, path: str, time: float | None = None) -> St
     """The state of the run stored at ``path``, at ``time``, on ``geometry``.
 
     A state on a coarser grid is interpolated, keeping its mass; without a ``time`` it is the
-    last one.
-
-    Raises
-    ------
-    ValueError
-        If there is no store of a run with densities, no save at that time, or its grid is
-        finer than ``geometry`` or of another kind.
+    last one.  ``ValueError`` if there is no store of a run with densities, no save at that time,
+    or its grid is finer than ``geometry`` or of another kind.
     """
     check_path("path", path)
     try:
