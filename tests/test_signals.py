@@ -22,7 +22,6 @@ from stored import CIRCLE, assert_same_stores, files_of, line_of
 import mfpde
 from mfpde.commands import command_line, signals
 from mfpde.commands.command_line import main
-from mfpde.commands.interruption import Signalled
 from mfpde.runs.progress import Progress
 from mfpde.storage import RunWriter, StoreError, load, save, stored_checkpoint
 from mfpde.storage.journal import Journal
@@ -104,11 +103,11 @@ def test_a_signal_whose_error_python_drops_is_not_lost(number) -> None:
     with signals.ended_by_signals():
         called_back()
         assert signals.received == [number]
-        assert Signalled().check(STEP).kind == "interrupted"
+        assert signals.stop_by_signal().check(STEP).kind == "interrupted"
         with pytest.raises(KeyboardInterrupt):
             signals.raise_if_dropped()
     with signals.ended_by_signals():
-        assert Signalled().check(STEP) is None
+        assert signals.stop_by_signal().check(STEP) is None
 
 
 def test_a_signal_at_any_time_stops_a_command(commands) -> None:
@@ -123,7 +122,7 @@ def test_a_signal_at_any_time_stops_a_command(commands) -> None:
 def test_a_second_signal_does_not_wait() -> None:
     with signals.ended_by_signals(), signals.handled_by(signals.raise_for_second):
         os.kill(os.getpid(), signal.SIGINT)
-        assert Signalled().check(STEP).kind == "interrupted"
+        assert signals.stop_by_signal().check(STEP).kind == "interrupted"
         with pytest.raises(signals.TerminatedError):
             os.kill(os.getpid(), signal.SIGTERM)
     with pytest.raises(KeyboardInterrupt):

@@ -16,6 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import mfpde
 from mfpde.commands import DONE, INTERRUPTED, NUMERICAL_FAILURE, TERMINATED, options
 from mfpde.commands.options import about
+from mfpde.commands.signals import (
+    handled_by,
+    raise_for_second,
+    received,
+    stop_by_signal,
+)
 from mfpde.commands.terminal import complain, save_picture, say
 
 if TYPE_CHECKING:
@@ -73,8 +79,6 @@ def _solve(
 ) -> int:
     """Solve until the end or a signal, report on the whole run, and return the exit code."""
     from mfpde.commands import report
-    from mfpde.commands.interruption import Signalled
-    from mfpde.commands.signals import handled_by, raise_for_second, received
     from mfpde.solver.notes import SYMMETRY
     from mfpde.storage.places import lock_store
 
@@ -87,7 +91,7 @@ def _solve(
             run = mfpde.solve(
                 settings.dynamics,
                 settings.start,
-                **arguments | {"stop": [*arguments["stop"], Signalled()]},
+                **arguments | {"stop": [*arguments["stop"], stop_by_signal()]},
                 progress=not quiet,
                 observer=writer,
                 resume_from=checkpoint,
@@ -134,7 +138,7 @@ def resume(store: options.Store, /, *, quiet: options.Quiet = False) -> int:
 
 def _settings_of(store: str) -> Settings:
     """Return the settings of a stored run, which goes on from its own states."""
-    from mfpde.commands.stores import is_store
+    from mfpde.commands.report import is_store
 
     data = mfpde.storage.read_description(store).settings
     if data is None:
@@ -201,14 +205,14 @@ def show(
 
     Example: mfpde show run.zarr --origin
     """
-    from mfpde.commands import report, stores
+    from mfpde.commands import report
 
     run = mfpde.load(store)
     say(run)
     if origin:
-        say(f"\n{stores.describe_origin(store, run.statistics)}")
+        say(f"\n{report.describe_origin(store, run.statistics)}")
     beside = Path(store, mfpde.storage.PARTICLES)
-    if stores.is_store(beside):
+    if report.is_store(beside):
         say(f"\n{report.compare_with_particles(run, mfpde.load(beside))}")
     return DONE
 
@@ -239,7 +243,7 @@ def view(
 
     Example: mfpde view one.zarr other.zarr --out both.html
     """
-    from mfpde.commands.stores import find_stores, read_runs
+    from mfpde.commands.report import find_stores, read_runs
     from mfpde.viewer import write_page
 
     found = [one for place in (store, *others) for one in find_stores(Path(place))]

@@ -1,6 +1,6 @@
 """SIGINT and SIGTERM: outside of a run each ends a command by an error of its own.
 
-While a run goes on the first one lets it end its present step, by ``interruption.Signalled``.
+While a run goes on the first one lets it end its present step (:func:`stop_by_signal`).
 Python drops an error that is raised where C calls it back, as imports and the compiler do, so
 signals are noted too: what begins after such a one stops at once.
 """
@@ -12,6 +12,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mfpde.runs.progress import Progress
+    from mfpde.runs.stopping import StoppingCondition, StopReason
 
 received: list[int] = []
 """Signals that the present command has got."""
@@ -62,3 +67,16 @@ def handled_by(handler: signal._HANDLER) -> Iterator[None]:
     finally:
         for number, earlier in before.items():
             signal.signal(number, earlier)
+
+
+def stop_by_signal() -> StoppingCondition:
+    """Return a stop after the step with a signal, or the first if its error was dropped."""
+    from mfpde.runs.stopping import StoppingCondition, StopReason
+
+    class Signalled(StoppingCondition):
+        def check(self, progress: Progress) -> StopReason | None:
+            if not received:
+                return None
+            return StopReason.of("interrupted", time=progress.time)
+
+    return Signalled()

@@ -62,17 +62,13 @@ def sweep(
         raise
     say(made, quiet=quiet)
     if csv is not None:
-        _write_table(made, csv)
+        # A line for each run: what varies, and its numbers.
+        Path(csv).parent.mkdir(parents=True, exist_ok=True)
+        made.table.to_csv(csv, index=False)
     if made.reasons("failed"):
         complain("some runs failed; the same command computes them again")
         return NUMERICAL_FAILURE
     return DONE
-
-
-def _write_table(made: mfpde.Sweep, path: str) -> None:
-    """Write a line for each run: what varies, and its numbers."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    made.table.to_csv(path, index=False)
 
 
 def verify(

@@ -129,23 +129,12 @@ class Section:
     def read(
         self, given: Any, before: Mapping[str, Any] | None = None, kind: str = ""
     ) -> Any:
-        """Return what the table ``given`` builds; defaults and arrays are filled into it.
+        """Return what a table of a file builds; defaults and arrays are filled into it.
 
-        Parameters
-        ----------
-        given
-            The table of a file.
-        before
-            What earlier tables have built, by name.  Without the geometry that it needs
-            nothing is built.
-        kind
-            Its kind, if there are others.
-
-        Raises
-        ------
-        ValueError
-            With one line for each error: a key that is missing or unknown (with the nearest
-            real one), a value that is not allowed.
+        ``before`` has what earlier tables have built, by name: without the geometry that it
+        needs nothing is built.  ``kind`` is its kind, if there are others.  ``ValueError`` with
+        one line for each error: a key that is missing or unknown (with the nearest real one), a
+        value that is not allowed.
         """
         check_table(given)
         built = dict(before or {})

@@ -23,7 +23,7 @@ MOST_LINES = 500
 
 
 def read_table(path: str | Path) -> dict[str, Any]:
-    """Return what a TOML file says, unchecked; ``SettingsError`` if it is not there, or no TOML."""
+    """Return what a TOML file says, unchecked; ``SettingsError`` if there is none."""
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

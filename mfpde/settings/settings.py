@@ -129,13 +129,7 @@ class Settings:
         return Layers(pairs) if self.layers else pairs[0][0]
 
     def single_equation(self) -> MeanFieldEquation:
-        """Return the equation.
-
-        Raises
-        ------
-        SettingsError
-            If the settings have layers, which are several equations.
-        """
+        """Return the equation; ``SettingsError`` for layers, which are several."""
         if not isinstance(self.dynamics, MeanFieldEquation):
             raise SettingsError(
                 f"[[layers]] are {len(self.dynamics)} equations: this works on one alone; "
@@ -174,19 +168,12 @@ FILE = Section(Settings, key="section [{}]", **sections.SECTIONS)
 def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
     """Read a settings file, change single settings, and check everything.
 
-    Parameters
-    ----------
-    path
-        A TOML file.
-    overrides
-        Changes of the form ``"section.key=value"``; the value is TOML or a bare string.
+    The ``path`` is that of a TOML file; ``overrides`` are changes of the form
+    ``"section.key=value"``, the value TOML or a bare string.
 
-    Raises
-    ------
-    SettingsError
-        With one line for each error: no such file, no TOML, an unknown section or key
-        (with the nearest real one), a value that is not allowed, settings that do not
-        fit together.  It says the line of the file where one is to blame.
+    ``SettingsError`` with one line for each error: no such file, no TOML, an unknown section or
+    key (with the nearest real one), a value that is not allowed, settings that do not fit
+    together.  It says the line of the file where one is to blame.
     """
     data, overrides = read_table(path), list(overrides)
     for override in overrides:
@@ -198,13 +185,7 @@ def read_settings(path: str | Path, overrides: Iterable[str] = ()) -> Settings:
 
 
 def settings_from_dict(data: Mapping[str, Any]) -> Settings:
-    """Return the settings in ``data``, a table of sections, checked.
-
-    Raises
-    ------
-    SettingsError
-        As :func:`read_settings` does.
-    """
+    """Return the settings in ``data``, a table of sections; errors as :func:`read_settings`."""
     complete = copy.deepcopy(dict(data))
     try:
         settings: Settings = FILE.read(complete)
