@@ -157,9 +157,9 @@ class AngularDistribution:
 
 
 def polar_angles(points: FloatArray) -> FloatArray:
-    """Angles (n,) of points (n, d) from the last axis, accurate at the poles too."""
-    across = np.linalg.norm(points[:, :-1], axis=1)
-    return np.asarray(np.arctan2(across, points[:, -1]))
+    """Angles (...) of points (..., d) from the last axis, accurate at the poles too."""
+    across = np.linalg.norm(points[..., :-1], axis=-1)
+    return np.asarray(np.arctan2(across, points[..., -1]))
 
 
 class _Coupling(NamedTuple):

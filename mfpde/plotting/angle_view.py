@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
+from mfpde.measures.distributions import polar_angles
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.runs.run import Run
 
@@ -99,12 +100,6 @@ CIRCLE = AngleView(
 
 def zonal_view(zonal: Zonal) -> AngleView:
     """Return the view of a zonal grid by its polar angle; atoms stand for rings."""
-
-    def polar_angles(points: FloatArray) -> FloatArray:
-        along = points @ zonal.axis
-        across = points - along[..., np.newaxis] * zonal.axis
-        return np.asarray(np.arctan2(np.linalg.norm(across, axis=-1), along))
-
     return AngleView(
         dimension=zonal.dimension,
         span=np.pi,

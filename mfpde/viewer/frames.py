@@ -21,6 +21,7 @@ import numpy as np
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of
+from mfpde.measures.distributions import polar_angles
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure, atoms_of
 from mfpde.plotting.angle_view import bin_particles
 from mfpde.runs.run import Run
@@ -114,9 +115,7 @@ def _(sphere: Sphere) -> GridView:
 def coordinates(points: FloatArray, axis: FloatArray | None) -> FloatArray:
     """Return angles (n, 1) of points (n, d), from an ``axis`` if zonal; on S^2 the points."""
     if axis is not None:
-        along = points @ axis
-        across = np.linalg.norm(points - along[:, np.newaxis] * axis, axis=1)
-        return np.asarray(np.arctan2(across, along))[:, np.newaxis]
+        return polar_angles(points)[:, np.newaxis]
     return points if points.shape[1] == 3 else angles_of(points)[:, np.newaxis]
 
 
