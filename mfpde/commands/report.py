@@ -87,8 +87,8 @@ def compare_with_particles(run: Run, particles: Run) -> str:
         for time in times[spread_indices(len(times))] if len(times) else ():
             pair = run.at(time), particles.at(time)
             if by_angles:
-                polar = map(AngularDistribution.of, pair)
-                rows.append([float(time), angular_distance(*polar, order=1), 0.0])
+                ours, theirs = map(AngularDistribution.of, pair)
+                rows.append([float(time), angular_distance(ours, theirs, 1), 0.0])
             else:
                 found = wasserstein_report(*pair, order=1)
                 rows.append([float(time), found.value, found.error_bound])
