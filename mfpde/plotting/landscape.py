@@ -86,7 +86,7 @@ def external_field(
     points = view.points_at(angles)
     for term in equation.externals:
         term.check_dimension(view.dimension)
-    if equation.has_energy:
+    if all(term.is_gradient for term in equation.externals):
         return sum((t.value(points) for t in equation.externals), 0 * angles), "V"
     drift = sum((t.drift(points) for t in equation.externals), 0 * points)
     return np.sum(drift * view.tangents_at(angles), axis=-1), "drift"

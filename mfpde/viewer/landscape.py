@@ -13,7 +13,9 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
-from mfpde.geometry import circle, sphere
+from mfpde.geometry import sphere
+from mfpde.plotting.angle_view import CIRCLE, zonal_view
+from mfpde.plotting.landscape import external_field
 from mfpde.runs.run import Run
 from mfpde.viewer.frames import Frames
 from mfpde.viewer.packed import Pack
@@ -49,24 +51,18 @@ def _describe_landscape(
 ) -> dict[str, Any]:
     """Neurons, V (else the drift along an angle), and the largest a.x + b on the sphere."""
     neurons = _neurons(equation, frames.axis)
-    terms = equation.externals
     found: dict[str, Any] = {"neurons": neurons, "field": None, "zone": None}
-    is_gradient = all(term.is_gradient for term in terms)
     if frames.domain != "sphere":
-        points, tangents = _points_on_line(frames)
-        along = sum(
-            term.value(points)
-            if is_gradient
-            else (term.drift(points) * tangents).sum(-1)
-            for term in terms
-        )
-        name = "V" if is_gradient else "drift"
-        return {**found, "field": {"name": name, **_put(np.asarray(along), pack)}}
+        zonal: Any = frames.view and frames.view.geometry
+        view = CIRCLE if frames.domain == "circle" else zonal_view(zonal)
+        angles = np.linspace(0.0, view.span, ANGLES)
+        along, name = external_field(equation, angles, view)
+        return {**found, "field": {"name": name, **_put(along, pack)}}
     grid = {"rows": rings, "columns": 2 * rings}
     angles = np.arange(2 * rings) * np.pi / rings
     points = sphere.points_at((angles[:rings, np.newaxis] + angles[1] / 2), angles)
-    if is_gradient:
-        values = np.asarray(sum(term.value(points) for term in terms))
+    if all(term.is_gradient for term in equation.externals):
+        values = np.asarray(sum(term.value(points) for term in equation.externals))
         found["field"] = {"name": "V", **grid, **_put(values, pack)}
     sums = [points @ neuron["a"] + neuron["b"] for neuron in neurons]
     largest = np.max(sums, axis=0) if sums else np.zeros(1)
@@ -90,14 +86,6 @@ def _neurons(
             layer.directions, layer.weights, layer.biases, strict=True
         )
     ]
-
-
-def _points_on_line(frames: Frames) -> tuple[FloatArray, FloatArray]:
-    """Points and tangents (n, d) from one end of the axis of angles to the other."""
-    zonal: Any = frames.view and frames.view.geometry
-    where, end = (circle, 2 * np.pi) if frames.domain == "circle" else (zonal, np.pi)
-    angles = np.linspace(0.0, end, ANGLES)
-    return where.points_at(angles), where.tangents_at(angles)
 
 
 def _put(values: FloatArray, pack: Pack) -> dict[str, Any]:
