@@ -16,6 +16,7 @@ import doctest
 import io
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -88,6 +89,10 @@ class Page:
         elif block.language == "console":
             self._commands(block, where)
         else:
+            # A mark that is misspelt would be taken for none.
+            assert not mark, f"{where}: {mark}"
+            if block.language == "toml":
+                tomllib.loads(block.code)
             return False
         return True
 

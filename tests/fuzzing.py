@@ -1,14 +1,13 @@
-"""What tests with random examples share: how many, equations, starts, settings files."""
+"""What tests with random examples share: how many, starts, settings files."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
 import signal
 from collections.abc import Iterator, Mapping
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from hypothesis import settings
@@ -22,13 +21,6 @@ SCHEMES = {
     "sphere": ("donor_blended", "spectral_donor_blended", "labels", "spectral_labels"),
     "zonal": ("semi_lagrangian",),
 }
-GRIDS = {
-    "circle": [mfpde.Circle(cells) for cells in (32, 33, 48, 64)],
-    "sphere": [mfpde.Sphere(32)],
-    "zonal": [mfpde.Zonal(dimension, 32) for dimension in (3, 4, 7, 50)],
-}
-# What a number of a settings file, a weight or a bias may be that is no usual one.
-EXTREMES = (0.0, 5e-324, -5e-324, 1e-300, 1e8, -1e30, 1e50, -1e50)
 
 
 def few(count: int) -> Any:
@@ -58,83 +50,8 @@ def limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-# Equations ------------------------------------------------------------------------------------
-
-
-class Case(NamedTuple):
-    """A run: an equation with its start on a grid, and a scheme."""
-
-    equation: mfpde.MeanFieldEquation
-    start: mfpde.Measure
-    scheme: str
-    atoms: str = "grid"
-    t_end: float = 0.3
-    rtol: float = 1e-4
-
-    def solved(self, **arguments: Any) -> mfpde.Run:
-        """Return the run, which is of few steps."""
-        times = {"t_end": self.t_end, "save_at": [self.t_end / 3, self.t_end]}
-        given = {**times, "rtol": self.rtol, "stop": mfpde.StepLimit(12)}
-        chosen = {"transport": self.scheme, "atoms": self.atoms}
-        return mfpde.solve(
-            self.equation, self.start, **{**given, **chosen, **arguments}
-        )
-
-
-def number(draw: Random, largest: float = 2.0) -> float:
-    """Return mostly a usual number, else a denormal or a huge one."""
-    usual = round(draw.uniform(-largest, largest), 3)
-    return draw.choice([usual, usual, draw.choice(EXTREMES)])
-
-
 def unit_vector(draw: Random, dimension: int) -> np.ndarray:
     return unit([draw.gauss() for _ in range(dimension)])
-
-
-def matrix(draw: Random, dimension: int) -> np.ndarray:
-    entries = [draw.uniform(-0.7, 0.7) for _ in range(dimension**2)]
-    return np.reshape(entries, (dimension, dimension))
-
-
-def perceptron(draw: Random, geometry: Geometry) -> mfpde.Perceptron:
-    count = draw.randint(1, 4)
-    if geometry.axis is None:
-        directions = [unit_vector(draw, geometry.dimension) for _ in range(count)]
-    else:
-        directions = [draw.choice([1, -1]) * geometry.axis] * count
-    name = draw.choice(["relu", "leaky_relu", "gelu", "tanh", "linear"])
-    weights, biases = ([number(draw) for _ in range(count)] for _ in range(2))
-    chosen = draw.choice([biases, None])
-    return mfpde.Perceptron(directions, weights, name, biases=chosen)
-
-
-def interaction(draw: Random, geometry: Geometry) -> Any:
-    kind = draw.choice(["attention", "attention", "head", "kernel"])
-    if kind == "kernel":
-        degrees = [draw.uniform(-1.0, 1.0) for _ in range(draw.randint(1, 3))]
-        return mfpde.Interaction(mfpde.Polynomial((0.0, *degrees)))
-    heads = {}
-    if kind == "head" and geometry.axis is None:
-        square = matrix(draw, geometry.dimension)
-        value = draw.choice([None, matrix(draw, geometry.dimension)])
-        heads = {"bilinear": square, "value": value}
-    return mfpde.Attention(
-        math.exp(draw.uniform(math.log(1e-4), math.log(2.0))),
-        normalized=draw.choice([True, False]),
-        kernel=draw.choice(["shifted", "unshifted"]),
-        **heads,
-    )
-
-
-def equation(draw: Random, geometry: Geometry) -> mfpde.MeanFieldEquation:
-    terms = [interaction(draw, geometry) for _ in range(draw.randint(1, 2))]
-    if draw.random() < 0.8:
-        terms.append(perceptron(draw, geometry))
-    return mfpde.MeanFieldEquation(
-        *terms,
-        direction=draw.choice(["ascent", "descent"]),
-        diffusion=draw.choice([0.0, 0.0, 0.0, 1e-6, 0.01, 1.0]),
-    )
 
 
 def start(draw: Random, geometry: Geometry) -> mfpde.Density:
@@ -156,25 +73,6 @@ def start(draw: Random, geometry: Geometry) -> mfpde.Density:
         rough[:] = 0.0
     rough.ravel()[generator.integers(rough.size)] = 1.0
     return mfpde.Density(geometry, rough / geometry.areas).normalized()
-
-
-def random_case(draw: Random, kind: str) -> Case:
-    """Return a run that nothing forbids: exact atoms, and atoms at all, without diffusion."""
-    geometry = draw.choice(GRIDS[kind])
-    of_case, density = equation(draw, geometry), start(draw, geometry)
-    scheme = draw.choice(SCHEMES[kind])
-    if scheme.endswith("labels") and of_case.diffusion:
-        scheme = "donor_blended"
-    case = Case(of_case, mfpde.Measure(density), scheme)
-    if not (scheme.endswith("labels") or kind == "zonal" or of_case.diffusion):
-        atoms = None
-        if draw.random() < 0.5:
-            places = [unit_vector(draw, geometry.dimension) for _ in range(2)]
-            atoms = mfpde.Atoms(places, [0.2, 0.3])
-            density = mfpde.Density(geometry, density.values / 2)
-        how = draw.choice(["grid", "exact"])
-        case = Case(of_case, mfpde.Measure(density, atoms), scheme, how)
-    return case._replace(t_end=draw.choice([0.3, 30.0]), rtol=draw.choice([1e-4, 1.0]))
 
 
 # Settings files -------------------------------------------------------------------------------

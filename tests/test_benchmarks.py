@@ -1,6 +1,5 @@
 """The benchmarks run, and write what they print; nothing is timed here."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -37,24 +36,3 @@ def test_rows_are_printed_and_written_and_parts_that_were_not_measured_stay(
         assert row.value > 0
         assert row.what in said
         assert f"| {row.what} |" in table
-
-
-def test_a_part_that_fails_is_told_and_the_others_go_on(
-    scripts, tmp_path, monkeypatch, capsys
-):
-    import bench
-
-    script = tmp_path / "failing.py"
-    script.write_text(
-        "import json, sys\n"
-        "print('row:', json.dumps(['A part', 'first', 1.0]))\n"
-        "if 'runs' in sys.argv: raise SystemExit('no such luck')\n"
-    )
-    monkeypatch.setattr(bench, "__file__", str(script))
-    only = ["--only", "growth", "runs", "scale"]
-    assert bench.main(["--quick", *only, "--folder", str(tmp_path)]) == 3
-    rows = json.loads((tmp_path / "results.json").read_text())
-    assert [row["what"] for row in rows] == ["first", "first", "runs", "first"]
-    assert rows[2]["value"] is None
-    assert rows[2]["remark"] == "no such luck"
-    assert capsys.readouterr().err == "failed: runs\n"

@@ -1,4 +1,4 @@
-"""What the reference says of each name: arguments, errors, and something to type first."""
+"""What the reference says to type first of a name works."""
 
 from __future__ import annotations
 
@@ -40,30 +40,6 @@ KNOWN = {
         mfpde.Attention(5.0), NEURONS, direction="descent"
     ),
 }
-
-
-def described(thing: object) -> set[str]:
-    """Names that a docstring lists in a section, or puts in double backticks."""
-    text = inspect.getdoc(thing) or ""
-    lines = re.findall(r"^(\*{0,2}\w[\w*, ]*)(?: : .*)?$", text, re.MULTILINE)
-    quoted = re.findall(r"``\*{0,2}(\w+)", text)
-    return {name.strip(" *") for line in lines for name in line.split(",")} | {*quoted}
-
-
-@pytest.mark.parametrize("name", REFERENCE)
-def test_every_argument_is_described(name) -> None:
-    thing = REFERENCE[name]
-    assert len(inspect.getdoc(thing) or "") > 40
-    arguments = set(inspect.signature(thing).parameters) - {"self"}
-    missing = arguments - described(thing)
-    # Those of a sibling, which is named.
-    sibling = re.search(
-        r"Parameters(?: and errors)? are those of\s+:func:`\.?(\w+)`",
-        inspect.getdoc(thing),
-    )
-    if sibling:
-        missing -= described(REFERENCE[sibling[1]])
-    assert sorted(missing) == []
 
 
 def begins(thing: object) -> list[str]:

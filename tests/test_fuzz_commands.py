@@ -1,8 +1,9 @@
-"""Settings files of every kind: a command ends with exit code 0, or 2 and a few lines.
+"""Settings files of every kind: a run keeps mass and sign, or a command ends in a few lines.
 
 Settings that work are changed at random: keys dropped, added and exchanged, values of other
 kinds and sizes, other lengths, bytes that are no text.  Nothing that can stand in a file may end
-in a traceback, and nothing may start that never ends.
+in a traceback, and nothing may start that never ends.  What runs is finite, and is read from its
+store to the bit.
 """
 
 from __future__ import annotations
@@ -16,16 +17,21 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from fuzzing import few, limited, toml
 from hypothesis import given
 from hypothesis import strategies as st
+from stored import assert_same
 
+import mfpde
 from mfpde.commands.command_line import main
 
 pytestmark = pytest.mark.filterwarnings("ignore:the grid is coarse")
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.toml"))
 MOST_LINES = 12
+MOST_STEPS = 12
+ROUNDING = 1e-12
 HANGS = 60.0
 """Seconds of work."""
 GRIDS = {
@@ -82,13 +88,13 @@ def made_small(text: str) -> dict[str, Any]:
     heads = data.get("attention", [])
     for head in [heads] if isinstance(heads, dict) else heads:
         head["beta"] = 1.0
-    solve = {} if "save_at" in data["solve"] else {"save_every": 0.01}
-    end = {} if "layers" in data else {"t_end": 0.02}
-    data["solve"] = {**data["solve"], **solve, **end, "max_steps": 3}
+    solve = {} if "save_at" in data["solve"] else {"save_every": 0.1}
+    end = {} if "layers" in data else {"t_end": 0.3}
+    data["solve"] = {**data["solve"], **solve, **end, "max_steps": MOST_STEPS}
     if "particles" in data:
         data["particles"]["count"] = 10
     for layer in data.get("layers", []):
-        layer |= {"duration": 0.01, "count": 2}
+        layer |= {"duration": 0.1, "count": 2}
     return data
 
 
@@ -96,6 +102,7 @@ TEXTS = [*(path.read_text() for path in EXAMPLES), *OTHERS.split("---\n")]
 WHOLE = [made_small(text) for text in TEXTS]
 BUDGET = {("solve", "max_steps"), ("solve", "wall_time_limit")}
 """What keeps a run short; the tests leave it as it is."""
+EXTREMES = (0.0, 5e-324, -5e-324, 1e-300, 1e8, -1e30, 1e50, -1e50)
 ODD_VALUES = [
     *(0, -1, 1, 2, 3, 10**19, -(2**63), 10**400),
     *(5e-324, 1e300, -1e300, 0.5, -0.0, math.nan, math.inf, -math.inf),
@@ -144,14 +151,26 @@ def random_file(seed: int) -> bytes:
         if places_of(data):
             change_one_value(draw, data)
     if isinstance(data.get("solve"), dict):
-        data["solve"]["max_steps"] = 3
+        data["solve"]["max_steps"] = MOST_STEPS
     text = toml(data).encode("utf-8", "surrogatepass")
     at = draw.randint(0, len(text))
     spoilt = [text[:at], text[:at] + draw.randbytes(3) + text[at:], draw.randbytes(60)]
     return draw.choice([text] * 6 + [*spoilt, b""])
 
 
-def check_end(*arguments: str) -> None:
+def random_settings(seed: int) -> dict[str, Any]:
+    """Return settings whose sections are of any that work on a grid, with weights of any size."""
+    draw = Random(seed)
+    kind = draw.choice([*GRIDS])
+    whole = [data for data in WHOLE if data["geometry"]["kind"] == kind]
+    chosen = {name: draw.choice(whole) for name in sorted(set().union(*whole))}
+    data = {name: copy.deepcopy(of[name]) for name, of in chosen.items() if name in of}
+    if "weights" in data.get("perceptron", {}):
+        data["perceptron"]["weights"][0] = draw.choice([0.7, -1.9, *EXTREMES])
+    return data
+
+
+def check_end(*arguments: str) -> int:
     """Run a command: exit code 0 or 3, or 2 with a few lines that begin with its name."""
     out, said = io.StringIO(), io.StringIO()
     with (
@@ -166,6 +185,23 @@ def check_end(*arguments: str) -> None:
     if code == 2:
         assert text.startswith(f"mfpde {arguments[0]}: "), text
         assert 1 <= text.count("\n") <= MOST_LINES, text
+    return code
+
+
+def check_store(path: Path) -> None:
+    """Require mass, sign and finite numbers of a run, and that it is read as it is stored."""
+    run = mfpde.load(path)
+    for state in (*run.states, run.final):
+        assert abs(state.total_mass - 1) <= ROUNDING
+        assert np.isfinite(state.density.values).all()
+        assert (state.density.values >= 0).all()
+        assert (state.atoms.masses > 0).all()
+        assert np.isfinite(state.atoms.points).all()
+    if run.equation.energy_is_lyapunov:
+        assert np.isfinite(run.energies).all()
+    assert run.mass_drift <= ROUNDING
+    mfpde.save(run, path, overwrite=True)
+    assert_same(mfpde.load(path), run)
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +212,9 @@ def path(tmp_path_factory) -> Path:
 @pytest.mark.parametrize("data", WHOLE, ids=lambda data: data["geometry"]["kind"])
 def test_the_settings_that_are_changed_work(data, path, capsys) -> None:
     path.write_text(toml(data), encoding="utf-8")
-    assert main(["run", str(path), "--quiet"]) == 0, capsys.readouterr().err
+    store = ["--out", str(path.with_suffix(".zarr")), "--overwrite"]
+    assert main(["run", str(path), "--quiet", *store]) == 0, capsys.readouterr().err
+    check_store(path.with_suffix(".zarr"))
 
 
 # Velocities above 1e154, as of a matrix with such an entry, have squares above the largest
@@ -193,3 +231,14 @@ def test_any_file_is_taken_or_refused(path: Path, seed: int) -> None:
     }
     command = list(commands)[max(0, seed % 12 - 9)]
     check_end(command, str(path), *commands[command])
+
+
+@pytest.mark.filterwarnings("ignore:.*attracts from one side:UserWarning")
+@given(seed=st.integers(0, 2**32))
+@few(80)
+def test_what_runs_keeps_mass_and_sign_and_is_read_to_the_bit(path, seed: int) -> None:
+    path.write_text(toml(random_settings(seed)), encoding="utf-8")
+    store = path.with_suffix(".zarr")
+    command = ["run", str(path), "--quiet", "--out", str(store), "--overwrite"]
+    if check_end(*command) != 2:
+        check_store(store)

@@ -475,6 +475,8 @@ def test_layers_are_runs_one_after_the_other(
         times = {"t_end": duration, "save_at": [duration]}
         runs.append(mfpde.solve(one, measure, **times, **options))
         measure = runs[-1].final
+    assert whole.final.total_mass == pytest.approx(1, abs=1e-12)
+    assert whole.final.density.values.min() >= 0
     # Where atoms form and what they absorb is decided cell by cell: rounding grows there.
     allowed = 1e-9 if atoms == "exact" else 1e-12
     assert apart(whole.final, measure) <= allowed

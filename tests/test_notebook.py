@@ -11,11 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from rich.console import Console
 
 import mfpde
 from mfpde.notebook import Shown
-from mfpde.runs.progress import Progress, progress_line
 
 CIRCLE = mfpde.Circle(64)
 NEURON = mfpde.Perceptron([[1.0, 0.0]], [-0.5])
@@ -100,31 +98,6 @@ def test_a_density_is_an_array(run) -> None:
     copied[:] = 0.0
     assert density.values.max() > 0
     assert np.isclose(np.sum(density * CIRCLE.areas), 1.0)
-
-
-def test_progress_is_drawn_into_the_cell(monkeypatch) -> None:
-    import IPython.display
-
-    seen: list[object] = []
-
-    class Output:
-        def update(self, shown: object) -> None:
-            seen.append(shown)
-
-    def display(shown: object, *, display_id: bool) -> Output:
-        assert display_id
-        seen.append(shown)
-        return Output()
-
-    monkeypatch.setattr(IPython.display, "display", display)
-    monkeypatch.setattr("mfpde.runs.progress.SECONDS_BETWEEN_DRAWINGS", 0.0)
-    with progress_line(Console(file=io.StringIO(), force_jupyter=True)) as report:
-        for t in (0.5, 1.0):
-            report(t, Progress(t, 1.0, 0.1, 3, 0.0, lambda _: 0.5))
-    assert len(seen) >= 3
-    text = Console(file=io.StringIO(), width=200, record=True)
-    text.print(seen[-1])
-    assert "t 1/1  step 3" in text.export_text()
 
 
 @pytest.mark.slow
