@@ -68,6 +68,10 @@ def test_the_landscape_of_what_is_no_gradient_is_its_drift():
     )
     np.testing.assert_allclose(found, exact, atol=1e-12)
     assert line.axes.get_ylabel() == "drift"
+    # V is there even where masks leave no energy.
+    masked = ascent(3.0, NEURON, positions=mfpde.Causal())
+    figure = mfpde.plot_density(mfpde.uniform(CIRCLE), equation=masked)
+    assert drawn.by_gid(figure, "landscape")[0].axes.get_ylabel() == "V"
 
 
 def test_many_particles_are_bins_that_keep_the_mass_of_any_arc():
