@@ -1,7 +1,11 @@
-"""Checkpoints as networks: which tensor of BERT, GPT-2 and LLaMA is which weight of a block."""
+"""Checkpoints as networks: which tensor of BERT, GPT-2 and LLaMA is which weight of a block.
+
+Tensors are in memory one at a time; a large network is several .safetensors files and an index.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from functools import partial
@@ -12,7 +16,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray, choice, shown
 from mfpde.networks.block import NetworkBlock
-from mfpde.networks.safetensors import StoredTensor, find_tensors, read_json
+from mfpde.terms.array_files import StoredTensor, read_tensors
 
 TABLE = """
 model_type bert                             gpt2                llama,mistral,qwen2
@@ -67,6 +71,39 @@ KNOWN = {
     "is_decoder": False,
 }
 """What else changes numbers, as it is computed here."""
+
+
+NAMES = ("model.safetensors", "model.safetensors.index.json")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """What a file in JSON says; ``ValueError`` if it is none, or has no names."""
+    try:
+        return {**json.loads(path.read_bytes())}
+    except (TypeError, ValueError, OSError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+def find_tensors(path: Path) -> dict[str, StoredTensor]:
+    """The tensors of a file, of the files of an index, or of a folder with either."""
+    if path.is_dir():
+        path = next((path / name for name in NAMES if (path / name).is_file()), path)
+    if not path.is_file():
+        raise ValueError(f"path = {str(path)!r} must be, or hold, {' or '.join(NAMES)}")
+    files = {path}
+    if path.suffix == ".json":
+        index = read_json(path).get("weight_map")
+        if not isinstance(index, dict):
+            raise ValueError(f"path = {str(path)!r} has no weight_map: it is no index")
+        files = {path.with_name(str(name)) for name in index.values()}
+    found: dict[str, StoredTensor] = {}
+    for file in sorted(files):
+        try:
+            found |= read_tensors(file)
+        except (KeyError, TypeError, ValueError, OSError, RecursionError) as error:
+            wrong = f"{file} is damaged, or not in this format"
+            raise ValueError(f"{wrong}: {error}") from error
+    return found
 
 
 def read_network(path: Path, config: Any) -> dict[str, Any]:

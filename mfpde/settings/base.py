@@ -240,7 +240,7 @@ def read_rows(given: str) -> Any:
         with open_arrays(path) as arrays:
             names = list(arrays)
             chosen = name or (names[0] if len(names) == 1 else None)
-            array = np.asarray(arrays[chosen]) if chosen in names else None
+            array = np.asarray(arrays[chosen][...]) if chosen in names else None
     except Exception as error:
         # Whatever a reader makes of bytes that are none of its own.
         reason = " ".join(str(error).split()) or type(error).__name__

@@ -17,7 +17,7 @@ import numpy as np
 
 from mfpde.arrays import FloatArray, blocks_of_rows, read_only, real_number
 from mfpde.geometry.harmonics import log_harmonic_counts
-from mfpde.terms.kernels import NEGLIGIBLE, Kernel, KernelSeries, up_to
+from mfpde.terms.kernels import NEGLIGIBLE, Kernel, KernelSeries
 
 SMALLEST_BETA = 1e-100
 """Below it K / beta is x.y, up to a constant, and 1 / beta soon not representable."""
@@ -144,11 +144,3 @@ def log_series(beta: float, dimension: int) -> FloatArray:
         size *= 2
     shift = peak + np.log(np.exp(counted - peak).sum())
     return read_only(np.stack([eigenvalues, counted]) - shift)
-
-
-def log_eigenvalues(beta: float, dimension: int, degree: int) -> FloatArray:
-    """Logarithms of lambda_0..lambda_degree of K on S^(dimension-1), -inf beyond all digits.
-
-    At beta = 0 the kernel is 1: lambda_0 = 1, all others are 0.
-    """
-    return up_to(degree, log_series(float(beta), dimension)[0], -np.inf)

@@ -37,7 +37,8 @@ from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.measures.sampling import as_atoms
 from mfpde.terms import Attention, Kernel
-from mfpde.terms.exponential_kernel import log_eigenvalues
+from mfpde.terms.exponential_kernel import log_series
+from mfpde.terms.kernels import up_to
 
 Convention = Literal["shifted", "unshifted"]
 """K = exp(beta (x.y - 1)), or exp(beta x.y)."""
@@ -199,7 +200,7 @@ def find_curvatures(
         return np.asarray(beta.spectrum(dimension, largest)[chosen])
     attention = Attention(beta, normalized, kernel)
     if attention.needs_values:
-        logs = log_eigenvalues(attention.beta, dimension, largest)
+        logs = up_to(largest, log_series(attention.beta, dimension)[0], -np.inf)
         return np.asarray(np.exp(logs - logs[0])[chosen] / attention.beta)
     found = attention.zonal_kernel.spectrum(dimension, largest)
     return np.asarray(attention.amplitude * found[chosen])

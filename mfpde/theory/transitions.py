@@ -46,7 +46,7 @@ from mfpde.arrays import (
 from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.notebook import Printed, format_table
 from mfpde.terms import Exponential, Kernel
-from mfpde.terms.exponential_kernel import log_eigenvalues
+from mfpde.terms.exponential_kernel import log_series
 from mfpde.theory.spectrum import (
     Convention,
     find_curvatures,
@@ -77,7 +77,7 @@ def largest_continuous_beta(dimension: int, *, degree: int = 1) -> float:
         )
 
     def excess(beta: float) -> float:
-        logs = log_eigenvalues(beta, dimension, 2 * l)
+        logs = log_series(beta, dimension)[0]
         return float(logs[2 * l] - logs[l] + np.log(dimension))
 
     # lambda_2l / lambda_l increases from 0 at small beta to 1; beta_* is near 2.2 l^2 on S^1.
