@@ -22,7 +22,6 @@ from mfpde.geometry.base import as_kind
 from mfpde.measures.distributions import (
     ANGLE_ROUNDING,
     AngularDistribution,
-    polar_angles,
 )
 from mfpde.measures.measure import Measure
 
@@ -55,10 +54,14 @@ def largest_ball_mass(measure: Measure, radius: float) -> float:
     It is exact on the circle; on a Sphere only balls about cell centres and atoms count; on a
     Zonal grid only balls about the two poles.  Any other geometry is a ``ValueError``.
     """
+    if radius >= np.pi:
+        return measure.total_mass
     if isinstance(measure.geometry, Circle):
         return _largest_arc(measure.geometry, measure, radius)
     if isinstance(measure.geometry, Zonal):
-        return _largest_cap(measure.geometry, measure, radius)
+        line, reach = AngularDistribution.of(measure), radius + ANGLE_ROUNDING
+        north, rest = line.cdf([reach, np.pi - reach])
+        return float(max(north, line.total_mass - rest))
     sphere = as_kind("geometry", measure.geometry, Sphere)
     masses, atoms = measure.density.masses, measure.atoms
     balls = _sum_over_balls(masses, _half_widths(sphere, radius))
@@ -81,8 +84,6 @@ def _largest_arc(circle: Circle, measure: Measure, radius: float) -> float:
     once = np.cumsum(circle.remap_masses(measure.density.masses, finer))
     levels = np.concatenate([[0.0], once, once + once[-1]])
     count, width = len(once), 2 * (radius + ANGLE_ROUNDING) / finer.spacing
-    if width >= count:
-        return float(levels[count])
     # Arcs that begin at a face.
     cells, share = int(width), width % 1.0
     ends = (1 - share) * levels[cells:-1] + share * levels[cells + 1 :]
@@ -93,15 +94,6 @@ def _largest_arc(circle: Circle, measure: Measure, radius: float) -> float:
 def _divide_cells(count: int) -> Circle:
     """Return one circle of finer cells for each number of cells, with what it has computed."""
     return Circle(4 * count)
-
-
-def _largest_cap(zonal: Zonal, measure: Measure, radius: float) -> float:
-    cumulated = np.concatenate([[0.0], np.cumsum(measure.density.masses)])
-    below, above = np.interp([radius, np.pi - radius], zonal.face_angles, cumulated)
-    angles, reach = polar_angles(measure.atoms.points), radius + ANGLE_ROUNDING
-    north = measure.atoms.masses[angles <= reach].sum()
-    south = measure.atoms.masses[angles >= np.pi - reach].sum()
-    return float(max(below + north, cumulated[-1] - above + south))
 
 
 @lru_cache(maxsize=32)
