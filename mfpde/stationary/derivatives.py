@@ -67,16 +67,9 @@ class FieldDerivatives(NamedTuple):
     scales: FloatArray
 
 
-class ExternalField(NamedTuple):
-    """The external drift at n points, in tangent coordinates.
-
-    ``drift`` (n, d - 1), ``gradients`` (n, d - 1, d - 1) with the derivative of component
-    a along b at [a, b], and ``scales`` (n,) as in :class:`FieldDerivatives`.
-    """
-
-    drift: FloatArray
-    gradients: FloatArray
-    scales: FloatArray
+LocalField = tuple[FloatArray, FloatArray, FloatArray]
+"""The drift (n, d - 1) of one external term at n points, its derivative by their positions
+(n, d - 1, d - 1), of component a along b at [a, b], and the scales (n,)."""
 
 
 def field_derivatives(
@@ -88,14 +81,7 @@ def field_derivatives(
     ``tangent_frames(points)``.
     """
     frames = tangent_frames(points)
-    drift, gradients, scales = external_field(
-        equation.externals, points, sign=equation.sign
-    )
-    count, size = drift.shape
-    jacobian = np.zeros((count, size, count, size))
-    np.einsum("iaib->iab", jacobian)[:] += gradients
-    scales = np.maximum(scales, np.finfo(np.float64).tiny)
-    parts = [FieldDerivatives(drift, jacobian, gradients, scales)]
+    parts = [external_field(equation.externals, points, sign=equation.sign)]
     for term in equation.interactions:
         parts.append(_of_interaction(term, points, frames, masses))
     return FieldDerivatives(*(sum(part) for part in zip(*parts, strict=True)))
@@ -152,24 +138,24 @@ def _of_interaction(
 
 def external_field(
     terms: Iterable[ExternalTerm], points: FloatArray, *, sign: int
-) -> ExternalField:
-    """Sum of the drifts of ``terms`` at ``points`` (n, d), in their tangent frames.
+) -> FieldDerivatives:
+    """Sum of the drifts of ``terms`` at ``points`` (n, d), with its derivatives.
 
     On a kink the side is taken on which ``sign`` times the derivative is larger.
     """
     frames = tangent_frames(points)
     count, size, _ = frames.shape
-    parts = [
-        ExternalField(
-            np.zeros((count, size)), np.zeros((count, size, size)), np.zeros(count)
-        )
-    ]
+    drift, own = np.zeros((count, size)), np.zeros((count, size, size))
+    parts = [(drift, own, np.full(count, np.finfo(np.float64).tiny))]
     for term in terms:
         if term.layer is None:
             parts.append(_by_differences(term, points, frames))
         else:
             parts.append(_of_layer(term.layer, points, frames, sign=sign))
-    return ExternalField(*(np.sum(part, axis=0) for part in zip(*parts, strict=True)))
+    drift, own, scales = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
+    jacobian = np.zeros((count, size, count, size))
+    np.einsum("iaib->iab", jacobian)[:] = own
+    return FieldDerivatives(drift, jacobian, own, scales)
 
 
 def is_differenced(term: ExternalTerm) -> bool:
@@ -179,7 +165,7 @@ def is_differenced(term: ExternalTerm) -> bool:
 
 def _of_layer(
     term: Perceptron, points: FloatArray, frames: FloatArray, *, sign: int
-) -> ExternalField:
+) -> LocalField:
     z = term.preactivations(points)
     outputs = np.asarray(term.activation.sigma(z))
     left, right = term.activation.slopes(z)
@@ -199,16 +185,16 @@ def _of_layer(
     scales = (np.abs(outputs) + largest * lengths) @ strengths
     scales += np.linalg.norm(term.output_bias)
     drift = np.einsum("nai,ni->na", frames, term.drift(points))
-    return ExternalField(drift, gradients, np.asarray(scales))
+    return drift, gradients, np.asarray(scales)
 
 
 def _by_differences(
     term: ExternalTerm, points: FloatArray, frames: FloatArray
-) -> ExternalField:
+) -> LocalField:
     drift, gradients = velocity_gradients(
         term.drift, points, frames=frames, step=DIFFERENCE_STEP
     )
     if term.is_gradient:
         gradients = (gradients + np.swapaxes(gradients, 1, 2)) / 2
     scales = np.linalg.norm(drift, axis=1) + np.linalg.norm(gradients, axis=(1, 2))
-    return ExternalField(drift, gradients, scales)
+    return drift, gradients, scales

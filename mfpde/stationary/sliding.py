@@ -84,7 +84,10 @@ def sliding_minimum(
         points = np.concatenate([here.atoms.points, energy.represent(new)])
         masses = np.append(here.atoms.masses, np.zeros(len(new)))
         here = _balance(energy, points, masses)
-        lower = _unite_and_slide(energy, here, within, here.energy + energy.rounding)
+        united = unite_neighbours(here.atoms, within * energy.kernel_width)
+        lower = _slide(energy, _balance(energy, *united))
+        if lower.energy > here.energy + energy.rounding:
+            lower = here
         is_progress = here.energy - lower.energy >= tolerance
         within = min(2 * within, WIDEST) if is_progress else within / 2
         here = lower
@@ -94,15 +97,6 @@ def sliding_minimum(
     else:
         found = certify(state_of_atoms(energy, here.atoms), tolerance)
     return here.atoms, found, find_condition(energy, here.atoms)
-
-
-def _unite_and_slide(
-    energy: ConvexEnergy, start: BalancedAtoms, within: float, limit: float
-) -> BalancedAtoms:
-    """Neighbours ``within`` a distance made one and slid; ``start`` if E is above ``limit``."""
-    united = unite_neighbours(start.atoms, within * energy.kernel_width)
-    found = _slide(energy, _balance(energy, *united))
-    return found if found.energy <= limit else start
 
 
 def _balance(
