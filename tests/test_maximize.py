@@ -139,6 +139,6 @@ def test_a_ring_of_maximisers_is_a_continuum():
 
 
 def test_more_cells_than_can_be_counted_are_refused(monkeypatch):
-    monkeypatch.setattr("mfpde.stationary.cell_maximum.MOST_CELLS", 1000)
+    monkeypatch.setattr("mfpde.stationary.maximization.MOST_CELLS", 1000)
     with pytest.raises(ValueError, match="neurons have more than 1000 cells"):
         mfpde.maximize(ascent(3.0, mfpde.Perceptron.random(40, 6, seed=0)))

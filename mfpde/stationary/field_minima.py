@@ -32,8 +32,7 @@ from scipy.spatial import cKDTree
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray, blocks_of_rows
 from mfpde.geometry.arcs import geodesic_moves, normalize, tangent_frames
-from mfpde.stationary.cell_maximum import SAME
-from mfpde.stationary.ridge_fields import EPS, Expansion, RidgeField
+from mfpde.stationary.ridge_fields import EPS, SAME, Expansion, RidgeField
 from mfpde.terms import PointMasses
 
 BLOCK = 2000

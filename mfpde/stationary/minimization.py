@@ -33,7 +33,6 @@ from mfpde.geometry.arcs import normalize, tangent_frames
 from mfpde.geometry.base import RealHarmonics
 from mfpde.measures.measure import Atoms, Density, as_measure
 from mfpde.notebook import Printed, format_table
-from mfpde.stationary.cell_maximum import SAME
 from mfpde.stationary.certification import (
     TOLERANCE,
     Certificate,
@@ -49,7 +48,7 @@ from mfpde.stationary.convex_energy import (
 from mfpde.stationary.field_minima import unite_neighbours
 from mfpde.stationary.harmonics import kernel_matrix
 from mfpde.stationary.result import tabulate_atoms
-from mfpde.stationary.ridge_fields import ROUNDING
+from mfpde.stationary.ridge_fields import ROUNDING, SAME
 from mfpde.stationary.sliding import sliding_minimum
 from mfpde.terms import PointMasses
 

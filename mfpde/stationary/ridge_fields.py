@@ -42,6 +42,8 @@ from mfpde.terms.kernels import COSINES, LARGEST_DEGREE, Kernel, chebyshev_coeff
 EPS = float(np.finfo(np.float64).eps)
 ROUNDING = 2e-15
 """Rounding of energies, of fields and of their harmonics, in units of the largest term."""
+SAME = float(np.sqrt(EPS))
+"""Relative difference of numbers that are one, and the sine between hyperplanes that are."""
 NEGLIGIBLE = 1e-14
 """Masses, and eigenvalues as shares of their sum, below this are rounding."""
 

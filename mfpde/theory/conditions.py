@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, unit_vectors
 from mfpde.equation import MeanFieldEquation
-from mfpde.stationary.cell_maximum import cells_of
 from mfpde.stationary.derivatives import external_field
+from mfpde.stationary.maximization import cells_of
 from mfpde.terms import Attention
 
 
