@@ -13,7 +13,6 @@ the mass in the ball about its mean.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -88,15 +87,11 @@ class Cloud:
         self, centre: FloatArray, radius: float
     ) -> tuple[IntArray, FloatArray]:
         """Points that a ball about a point may cover, and their masses in it."""
-        farthest = min(radius + self._widest, np.pi)
+        farthest = min(radius + self.widths.max(initial=0.0), np.pi)
         cosines = self.points @ centre
         near = np.flatnonzero(cosines >= np.cos(farthest))
         away = np.arccos(np.minimum(cosines[near], 1.0))
         return near, cover(away, radius, self.widths[near]) * self.masses[near]
-
-    @cached_property
-    def _widest(self) -> float:
-        return float(self.widths.max(initial=0.0))
 
 
 def cover(
@@ -128,11 +123,6 @@ class Core(NamedTuple):
     mass: float
     covariance: FloatArray
     members: int
-
-    @property
-    def radius(self) -> float:
-        """Root mean square distance from the centre."""
-        return float(np.sqrt(np.trace(self.covariance)))
 
     @property
     def principal_radii(self) -> FloatArray:

@@ -148,7 +148,8 @@ class RegionSearch:
             return 0.0
         # A basin may be hardly larger than the ball: a narrow core has its own extent, that of
         # a uniform ball with its rms radius.
-        own = max(core.radius * np.sqrt((spread + 2) / spread), flow.cell / 2)
+        radius = float(np.linalg.norm(core.principal_radii))
+        own = max(radius * np.sqrt((spread + 2) / spread), flow.cell / 2)
         away = distances(cells.points[part.cells], core.centre)
         covered = cover(away, min(own, self.flow.core_radius), cells.width)
         area = float(covered @ cells.areas[part.cells])

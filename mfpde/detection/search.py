@@ -37,10 +37,8 @@ def concentration(
 ) -> ConcentrationReport | tuple[ConcentrationReport, ...]:
     """Find where a measure concentrates to atoms, with what masses, by several indicators.
 
-    Counts and masses are those of basins of the velocity field.  The kind of a basin's content is
-    decided from several indicators, never from one (:mod:`mfpde.detection.region`):
-    contraction by the velocity's gradient and by the flow, widths in cells, growth of the
-    mass in balls, agreement of neighbouring cells, jumps, speed.
+    Counts and masses are those of basins of the velocity field, and the kind of each is decided
+    from several indicators, never from one (:mod:`mfpde.detection.region`).
 
     Parameters
     ----------

@@ -45,8 +45,6 @@ class Certificate(Printed):
     gap
         E[mu] - E* is at most this, E* the minimum over all measures of the same mass, up to
         rounding of derivatives.
-    lower_bound
-        E* is at least this: energy - gap - rounding.
     mean_field, floor, smallest, point
         int F dmu / m, the lower bound of F, the smallest value of F that was met, and
         where.
@@ -68,7 +66,7 @@ class Certificate(Printed):
 
     @property
     def lower_bound(self) -> float:
-        """Lower bound of the smallest energy: ``energy`` - ``gap`` - ``rounding``."""
+        """E* is at least this: ``energy`` - ``gap`` - ``rounding``."""
         return self.energy - self.gap - self.rounding
 
     def __str__(self) -> str:

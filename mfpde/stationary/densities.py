@@ -8,9 +8,6 @@ v rho = kappa grad rho has the solutions rho = M e^{s F / kappa} / Z, F the firs
 2. G_c u = -G by MINRES (Paige & Saunders, SIAM J. Numer. Anal. 12, 1975), c <- c + u, for
    as long as |G| halves.  The rotations of the equation make G_c singular; G is orthogonal to
    them, and so is each product.
-
-In descent Psi is strictly convex, and the only minimum is reached from everywhere.  In ascent
-the end is a minimum, unless the start has a symmetry that all minima break.
 """
 
 from __future__ import annotations
