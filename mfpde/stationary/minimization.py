@@ -200,7 +200,9 @@ def minimize(
     atoms, found, condition = sliding_minimum(sought, tolerance)
     kind, rings = "atoms" if condition < LARGEST_CONDITION else "spread", None
     if axis is None:
-        heaviest_first = np.argsort(-atoms.masses, kind="stable")
+        # Atoms of one mass are in the order of their places, whatever the rounding.
+        places, shares = np.round(atoms.points.T, 9), np.round(atoms.masses, 12)
+        heaviest_first = np.lexsort((*places, -shares))
         measure = Atoms(atoms.points[heaviest_first], atoms.masses[heaviest_first])
     else:
         angles = np.arctan2(atoms.points[:, 1], atoms.points[:, 0])
