@@ -44,12 +44,11 @@ from mfpde.stationary.field_minima import find_minima, scanning_points, unite_ne
 from mfpde.stationary.ridge_fields import NEGLIGIBLE, ROUNDING
 from mfpde.terms import PointMasses
 
-MOST_ROUNDS = 400
 MOST_STEPS = 20
 WIDEST = 1 / 2
 """Distance, in widths of the kernel, within which neighbours are united at most."""
 NARROWEST = 1e-3
-"""Where it was halved to this, ten rounds in a row have lowered E by less than the tolerance."""
+"""Where it is halved below this, ten rounds in a row have lowered E by less than the tolerance."""
 LEAST_RIDGE = float(np.finfo(float).tiny / np.finfo(float).eps)
 """Of kernels so near the smallest numbers that their share of one underflows."""
 
@@ -73,7 +72,7 @@ def sliding_minimum(
     lowest = int(np.argmin(energy.external.values(scan)))
     here = _balance(energy, scan[[lowest]], np.ones(1))
     within = WIDEST
-    for _ in range(MOST_ROUNDS):
+    while within >= NARROWEST:
         state = state_of_atoms(energy, here.atoms)
         new = find_minima(state.field, scan, below=state.mean - tolerance / 2)
         if not len(new):
@@ -91,9 +90,6 @@ def sliding_minimum(
         is_progress = here.energy - lower.energy >= tolerance
         within = min(2 * within, WIDEST) if is_progress else within / 2
         here = lower
-        if within < NARROWEST:
-            found = certify(state_of_atoms(energy, here.atoms), tolerance)
-            break
     else:
         found = certify(state_of_atoms(energy, here.atoms), tolerance)
     return here.atoms, found, find_condition(energy, here.atoms)
