@@ -56,10 +56,8 @@ class AtomMotion:
     ) -> tuple[FloatArray, FloatArray, tuple[Event, ...]]:
         """Return points (n, d), masses (n,) at the time ``end``, and merges since ``start``.
 
-        Raises
-        ------
-        StepTooSmallError
-            If the integrator fails, or takes steps that would never reach the end.
+        It is a ``StepTooSmallError`` if the integrator fails, or takes steps that would never
+        reach the end.
         """
         events: list[Event] = []
         points, masses = points.copy(), masses.copy()

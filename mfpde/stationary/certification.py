@@ -45,11 +45,11 @@ class Certificate(Printed):
     gap
         E[mu] - E* is at most this, E* the minimum over all measures of the same mass, up to
         rounding of derivatives.
+    rounding
+        Estimate of what rounding may have changed in the energy, included in gap too.
     mean_field, floor, smallest, point
         int F dmu / m, the lower bound of F, the smallest value of F that was met, and
         where.
-    rounding
-        Estimate of what rounding may have changed in the energy, included in gap too.
     is_tight
         Whether the bound of F is as close to its minimum, or to its mean, as was wanted; if
         not, the gap holds but is larger than it need be.
@@ -57,11 +57,11 @@ class Certificate(Printed):
 
     energy: float
     gap: float
+    rounding: float
     mean_field: float
     floor: float
     smallest: float
     point: FloatArray
-    rounding: float
     is_tight: bool
 
     @property
@@ -111,9 +111,8 @@ def certificate(
     Raises
     ------
     ValueError
-        For ascent, softmax, diffusion, vector weights, a :class:`Potential`, a kernel or
-        an activation without bounds, a kernel with a negative eigenvalue or a head with an
-        indefinite D (E is not convex then), no attention, a zonal grid or a dimension above 4.
+        For any other equation, by what its energy lacks (it is not convex where a kernel has a
+        negative eigenvalue or D is indefinite), a zonal grid or a dimension above 4.
     """
     energy = convex_energy(equation, measure.dimension, "certificate")
     tolerance = real_number("tolerance", tolerance, above=0.0)
@@ -172,13 +171,5 @@ def certify(state: CertifiedState, tolerance: float) -> Certificate:
     rounding = 2 * field.rounding
     allowed = max(tolerance - 2 * rounding, tolerance / 2)
     floor = floor_of(field, mean, allowed)
-    return Certificate(
-        energy=state.energy,
-        gap=float(mass * (mean - floor.bound + rounding)),
-        mean_field=mean,
-        floor=floor.bound,
-        smallest=floor.smallest,
-        point=floor.point,
-        rounding=mass * rounding,
-        is_tight=floor.is_tight,
-    )
+    gap = float(mass * (mean - floor.bound + rounding))
+    return Certificate(state.energy, gap, mass * rounding, mean, *floor)
