@@ -70,7 +70,11 @@ def handled_by(handler: signal._HANDLER) -> Iterator[None]:
 
 
 def stop_by_signal() -> StoppingCondition:
-    """Return a stop after the step with a signal, or the first if its error was dropped."""
+    """Return the condition that ends a run after the step in which a signal came.
+
+    A signal whose error was dropped ends it at the first step.
+    """
+    # What takes long to load is loaded after the command has begun.
     from mfpde.runs.stopping import StoppingCondition, StopReason
 
     class Signalled(StoppingCondition):
