@@ -1,4 +1,4 @@
-"""Points and atoms of tests: at random, the same for the same seed, or at given angles."""
+"""Points and atoms of tests: at random, the same for the same seed, or given; a smooth density."""
 
 from __future__ import annotations
 
@@ -29,6 +29,13 @@ def random_atoms(count: int, dimension: int = 2, seed: Seed = 0) -> Atoms:
 def atoms_at(angles: object, masses: object = None) -> Atoms:
     """Atoms at angles of the circle."""
     return Atoms(points_at(np.asarray(angles, dtype=float)), masses)
+
+
+def bump(geometry: Geometry) -> Density:
+    """A density of two waves, without a symmetry."""
+    return Density.from_function(
+        geometry, lambda x: 1 + 0.5 * x[..., 0] + 0.6 * x[..., 0] * x[..., 1]
+    )
 
 
 def atoms_alone(geometry: Geometry, atoms: Atoms) -> Measure:

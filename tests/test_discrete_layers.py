@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from equations import ascent
+from random_points import bump
 
 import mfpde
 from mfpde import theory
@@ -20,12 +21,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:start and equation share")
 def layers(*terms, step=0.2, count=5, direction="ascent") -> mfpde.DiscreteLayers:
     blocks = [mfpde.Block(term, step=step, direction=direction) for term in terms]
     return mfpde.DiscreteLayers.repeated(blocks, count=count)
-
-
-def bump(geometry) -> mfpde.Density:
-    return mfpde.Density.from_function(
-        geometry, lambda x: 1 + 0.5 * x[..., 0] + 0.6 * x[..., 0] * x[..., 1]
-    )
 
 
 def distance(*measures) -> float:

@@ -2,10 +2,9 @@
 
 import ast
 
-import cuts
 import mutants
 import pytest
-from cuts import ROOT, TESTS, cuts_of, draw_mutants, read_table
+from cuts import ROOT, TESTS, draw_mutants, read_table
 
 TABLE = read_table()
 
@@ -27,40 +26,6 @@ def test_cuts_are_drawn_from_all_folders_and_change_the_code() -> None:
     assert {one.file.split("/")[0] for one in drawn} >= folders - {"__pycache__"}
     for one in drawn:
         assert ast.dump(ast.parse(one.source(ROOT))) != ast.dump(ast.parse(one.old))
-
-
-def test_texts_and_limits_of_sizes_are_not_cut(tmp_path, monkeypatch) -> None:
-    (tmp_path / "mfpde").mkdir()
-    (tmp_path / "mfpde" / "some.py").write_text(
-        'MOST_CELLS = 3.0 * 7.0\n\ndef __repr__(self):\n    return "a" + "b"\n\n'
-        'def f(x: "int" = -1):\n    if x < 0:\n        raise ValueError(-x)\n'
-        "    return -x * np.min(x)\n"
-    )
-    monkeypatch.setattr(cuts, "ROOT", tmp_path)
-    found = list(cuts_of("some.py"))
-    assert [one.name for one in found] == [
-        "f: x < 0 to x >= 0",
-        "f: x < 0 to x <= 0",
-        "f: -x * np.min(x) to -x / np.min(x)",
-        "f: -x to x",
-        "f: np.min to np.max",
-    ]
-    assert "    return -x * (np.max)(x)\n" in found[-1].source(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("file", "is_in", "is_not"),
-    [
-        ("transport/line.py", "transport/sphere_fluxes.py", "geometry/circle.py"),
-        ("runge_kutta.py", "transport/departure_points.py", "geometry/remap.py"),
-        ("geometry/circle.py", "detection/balls.py", "geometry/harmonics.py"),
-    ],
-)
-def test_kernels_of_what_uses_a_module_are_compiled_anew(file, is_in, is_not) -> None:
-    built = mutants.files_built_with(file)
-    assert file in built
-    assert is_in in built
-    assert is_not not in built
 
 
 def test_a_fault_is_noticed_by_its_test_and_the_copy_restored(tmp_path) -> None:

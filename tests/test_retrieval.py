@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from equations import ascent, descent
+from random_points import bump
 from scipy.special import iv
 
 import mfpde
@@ -65,9 +66,7 @@ def test_rows_behind_a_mask_respond_as_the_profile_says(
         )
         for mask in (None, mfpde.Causal(alibi=1.0))
     )
-    start = mfpde.Density.from_function(
-        mfpde.Circle(CELLS), lambda x: 1 + 0.5 * x[..., 0] + 0.6 * x[..., 0] * x[..., 1]
-    )
+    start = bump(mfpde.Circle(CELLS))
     masses, points = start.masses, start.geometry.points
     asked = {"sources": 0.5, "times": 0.6, "alibi": 1.0, "weights": [1.0]}
     errors = []

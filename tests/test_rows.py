@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.linalg
+from random_points import bump
 from scipy.special import ive
 
 import mfpde
@@ -32,12 +33,6 @@ def turning(geometry, positions=8) -> mfpde.PositionedDensity:
             1 + 0.5 * np.cos(3 * s) * x[..., 0] + 0.5 * np.sin(3 * s) * x[..., 1]
         ),
         positions,
-    )
-
-
-def bump(geometry) -> mfpde.Density:
-    return mfpde.Density.from_function(
-        geometry, lambda x: 1 + 0.5 * x[..., 0] + 0.6 * x[..., 0] * x[..., 1]
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import signal
@@ -11,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import processes
@@ -41,33 +40,10 @@ def running(*arguments: str) -> Iterator[subprocess.Popen]:
 @pytest.fixture
 def cluster(tmp_path) -> Iterator[tuple[str, list[int]]]:
     """The address of a Dask cluster of this machine, and the processes of two workers."""
-    pytest.importorskip("distributed")
-    there = tmp_path / "scheduler.json"
-    quiet = ["--no-dashboard", "--scheduler-file", str(there)]
-    with ExitStack() as stack:
-
-        def start(kind: str, *options: str) -> int:
-            command = ["-m", f"distributed.cli.dask_{kind}", *quiet, *options]
-            return stack.enter_context(running(*command)).pid
-
-        start("scheduler", "--host", "127.0.0.1", "--port", "0")
-        ones = ["--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
-        pids = [start("worker", *ones) for _ in range(2)]
-        yield address_of(there, workers=2), pids
-
-
-def address_of(file: Path, *, workers: int) -> str:
-    """The address of a scheduler, once its workers are there."""
-    import distributed
-
-    until = time.monotonic() + PATIENCE
-    while not file.is_file() or not file.read_text():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    address = json.loads(file.read_text())["address"]
-    with distributed.Client(address) as client:
-        client.wait_for_workers(workers, timeout=PATIENCE)
-    return address
+    distributed = pytest.importorskip("distributed")
+    options = {"dashboard_address": None, "local_directory": str(tmp_path)}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options) as made:
+        yield made.scheduler_address, [one.pid for one in made.workers.values()]
 
 
 def begun_run(

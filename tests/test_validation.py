@@ -209,20 +209,6 @@ def test_numbers_in_texts_are_those_of_quantities() -> None:
         claim.told([ON_CONDITION, ON_CONDITION])
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("at beta = 5 and t = 40 (Theorem 3.5, eq. (3.3)), d = 3, on S^2", []),
-        ("for beta = 5, 15 and 25 the share is {share:.2g}", []),
-        ("a fifth of the mass", ["fifth"]),
-        ("two clusters, 0.574 each", ["two", "0.574"]),
-        ("slope 0.5 at beta = 7", ["0.5"]),
-    ],
-)
-def test_numbers_without_a_quantity_are_found(text: str, found: list[str]) -> None:
-    assert claims.numbers_without_quantity(text) == found
-
-
 @pytest.mark.parametrize("script", runner.all_scripts(), ids=lambda s: s.key)
 def test_no_text_states_a_number_of_its_own(script: Script) -> None:
     claim = script.main.claim
