@@ -33,31 +33,6 @@ DESCENT, ASCENT = descent(3.0, NEURON), ascent(6.0)
 # A measure ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("geometry", [mfpde.Circle(997), mfpde.Zonal(8, 501)])
-def test_neurons_are_tinted_where_they_are_active(geometry):
-    """On both scales of angle, for directions of any length and any bias."""
-    units, place = points_at(np.array([0.0, 1.0, 3.0, 6.0])), points_at
-    if isinstance(geometry, mfpde.Zonal):
-        units, place = np.stack([geometry.axis, -geometry.axis]), geometry.points_at
-    lengths, shares = (1.0, 3.0), (0.0, 0.5, -0.5, 2.0, -2.0)
-    directions = np.concatenate([length * units for length in lengths for _ in shares])
-    biases = np.tile(np.repeat(shares, len(units)), len(lengths))
-    neurons = mfpde.Perceptron(directions, np.ones(len(biases)), biases=biases)
-    ax, _ = mfpde.plot_density(mfpde.uniform(geometry), equation=ascent(neurons)).axes
-    middle = (geometry.angles[:-1] + geometry.angles[1:]) / 2
-    points = place(middle)
-    for number, (direction, bias) in enumerate(zip(directions, biases, strict=True), 1):
-        (tint,) = drawn.by_gid(ax, f"active region {number}")
-        inside = np.zeros(len(middle), dtype=bool)
-        for path in tint.get_paths():
-            low, high = path.vertices[:, 0].min(), path.vertices[:, 0].max()
-            inside |= (low < middle) & (middle < high)
-        active = points @ direction + bias
-        # Ends of a region are drawn to a thousandth of a turn.
-        clear = np.abs(active) > 0.005 * np.linalg.norm(direction)
-        np.testing.assert_array_equal(inside[clear], active[clear] > 0)
-
-
 def test_the_landscape_of_what_is_no_gradient_is_its_drift():
     vectors = mfpde.Perceptron([[-1.0, 0.1], [-0.6, -0.8]], np.eye(2))
     figure = mfpde.plot_density(mfpde.uniform(CIRCLE), equation=ascent(vectors))

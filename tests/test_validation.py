@@ -14,6 +14,7 @@ import pytest
 from mfpde.commands.command_line import main
 from validation import claim as claims
 from validation import report, runner
+from validation.claim import Claim, Quantity
 from validation.results import (
     Result,
     Script,
@@ -23,7 +24,7 @@ from validation.results import (
 )
 from validation.sources import digest_in, whole_digest
 
-CLAIM = claims.Claim("A title | with a bar", "Theorem 3.5", "Two < three.")
+CLAIM = Claim("A title | with a bar", "Theorem 3.5", "Two < three.")
 NAN, INF = float("nan"), float("inf")
 
 SCRIPT = """
@@ -146,14 +147,9 @@ def test_a_main_yields_rows_and_pictures() -> None:
         CLAIM(lambda quick: iter([[GOOD]]))()
 
 
-GOOD, BAD = (
-    claims.Quantity("q", 1.0, 1.0, 0.1),
-    claims.Quantity("bad | q", 2.0, 1.0, 0.1),
-)
-ON_CONDITION = claims.Quantity("c", 3.0, 3.0, 0.1, key="count", shows="condition")
-ON_REFUTATION = claims.Quantity(
-    "r", 0.25, 0.5, 0.0, "at most", key="rate", shows="refutation"
-)
+GOOD, BAD = Quantity("q", 1.0, 1.0, 0.1), Quantity("bad | q", 2.0, 1.0, 0.1)
+ON_CONDITION = Quantity("c", 3.0, 3.0, 0.1, key="count", shows="condition")
+ON_REFUTATION = Quantity("r", 0.25, 0.5, 0.0, "at most", key="rate", shows="refutation")
 
 
 def test_verdicts_follow_from_the_quantities() -> None:
@@ -167,7 +163,7 @@ def test_verdicts_follow_from_the_quantities() -> None:
     ]
     shown = [GOOD, ON_CONDITION, ON_REFUTATION]
     for given, word in expected:
-        claim = claims.Claim("c", "s", "t", **given)
+        claim = Claim("c", "s", "t", **given)
         assert claims.verdict(claim, shown) == word
         assert claims.verdict(claim, [*shown, BAD]) == claims.FAILED
         # A condition or refutation that no quantity shows has failed.
@@ -197,7 +193,7 @@ def test_a_search_counts_its_tries_and_a_duality_gap_proves() -> None:
 
 def test_numbers_in_texts_are_those_of_quantities() -> None:
     text = "{count:word} at {rate:.1f}, bound {rate.expected:g}"
-    claim = claims.Claim("c", "s", "t", text, "{rate}")
+    claim = Claim("c", "s", "t", text, "{rate}")
     told = claim.told([ON_CONDITION, ON_REFUTATION])
     assert told.condition == "three at 0.2, bound 0.5"
     assert told.refutation == "0.25"
@@ -225,8 +221,8 @@ def test_the_committed_report_is_that_of_the_present_sources(page: str) -> None:
 
 
 def test_report_shows_each_claim_with_its_verdict(tmp_path: Path) -> None:
-    refuted = claims.Claim("Second", "Figure 7", "t", refutation="there are more")
-    near = claims.Quantity("near", 1.05, 1.0, 0.1)
+    refuted = Claim("Second", "Figure 7", "t", refutation="there are more")
+    near = Quantity("near", 1.05, 1.0, 0.1)
     results = [
         Result(Script("theorems", "one"), CLAIM, (GOOD, near), ("theorems.one.map",)),
         Result(Script("theorems", "two"), refuted, (GOOD, ON_REFUTATION)),
