@@ -1,4 +1,4 @@
-"""What tests with random examples share: how many, starts, settings files."""
+"""What tests with random examples share: limits of time, starts, settings files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from hypothesis import settings
 
 import mfpde
 from mfpde.geometry import Geometry
@@ -21,14 +20,6 @@ SCHEMES = {
     "sphere": ("donor_blended", "spectral_donor_blended", "labels", "spectral_labels"),
     "zonal": ("semi_lagrangian",),
 }
-
-
-def few(count: int) -> Any:
-    """Return hypothesis' settings: ``count`` examples, or as many as a larger profile asks for."""
-    now = settings()
-    return settings(
-        deadline=None, max_examples=count if now.derandomize else now.max_examples
-    )
 
 
 class HangError(BaseException):

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzzing import few, limited, toml
-from hypothesis import given
+from fuzzing import limited, toml
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from stored import assert_same
 
@@ -220,8 +220,8 @@ def test_the_settings_that_are_changed_work(data, path, capsys) -> None:
 # Velocities above 1e154, as of a matrix with such an entry, have squares above the largest
 # number: the run ends in values that are not finite, and the dissipation of its start warns.
 @pytest.mark.filterwarnings("ignore:overflow encountered in square:RuntimeWarning")
+@settings(deadline=None, max_examples=180)
 @given(seed=st.integers(0, 2**32))
-@few(180)
 def test_any_file_is_taken_or_refused(path: Path, seed: int) -> None:
     path.write_bytes(random_file(seed))
     commands = {
@@ -234,8 +234,8 @@ def test_any_file_is_taken_or_refused(path: Path, seed: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*attracts from one side:UserWarning")
+@settings(deadline=None, max_examples=80)
 @given(seed=st.integers(0, 2**32))
-@few(80)
 def test_what_runs_keeps_mass_and_sign_and_is_read_to_the_bit(path, seed: int) -> None:
     path.write_text(toml(random_settings(seed)), encoding="utf-8")
     store = path.with_suffix(".zarr")
