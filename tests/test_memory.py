@@ -130,7 +130,7 @@ def test_solve_and_random_neurons_say_what_they_need() -> None:
     needs = r"Circle\(num_cells=262144\) with .* saves needs"
     with pytest.raises(MemoryError, match=needs):
         mfpde.solve(equation, start, t_end=1e6, save_every=1.0)
-    too_many = "units = 9999999 must be at most 1000000: each"
+    too_many = "units = 9999999 must be at most 1000000"
     with pytest.raises(ValueError, match=too_many):
         mfpde.Perceptron.random(9_999_999, 3, seed=1)
     assert time.process_time() - begun < 0.5
