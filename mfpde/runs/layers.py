@@ -190,16 +190,9 @@ class DiscreteLayers(Layers):
 
     Begin with ``DiscreteLayers.repeated([Block(Attention(5.0), step=0.2)], count=12)``.
 
-    Parameters
-    ----------
-    layers
-        From the first to the last: each a block, or blocks that follow each other.
-
-    Raises
-    ------
-    ValueError
-        For no layers, a layer without blocks, something else, or blocks that live in different
-        dimensions.
+    Its ``layers``, from the first to the last, are each a block, or blocks that follow each other.
+    ``ValueError`` for none, a layer without blocks, something else, or blocks that live in
+    different dimensions.
     """
 
     def __init__(

@@ -190,39 +190,18 @@ class Run(Printed):
         return replace(self, states=states, final=final[index], diagnostics=numbers)
 
     def plot(self, **options: Any) -> Any:
-        """Return the figure of the run on one page, as :func:`mfpde.plot_run` makes it.
-
-        Parameters
-        ----------
-        options
-            As for :func:`mfpde.plot_run`: ``figure``.
-        """
+        """Return the figure of the run on one page, as :func:`mfpde.plot_run` with ``options``."""
         return call_above(PLOT, self, **options)
 
     def save(self, path: str | Path, **options: Any) -> None:
-        """Write the run to a new store, as :func:`mfpde.save` does.
-
-        Parameters
-        ----------
-        path
-            Where the store goes, as in ``"run.zarr"``.
-        options
-            As for :func:`mfpde.save`: ``overwrite``.
-        """
+        """Write the run to a new store at ``path``, as :func:`mfpde.save` with ``options``."""
         call_above(SAVED, self, path, **options)
 
     def tracked(self, settings: Concentration | None = None) -> Run:
         """Return the run with the track of its saved states, and events if it had none.
 
-        Parameters
-        ----------
-        settings
-            Settings of the track; by default ``Concentration()``.
-
-        Raises
-        ------
-        ValueError
-            If the run has no equation, or nothing was saved.
+        Its ``settings`` are by default ``Concentration()``.  A run without an equation, or of
+        which nothing was saved, is a ``ValueError``.
         """
         dynamics = self.dynamics
         has_rows = isinstance(self.final, PositionedDensity)
@@ -243,12 +222,7 @@ class Run(Printed):
         the grid's coordinates, ``atom_points`` and ``atom_masses`` (NaN beyond the atoms of a
         time), mass, energy and the other diagnostics, with meaning and units; attributes say
         the equation, the convention, the grid and why the run stopped.  The end of the run, if
-        it was not saved, is one more time, without diagnostics.
-
-        Raises
-        ------
-        ValueError
-            If nothing was saved.
+        it was not saved, is one more time, without diagnostics.  ``ValueError`` if nothing was.
         """
         if not len(self.times):
             raise ValueError("run.states is empty: give save_every or save_at to solve")

@@ -77,14 +77,10 @@ class SteadyState(StoppingCondition):
 
     An unstable state near which the change still grows is not steady; metastable
     clusters that approach each other more slowly than the tolerance are.  Of several layers
-    it judges the last one that the run reaches.
+    it judges the last one that the run reaches.  A ``tolerance`` that is not above 0 is a
+    ``ValueError``.
 
     Begin with ``SteadyState(1e-8)``.
-
-    Parameters
-    ----------
-    tolerance
-        Mass per unit time, above 0; else a ``ValueError``.
     """
 
     judges_rest = True
@@ -104,14 +100,9 @@ class SteadyState(StoppingCondition):
 
 @dataclass(frozen=True)
 class StepLimit(StoppingCondition):
-    """Stop after ``steps`` time steps.
+    """Stop after ``steps`` time steps, at least 1; else a ``ValueError``.
 
     Begin with ``StepLimit(1000)``.
-
-    Parameters
-    ----------
-    steps
-        Number of steps, at least 1; else a ``ValueError``.
     """
 
     steps: int
@@ -128,14 +119,9 @@ class StepLimit(StoppingCondition):
 
 @dataclass(frozen=True)
 class WallTimeLimit(StoppingCondition):
-    """Stop after ``seconds`` of wall time.
+    """Stop after ``seconds`` of wall time, above 0; else a ``ValueError``.
 
     Begin with ``WallTimeLimit(3600.0)``.
-
-    Parameters
-    ----------
-    seconds
-        Seconds of wall time, above 0; else a ``ValueError``.
     """
 
     seconds: float

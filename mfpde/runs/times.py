@@ -30,11 +30,8 @@ _FACTOR_OF_FAR_TOO_LONG = 0.1
 def end_time(dynamics: Dynamics, t_end: float | None, *, after: float = 0.0) -> float:
     """Return the end time of a run, by default the depth of its layers.
 
-    Raises
-    ------
-    ValueError
-        If it is missing for a single equation, not above the start ``after``, or beyond the
-        last layer.
+    ``ValueError`` if it is missing for a single equation, not above the start ``after``, or beyond
+    the last layer.
     """
     layers = dynamics if isinstance(dynamics, Layers) else None
     if t_end is None and layers is None:

@@ -69,11 +69,8 @@ def choose_method(
 ) -> Method:
     """Return how a run is computed, by the scheme named ``transport`` or for None the default.
 
-    Raises
-    ------
-    ValueError
-        For an unknown name, labels that cannot carry the mass, or equations, of which the message
-        names the first, that the start or the scheme does not fit.
+    ``ValueError`` for an unknown name, labels that cannot carry the mass, or equations, of which
+    the message names the first, that the start or the scheme does not fit.
     """
     rtol = real_number("rtol", rtol, above=0.0, at_most=1.0)
     longest_step = positive_or_infinite("max_step", max_step)

@@ -160,10 +160,7 @@ def choose_diagnostics(
 ) -> tuple[Diagnostic, ...]:
     """Return the diagnostics of a run: those of every run, the user's own, the observed.
 
-    Raises
-    ------
-    ValueError
-        If a name is taken, or what is given is no diagnostic or no function.
+    ``ValueError`` if a name is taken, or what is given is no diagnostic or no function.
     """
     if not isinstance(observe, Mapping | None):
         raise ValueError(
