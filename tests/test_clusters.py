@@ -51,26 +51,23 @@ def test_caps_are_found_with_their_masses(dimension, rng) -> None:
     assert found.gap[0] < found.angle < found.gap[1]
 
 
-def test_the_gap_between_two_clusters_is_exact() -> None:
-    angles = np.array([0.0, 0.05, 0.08, 1.0, 1.01, 1.05])
-    found = mfpde.clusters(on_circle(*angles))
-    assert found.count == 2
-    assert found.gap == pytest.approx((0.05, 0.92), abs=1e-12)
-    assert found.angle == pytest.approx((0.05 + 0.92) / 2, abs=1e-12)
-    assert found.counts([0.005, 0.035, 0.05, 0.919, 0.921, np.pi]).tolist() == [
-        *(6, 4, 2, 2, 1, 1)
-    ]
-
-
 @pytest.mark.parametrize(
     ("angle", "count", "gap"),
-    [(0.04, 3, (0.03, 0.05)), (0.5, 2, (0.05, 0.92)), (np.pi, 1, (0.92, np.pi))],
+    [
+        (None, 2, (0.05, 0.92)),
+        (0.045, 3, (0.04, 0.05)),
+        (0.5, 2, (0.05, 0.92)),
+        (np.pi, 1, (0.92, np.pi)),
+    ],
 )
-def test_a_given_angle_counts_components(angle, count, gap) -> None:
-    found = mfpde.clusters(on_circle(0.0, 0.05, 0.08, 1.0, 1.01, 1.04), angle=angle)
+def test_components_and_gaps_are_those_of_the_angle(angle, count, gap) -> None:
+    """Without one it is the middle of the widest gap."""
+    found = mfpde.clusters(on_circle(0.0, 0.05, 0.08, 1.0, 1.01, 1.05), angle=angle)
     assert found.count == count
-    assert found.angle == angle
     assert found.gap == pytest.approx(gap, abs=1e-12)
+    assert found.angle == pytest.approx(angle or (0.05 + 0.92) / 2, abs=1e-12)
+    counts = found.counts([0.005, 0.035, 0.05, 0.919, 0.921, np.pi])
+    assert counts.tolist() == [6, 4, 2, 2, 1, 1]
 
 
 def test_merges_at_the_same_angle_are_one_change() -> None:
@@ -84,51 +81,39 @@ def test_merges_at_the_same_angle_are_one_change() -> None:
     assert found.gap == pytest.approx((0.0, np.pi / 2), abs=1e-12)
 
 
-def test_rotation_and_order_change_nothing(rng) -> None:
-    points, masses, _ = caps(64, rng)
-    one = mfpde.clusters(points, masses)
-    turn = ortho_group.rvs(64, random_state=1)
-    order = rng.permutation(len(points))
-    other = mfpde.clusters((points @ turn)[order], masses[order])
+@pytest.mark.parametrize("dimension", [3, 64])
+def test_it_is_a_function_of_the_measure_in_any_coordinates(dimension, rng) -> None:
+    """Their order is none of it, and points that coincide are one of their mass."""
+    points, masses, _ = caps(dimension, rng)
+    one, turn = mfpde.clusters(points, masses), ortho_group.rvs(dimension, 1, 1)
+    order, share = np.divmod(rng.permutation(2 * len(points)), 2)
+    halves = np.array([0.4, 0.6])[share] * masses[order]
+    other = mfpde.clusters(mfpde.Atoms((points @ turn)[order], halves))
     assert other.count == one.count
     np.testing.assert_allclose(other.masses, one.masses, rtol=1e-12)
-    np.testing.assert_allclose(other.gap, one.gap, rtol=1e-9)
+    np.testing.assert_allclose(other.gap, one.gap, rtol=1e-12)
     np.testing.assert_allclose(other.centres, one.centres @ turn, atol=1e-12)
     np.testing.assert_array_equal(other.labels, one.labels[order])
 
 
-def test_it_is_a_function_of_the_measure(rng) -> None:
-    """Points that coincide are one of their mass."""
-    points, masses, _ = caps(3, rng)
-    twice = np.concatenate([points, points])
-    halves = np.concatenate([0.4 * masses, 0.6 * masses])
-    one, other = mfpde.clusters(points, masses), mfpde.clusters(twice, halves)
-    np.testing.assert_allclose(other.masses, one.masses, rtol=1e-12)
-    np.testing.assert_allclose(other.gap, one.gap, rtol=1e-12)
-    np.testing.assert_allclose(
-        mfpde.clusters(mfpde.Atoms(points, masses)).gap, one.gap, rtol=1e-12
-    )
-
-
-def test_one_point_and_equal_points_are_one_cluster() -> None:
-    for points in (np.eye(5)[:1], np.repeat(np.eye(5)[:1], 7, axis=0)):
-        found = mfpde.clusters(points)
-        assert found.count == 1
-        assert found.gap == (0.0, np.pi)
+@pytest.mark.parametrize(
+    ("points", "count", "widest"),
+    [
+        (np.eye(1, 5), 1, np.pi),
+        (np.eye(64), 64, np.pi / 2),
+        (np.array([[1.0, 0.0], [-1.0, 0.0]]), 2, np.pi),
+    ],
+)
+def test_points_at_the_same_distance_are_each_a_cluster(points, count, widest) -> None:
+    """Points that coincide are not a link of length zero, as of a sample."""
+    for times in (1, 7):
+        found = mfpde.clusters(np.repeat(points, times, axis=0))
+        assert found.count == count
+        assert found.gap == pytest.approx((0.0, widest), abs=1e-12)
         assert found.radii == pytest.approx(0.0, abs=1e-7)
-        assert found.masses == pytest.approx([1.0])
-
-
-def test_points_at_the_same_distance_are_each_a_cluster() -> None:
-    found = mfpde.clusters(np.eye(64))
-    assert found.count == 64
-    assert found.gap == pytest.approx((0.0, np.pi / 2), abs=1e-12)
-    assert found.effective_number == pytest.approx(64)
-    # Points that coincide are not a link of length zero, as of a sample.
-    assert mfpde.clusters(np.repeat(np.eye(64), 2, axis=0)).count == 64
-    pair = mfpde.clusters(np.array([[1.0, 0.0], [-1.0, 0.0]]))
-    assert pair.count == 2
-    assert pair.gap == pytest.approx((0.0, np.pi), abs=1e-7)
+        assert found.masses == pytest.approx(1 / count)
+        rank = np.linalg.matrix_rank(points)
+        assert found.effective_number == pytest.approx(rank)
 
 
 @pytest.mark.parametrize(("dimension", "count"), [(2, 200), (3, 300), (64, 200)])
@@ -298,9 +283,8 @@ def test_blob_and_stray_points(rng) -> None:
     """The heaviest component's mass over the angle tells of a blob that k-means does not see."""
     blob = cap(np.eye(64)[0], 50, 0.2, rng)
     found = mfpde.clusters(np.concatenate([blob, np.eye(64)[1:51]]))
-    assert found.largest_masses([0.0, 0.5, 1.4, np.pi]) == pytest.approx(
-        [0.01, 0.5, 0.5, 1]
-    )
+    heaviest = found.largest_masses([0.0, 0.5, 1.4, np.pi])
+    assert heaviest == pytest.approx([0.01, 0.5, 0.5, 1])
     assert found.silhouettes.count == 0
 
 
