@@ -249,21 +249,11 @@ def test_every_number_is_refused_or_gives_a_finite_result(call: table.Call) -> N
     assert not faults, "\n".join(faults)
 
 
-CERTIFIED = [
-    f"{call} -> {words}"
-    for one, words in (
-        row.split(" -> ") for row in table.WITHOUT_CERTIFICATE.split("\n")[1:-1]
-    )
-    for call in (f"minimize({one}, CIRCLE)", f"certificate({one}, UNIFORM)")
-]
-
-
-@pytest.mark.parametrize("row", [*filter(None, table.WRONG.split("\n")), *CERTIFIED])
+@pytest.mark.parametrize(("call", "words"), list(table.wrong_calls()))
 def test_a_wrong_argument_is_named_with_what_is_allowed(
-    row, tmp_path, monkeypatch
+    call, words, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    call, _, words = row.partition(" -> ")
     pattern = "(?s)" + ".*".join(map(re.escape, words.split(" | ")))
     with pytest.raises(ValueError, match=pattern) as caught:
         eval(call, table.NAMES)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -181,14 +182,11 @@ StepLimit(steps=3)
 WallTimeLimit(seconds=1.0)
 Concentration(smallest_mass=0.001, longest_gap=5)
 Diagnostic("zero", "nothing", "1", lambda snapshot: 0.0)
-solve(ASCENT, START, stop=FEW, t_end=0.2, rtol=1e-3, max_step=0.1, start_time=0.0)
+solve(ASCENT, START, stop=FEW, t_end=0.2, save_at=[0.1, 0.2], rtol=1e-3, start_time=0.0)
 solve(ASCENT, START, stop=FEW, t_end=0.2, save_every=0.1, max_step=0.1)
-solve(ASCENT, START, stop=FEW, t_end=0.2, save_at=[0.1, 0.2])
 solve_particles(ASCENT, START, t_end=0.1, count=4, rtol=1e-3, atol=1e-4)
-solve_particles(ASCENT, PAIR, t_end=0.1, time_step=0.05)
-solve_particles(ASCENT, PAIR, t_end=0.1, merge_below=1e-6)
-solve_particles(ASCENT, PAIR, t_end=0.1, save_at=[0.05, 0.1])
-solve_particles(ASCENT, PAIR, t_end=0.1, save_every=0.05)
+solve_particles(ASCENT, PAIR, t_end=0.1, save_every=0.05, time_step=0.05)
+solve_particles(ASCENT, PAIR, t_end=0.1, save_at=[0.05, 0.1], merge_below=1e-6)
 density_of_labels(at_centers=False)
 retrieval_profile(ASCENT, UNIFORM, sources=[0.5, 1.0], times=[0.1], reader=1.0, weights=[1.0])
 clusters(PAIR.points, masses=[0.5, 0.5], angle=0.5)
@@ -255,21 +253,18 @@ run(by=scaled(), atoms="exact") -> atoms = 'exact' must be one of 'grid'
 run(PositionedDensity.repeated(UNIFORM), scaled()) -> with rows of positions
 run(by=scaled(), transport="labels") -> transport = 'labels' | 'donor_blended'
 particles(scaled(), merge_below=0.1) -> not known with Normalization
-minimize(scaled(), CIRCLE) -> not known with Normalization(name='pre'
-certificate(scaled(), START) -> not known with Normalization(name='pre'
 continuation(scaled(), ATOM, "beta", values=[1.0, 1.1]) -> not known with Normalization
 concentration(START, scaled()) -> not known with Normalization | solve_particles
 
 run(save_at=[2.0]) -> save_at
 run(save_every=0.1, save_at=[0.5]) -> save_every
 run(transport="donor_blend") -> 'donor_blend' (did you mean 'donor_blended'
-run(progress="a") -> progress = 'a' | must be True or False
+<solve; solve_particles>(ASCENT, START, t_end=1.0, progress="a") -> progress = 'a' | True or False
 run(observe={"mass": lambda m: 0.0}) -> 'mass' is recorded anyway | 'my_mass'
 run(observe={"mean": 3}) -> observe['mean'] = 3 must be a function
 run(observe=[len]) -> observe = [<built-in function len>] | must name each function
 run(observer=print) -> must be an Observer
-run(diagnostics=recording(None)) -> 'own' is None | must return one number
-run(diagnostics=recording(np.ones(3))) -> 'own' is | must return one number
+run(diagnostics=recording(<None; np.ones(3)>)) -> 'own' is | must return one number
 run(diagnostics=[recording(1.0)] * 2) -> 'own' is recorded anyway
 run(diagnostics=[first]) -> diagnostics holds <function first> | Diagnostic
 run(diagnostics=3.0) -> diagnostics holds 3
@@ -277,14 +272,12 @@ run(stop=[SteadyState(1e-3), None]) -> stop holds None | SteadyState, StepLimit
 run(resume_from=3) -> resume_from = 3 | must be a Checkpoint
 run(ATOM) -> atoms alone have no grid
 run(np.ones(64)) -> must be a Density, Atoms or a Measure
-run(RUN) -> = <Run of
+<solve; solve_particles>(ASCENT, RUN, t_end=1.0) -> = <Run of
 run(Density(CIRCLE, 2 * uniform(CIRCLE).values)) -> total mass 2
 run(HALF, NOISY) -> dissolves atoms at once
 run(by=equation(Perceptron([[1.0, 0.0, 0.0]], [1.0]))) -> have 3 entries | S^1
 run(uniform(SPHERE), IN_64) -> have 64 entries | in dimension 64 particles need no grid
 run(uniform(Zonal(64, 64)), IN_64) -> is not symmetric about the axis | solve_particles
-solve_particles(ASCENT, ATOM, t_end=1.0, progress="a") -> progress = 'a' | must be True or False
-solve_particles(ASCENT, RUN, t_end=1.0) -> = <Run of
 
 Circle(15) -> num_cells = 15 | at least 16
 UNIFORM.interpolated(CIRCLE) -> finer geometry = Circle
@@ -377,10 +370,8 @@ save(RUN, 3) -> path = 3 | must be the path of a store
 save(RUN.final, "x.zarr") -> run = <Measure | a Run, what solve
 concentration(RUN, ASCENT) -> measure = <Run of | run.final
 wasserstein(RUN, UNIFORM) -> a = <Run of | is run.final
-plot_run(RUN.final) -> run = < | must be a Run
-plot_atom_tree(RUN.final) -> run = < | must be a Run
-plot_diagnostic(RUN.final, "mass") -> run = < | must be a Run
-animate(RUN.final, "x.gif") -> run = < | must be a Run
+<plot_run; plot_atom_tree>(RUN.final) -> run = < | must be a Run
+<plot_diagnostic; animate>(RUN.final, "x.gif") -> run = < | must be a Run
 plot_density(RUN) -> measure = <Run of | is run.final
 plot_certificate(RUN) -> result = <Run | what minimize returns
 plot_continuation(RUN) -> result = <Run | a Continuation
@@ -388,29 +379,17 @@ plot_convergence(RUN) -> study = <Run | an AtomConvergence
 plot_phase_diagram(RUN) -> diagram = <Run | a PhaseDiagram
 save_figure(RUN, "x.pdf") -> figure = <Run | a figure, or axes
 
-plot_snapshots(RUN, times=[]) -> times
-plot_snapshots(RUN, times=[-1.0]) -> times
-plot_snapshots(RUN, times=[11.0]) -> times
-plot_snapshots(NO_SAVE) -> save_every
-plot_snapshots(FAR_RUN) -> plot_snapshots has no picture
-plot_space_time(NO_SAVE) -> save_every
-plot_space_time(FAR_RUN) -> plot_space_time has no picture
-plot_run(NO_SAVE) -> save_every
-plot_run(FAR_RUN) -> plot_run has no picture
+plot_snapshots(RUN, times=<[]; [-1.0]; [11.0]>) -> times
+<plot_snapshots; plot_space_time; plot_run>(NO_SAVE) -> save_every
+<plot_snapshots; plot_space_time; plot_run>(FAR_RUN) -> IT has no picture
 plot_atom_tree(RUN) -> track=Concentration()
 plot_density(FAR) -> plot_density has no picture | S^3
-plot_globe(UNIFORM) -> no picture
-plot_globe(uniform(ZONAL)) -> no picture
-plot_globe(uniform(SPHERE), limits=(1.0, 1.0)) -> two densities
-plot_globe(uniform(SPHERE), limits=(-1.0, 2.0)) -> two densities
-plot_globe(uniform(SPHERE), limits=(1.0, 2.0, 3.0)) -> two densities
-plot_globe(uniform(SPHERE), limits=3.0) -> two densities
+plot_globe(<UNIFORM; uniform(ZONAL)>) -> no picture
+plot_globe(uniform(SPHERE), limits=<(1, 1); (-1, 2); (1, 2, 3); 3.0>) -> two densities
 animate(RUN, "film.avi") -> film.avi | .mp4 or .gif
 animate(RUN, "x.gif", view="globe") -> view = 'globe'
-animate(RUN, "x.gif", frames_per_second=0) -> frames_per_second = 0
+animate(RUN, "x.gif", <frames_per_second; frames; duration>=0) -> IT = 0
 animate(RUN, "x.gif", frames_per_second=1000) -> frames_per_second | 1000
-animate(RUN, "x.gif", frames=0) -> frames = 0
-animate(RUN, "x.gif", duration=0) -> duration = 0
 animate(RUN, "x.gif", duration=1e9) -> duration = | at most
 animate(RUN, "x.gif", limits=(2.0, 1.0)) -> limits
 view(RUN, path="x.html", names=["a", "b"]) -> names = | for each of the 1 runs
@@ -427,14 +406,11 @@ Layers([(ASCENT, 1.0), (ASCENT, 1e-13)]) -> layers[1]: duration = 1e-13
 Layers([(DESCENT, 1.0), (IN_64, 1.0)]) -> layers[1] lives in dimension 64, but layers[0] in
 Layers.random(5, count=1, duration=1.0, seed=0) -> sampler = 5 must be a function
 Layers.random(lambda *_: None, count=1, duration=1.0, seed=0) -> layers[0]: equation = None
-run(by=two_layers(0.1), t_end=0.3) -> at most the total depth of the 2 layers, 0.2
-run(by=[ASCENT]) -> must be a MeanFieldEquation, Layers or DiscreteLayers
+<solve; solve_particles>(two_layers(0.1), START, t_end=0.3) -> total depth of the 2 layers, 0.2
+<solve; solve_particles>([ASCENT], START) -> must be a MeanFieldEquation, Layers or DiscreteLayers
 run(by=LOUDER) -> layers[1]: | cells
 run(by=NOISIER, atoms="exact") -> layers[1]: atoms = 'exact' with diffusion
-solve(ASCENT, UNIFORM) -> t_end = None must be the end time
-solve_particles(two_layers(0.1), PAIR, t_end=0.3) -> at most the total depth of the 2 layers
-solve_particles(ASCENT, PAIR) -> t_end = None must be the end time
-solve_particles([ASCENT], PAIR) -> must be a MeanFieldEquation, Layers or DiscreteLayers
+<solve; solve_particles>(ASCENT, START) -> t_end = None must be the end time
 solve_particles(NOISIER, PAIR) -> layers[1]: | diffusion = 0.1
 ensemble(None, PAIR, runs=1, seed=0) -> make_layers = None must be a function
 ensemble(lambda _: 3, PAIR, runs=1, seed=0) -> make_layers returned 3
@@ -443,8 +419,7 @@ particles(NOISY) -> diffusion = 0.1 | mfpde.solve
 particles(start=Atoms.none(2)) -> no atoms
 particles(start=ONE) -> must be Atoms, a Density or a Measure
 particles(DESCENT, Atoms(np.eye(3))) -> have 2 entries
-particles(start=Atoms(np.eye(4)), method="spectral") -> d = 4 | use method='direct'
-particles(start=Atoms(np.eye(4)), method="labels") -> d = 4 | use method='direct'
+particles(start=Atoms(np.eye(4)), method=<"spectral"; "labels">) -> d = 4 | use method='direct'
 particles(start=HALF, method="labels") -> 1 atom | use method='spectral'
 particles(start=START, method="labels", count=16) -> count = 16 must be | of at least 32
 particles(start=uniform(SPHERE), method="labels", count=4000) -> count = 4000 labels | such as 4232
@@ -507,9 +482,8 @@ Density.from_samples(CIRCLE, [[1.0, 0.0, 0.0]]) -> must be (n, 2)
 Density.from_samples(CIRCLE, ONE, [1.0, 2.0]) -> masses of shape
 Density.from_samples(CIRCLE, [[3.0, 0.0]]) -> length 3
 EMPTY.normalized() -> total mass 0
-quantized(EMPTY, 4) -> total mass = 0 must be above 0
+quantized(<EMPTY; Atoms.none(5)>, 4) -> total mass = 0 must be above 0
 sampled(Density(SPHERE, np.zeros((32, 64))), 4) -> total mass = 0 must be above 0
-quantized(Atoms.none(5), 4) -> total mass = 0 must be above 0
 sampled([1.0, 2.0], 4) -> must be a Density, Atoms or a Measure
 wasserstein(START, PAIR, order=3) -> order = 3 must be 1 or 2
 wasserstein(START, Atoms(np.eye(3))) -> a lives in dimension d = 2 and b in d = 3
@@ -580,8 +554,7 @@ continuation(equation(Attention(1.0, True)), UNIFORM, "diffusion", [0.5, 0.4]) -
 continuation(SIDEWAYS, uniform(ZONAL), "diffusion", [1.0, 0.5]) -> axis
 follow_minimizer(DESCENT, CIRCLE, "diffusion", [1.0, 2.0]) -> parameter
 follow_minimizer(DESCENT, CIRCLE, "beta", [1.0]) -> at least two
-polish(ASCENT, Atoms.none(2)) -> there are none
-polish(ASCENT, ()) -> there are none
+polish(ASCENT, <Atoms.none(2); ()>) -> there are none
 polish(ASCENT, UNIFORM) -> must be Atoms | concentration
 polish(ASCENT, Atoms(Circle(4100).points)) -> 4100 coordinates | merge_with
 polish(equation(ATTENTION, Perceptron(np.eye(3), np.ones(3))), PAIR) -> 3 entries | must have 2
@@ -602,13 +575,13 @@ phase_diagram(3, [2.0, 0.0]) -> betas[1] = 0
 phase_diagram(3, [101.0]) -> betas[0] = 101
 phase_diagram(3, [4.0], degree=2) -> degree = 2: modes above 1 | circle only
 theory.has_continuous_transition(Polynomial((0, -1.4, 0, 2.5)), 3) -> degree 3; nothing is known
-theory.has_continuous_transition(Polynomial((0, -1.0)), 3) -> no degree grows
-theory.fastest_mode(Polynomial((0, -1.0)), 3) -> no degree grows
+theory.<has_continuous_transition; fastest_mode>(Polynomial((0, -1.0)), 3) -> no degree grows
 theory.growth_rates(Exponential(3.0), 2, 1, direction="ascent", normalized=True) -> about attention
 plot_phase_diagram(phase_diagram(3, 2.0)) -> one value of beta
 """
-"""A call -> what its error says, in the order of its text."""
+"""A call -> what its error says, in the order of its text; of ``<a; b>`` each, in words ``IT``."""
 WITHOUT_CERTIFICATE = """
+scaled() -> not known with Normalization(name='pre'
 ASCENT -> ascent
 descent(Attention(1.0, True)) -> softmax
 descent(ATTENTION, diffusion=0.1) -> diffusion = 0.1
@@ -622,6 +595,7 @@ descent(Attention(2.0, bilinear=EYE, value=TILTED)) -> no multiple of bilinear
 descent(Interaction(ZonalKernel(np.sin, np.cos)), NEURON) -> the kernel's third derivative
 """
 """An equation -> why neither its minimum nor a bound of it is known."""
+CHOICES = re.compile("<(.*; .*)>")
 WRAPPED = {
     "two_layers": "Layers",
     "density_of_labels": "label_density",
@@ -655,6 +629,18 @@ class Call(NamedTuple):
     function: Callable[..., Any]
     arguments: Mapping[str, Any]
     unbounded: list[str]
+
+
+def wrong_calls() -> Iterator[tuple[str, str]]:
+    """Yield each call that is wrong, with the words of its error."""
+    certified = "<minimize({0}, CIRCLE); certificate({0}, UNIFORM)>"
+    for table, form in ((WRONG, "{}"), (WITHOUT_CERTIFICATE, certified)):
+        for row in filter(None, table.splitlines()):
+            given, _, words = row.partition(" -> ")
+            call = form.format(given)
+            choices = CHOICES.search(call) or [call, call]
+            for one in choices[1].split("; "):
+                yield call.replace(choices[0], one), words.replace("IT", one)
 
 
 def right_calls() -> list[Call]:
