@@ -14,17 +14,10 @@ from validation.circle_cases import points_at
 PERCEPTRON = mfpde.Perceptron([[1.0, 0.2], [-0.6, 0.8]], [0.8, -0.5], "gelu")
 
 
-def equation_of(
-    *, beta: float = 5.0, normalized: bool = False, kernel: str = "shifted"
-) -> mfpde.MeanFieldEquation:
-    attention = mfpde.Attention(beta, normalized=normalized, kernel=kernel)  # type: ignore[arg-type]
-    return descent(attention, PERCEPTRON)
-
-
 @pytest.mark.parametrize("beta", [0.0, 2.0, 30.0])
 @pytest.mark.parametrize("kernel", ["shifted", "unshifted"])
 def test_first_variation_is_the_derivative_of_the_energy(beta, kernel) -> None:
-    equation = equation_of(beta=beta, kernel=kernel)
+    equation = descent(beta, PERCEPTRON, kernel=kernel)
     circle = mfpde.Circle(128)
     base = mfpde.perturbed_uniform(circle, 0.3, seed=1)
     other = mfpde.perturbed_uniform(circle, 0.3, seed=2)
@@ -41,7 +34,7 @@ def test_first_variation_is_the_derivative_of_the_energy(beta, kernel) -> None:
 
 @pytest.mark.parametrize("normalized", [False, True])
 def test_velocity_is_the_signed_gradient_of_the_first_variation(normalized) -> None:
-    equation = equation_of(normalized=normalized)
+    equation = descent(5.0, PERCEPTRON, normalized=normalized)
     circle = mfpde.Circle(256)
     measure = mfpde.Measure(
         mfpde.Density(circle, 0.6 * mfpde.perturbed_uniform(circle, 0.5).values),
@@ -92,7 +85,7 @@ def test_kernel_conventions_agree_after_rescaling() -> None:
 def test_softmax_is_the_same_under_both_kernels() -> None:
     density = mfpde.perturbed_uniform(mfpde.Circle(128), 0.4)
     velocities = [
-        equation_of(normalized=True, kernel=kernel).velocity(density)
+        descent(5.0, PERCEPTRON, normalized=True, kernel=kernel).velocity(density)
         for kernel in ("shifted", "unshifted")
     ]
     np.testing.assert_allclose(velocities[0], velocities[1], rtol=1e-13)

@@ -7,17 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from mfpde import (
-    Atoms,
-    Density,
-    Layers,
-    Measure,
-    Perceptron,
-    Sphere,
-    perturbed_uniform,
-    solve,
-    uniform,
-)
+import mfpde
+from mfpde import Density, Layers, Perceptron, Sphere, solve, uniform
 from mfpde.transport import State, scheme_for
 from mfpde.transport.push_forward import deposit_masses
 from validation.sphere_cases import von_mises
@@ -91,7 +82,7 @@ def test_a_turned_bump_is_pushed_forward_to_second_order_in_its_moments():
 def test_what_rests_keeps_its_density():
     """Half of the sphere turns about its axis; the other half is as it was."""
     sphere = Sphere(32)
-    start = perturbed_uniform(sphere, 0.5, seed=2)
+    start = mfpde.perturbed_uniform(sphere, 0.5, seed=2)
     turn = Rotation.from_rotvec([0, 0, 0.37]).as_matrix()
     labels = sphere.points.copy()
     labels[:16] = labels[:16] @ turn.T
@@ -115,8 +106,9 @@ def test_what_rests_beside_a_core_keeps_its_density_in_what_is_saved(nlat):
 
 
 HALF = Density(SPHERE, 0.5 * uniform(SPHERE).values)
+WITH_AN_ATOM = mfpde.Measure(HALF, mfpde.Atoms([[0.0, 0.6, 0.8]], [0.5]))
 CASES = [
-    ({}, Measure(HALF, Atoms([[0.0, 0.6, 0.8]], [0.5])), {}, "start has atoms"),
+    ({}, WITH_AN_ATOM, {}, "start has atoms"),
     ({"diffusion": 0.05}, uniform(SPHERE), {}, "diffusion = 0.05"),
     ({}, uniform(SPHERE), {"atoms": "exact"}, "atoms = 'exact'"),
 ]
@@ -168,7 +160,7 @@ def test_a_layer_that_labels_cannot_carry_leaves_all_to_fluxes():
     noisy, sharp = driven(diffusion=0.05), driven(200.0)
     for other, sphere in ((noisy, Sphere(32)), (sharp, Sphere(160))):
         layers = Layers([(driven(), 0.001), (other, 0.001)])
-        start = perturbed_uniform(sphere, 0.1)
+        start = mfpde.perturbed_uniform(sphere, 0.1)
         run = solve(layers, start, save_at=[0.002])
         assert run.statistics["method"] == "spectral_donor_blended"
     layers = Layers([(driven(), 0.001), (noisy, 0.001)])

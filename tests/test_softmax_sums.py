@@ -11,13 +11,7 @@ import mfpde
 from mfpde import Atoms, Attention, Circle, Density, MeanFieldEquation, Sphere, Zonal
 from validation.characteristics import Cloud, moved
 from validation.circle_cases import points_at
-from validation.independent import (
-    Problem,
-    cells_of,
-    first_variation,
-    gradient,
-    problem_of,
-)
+from validation.independent import cells_of, first_variation, gradient, problem_of
 
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
 
@@ -98,7 +92,7 @@ def by_rings(density, angles, beta):
         np.outer(density.masses, shares / shares.sum()).ravel(),
     )
     points, tangents = points_at(angles), points_at(angles + np.pi / 2)
-    problem = Problem(beta, normalized=True)
+    problem = problem_of(softmax(beta))
     drift = gradient(problem, *rings, at=points)
     return (drift * tangents).sum(axis=1), first_variation(problem, *rings, at=points)
 

@@ -7,7 +7,7 @@ import pytest
 from equations import ascent, descent
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from random_points import random_points
+from random_points import atoms_at, random_points
 from scipy.optimize import brentq
 from scipy.special import comb, gamma, iv, roots_legendre
 
@@ -17,12 +17,7 @@ from mfpde.commands.command_line import main
 from mfpde.geometry import zonal_harmonics
 from mfpde.stationary import field_derivatives
 from mfpde.terms.activations import Activation, ActivationBounds
-from validation.circle_cases import (
-    atomic_hessian,
-    curvature,
-    kernel_on_circle,
-    points_at,
-)
+from validation.circle_cases import atomic_hessian, curvature, kernel_on_circle
 from validation.references import two_atoms
 from validation.stable_states import weak_neurons
 
@@ -92,7 +87,7 @@ def test_the_fastest_mode_changes_where_two_bessel_terms_agree(dimension):
 def test_early_clusters_turn_with_the_start(rng):
     angles, masses = rng.uniform(0, 2 * np.pi, 50), rng.random(50)
     for turn in (0.0, 0.4, 2.0):
-        start = mfpde.Atoms(points_at(angles + turn), masses / masses.sum())
+        start = atoms_at(angles + turn, masses / masses.sum())
         found = theory.early_clusters(5.0, start)
         moment = (masses * np.exp(3j * (angles + turn))).sum()
         # Each predicted angle is a maximum of the mode.
