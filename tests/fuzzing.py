@@ -76,15 +76,9 @@ def toml(data: Mapping[str, Any]) -> str:
 
 
 def written(value: Any) -> str:
-    if isinstance(value, str):
-        safe = (
-            c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}"
-            for c in value
-        )
-        return f'"{"".join(safe)}"'
     if isinstance(value, Mapping):
         inside = (f"{written(name)} = {written(part)}" for name, part in value.items())
         return f"{{{', '.join(inside)}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(written, value))}]"
-    return json.dumps(value) if isinstance(value, bool) else repr(value)
+    return json.dumps(value) if isinstance(value, bool | str) else repr(value)

@@ -1,4 +1,4 @@
-"""Settings of every kind run, with mass and sign kept; any change is taken or told in few lines."""
+"""Settings of every kind run, with mass and sign kept; changes are taken, or told in few lines."""
 
 from __future__ import annotations
 
