@@ -14,10 +14,6 @@ TIGHT = {"rtol": 1e-9, "atol": 1e-11}
 SEES = pytest.mark.parametrize("sees_itself", [True, False])
 
 
-def moments_of(geometry, atoms, degree=6) -> np.ndarray:
-    return geometry.atom_moments(atoms.points, atoms.masses, degree)
-
-
 def pull_by_hand(attention, atoms, positions, causal) -> np.ndarray:
     """The sums over the tokens before each, as they stand in the formula."""
     n, keys = len(atoms), attention.keys_matrix
@@ -110,19 +106,6 @@ def test_sums_by_moments_are_direct_ones(sees_itself, normalized) -> None:
         assert np.abs(ends[0] - ends[1]).max() < 1e-9
 
 
-def test_the_first_token_moves_nothing_before_it_and_stays_if_it_sees_nothing() -> None:
-    atoms, positions = random_atoms(12, 3, seed=1), np.arange(1, 13) / 12
-    turned = mfpde.Atoms(np.r_[atoms.points[:8], -atoms.points[8:]], atoms.masses)
-    ends = []
-    for start in (atoms, turned):
-        strict = equation(mfpde.Causal(alibi=1.0, sees_itself=False), normalized=True)
-        fixed = {"positions": positions, "t_end": 2.0, "time_step": 0.05}
-        ends.append(mfpde.solve_particles(strict, start, **fixed).final.points)
-    assert np.array_equal(ends[0][:8], ends[1][:8])
-    assert np.abs(ends[0][8:] - ends[1][8:]).max() > 0.1
-    assert np.abs(ends[0][0] - atoms.points[0]).max() < 1e-15
-
-
 @GEOMETRIES
 @NORMALIZED
 def test_tokens_of_rows_come_near_the_rows(geometry, normalized) -> None:
@@ -131,10 +114,8 @@ def test_tokens_of_rows_come_near_the_rows(geometry, normalized) -> None:
     There means over quantiles are trapezoidal sums; what is left is that values are those at the
     centres, h^2 / 24 from means.  Labels are as near as their rows are to each other.
     """
-    masked, start = (
-        equation(mfpde.Causal(alibi=1.0), normalized=normalized),
-        turning(geometry, 4),
-    )
+    masked = equation(mfpde.Causal(alibi=1.0), normalized=normalized)
+    start = turning(geometry, 4)
     rows = mfpde.solve(masked, start, t_end=1.0, rtol=1e-7).final
     points = geometry.points.reshape(-1, geometry.dimension)
     means = rows.masses.reshape(4, -1) @ points
@@ -147,8 +128,9 @@ def test_tokens_of_rows_come_near_the_rows(geometry, normalized) -> None:
     assert of_few < 1e-4 if geometry is CIRCLE else error < of_few / 8
     if geometry is CIRCLE:
         run = mfpde.solve_particles(masked, start, method="labels", t_end=1.0, **TIGHT)
-        found = np.array([moments_of(CIRCLE, row) for row in run.final.rows()])
-        assert np.abs(found - rows.moments(6)).max() < 3e-8
+        for row, expected in zip(run.final.rows(), rows.moments(6), strict=True):
+            found = CIRCLE.atom_moments(row.points, row.masses, 6)
+            assert np.abs(found - expected).max() < 3e-8
 
 
 @SEES
