@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 
 import mfpde
+from validation.verdict_shapes import unit
 
 NORMS = pytest.mark.parametrize("norm", ["post", "pre"])
 ROWS, COLUMNS = ("o", "w2", "bo", "b2"), ("q", "k", "v", "w1")
 GAINS = "gain1", "bias1", "gain2", "bias2"
-
-
-def unit(vectors):
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
 def block(seed, d, *, heads=2, scale=1.0, **others) -> mfpde.NetworkBlock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from random_points import bump, random_points
 
 import mfpde
 from mfpde import theory
@@ -25,12 +26,6 @@ def equation(name, *terms, direction="ascent", softmax=False, beta=BETA, radius=
 
 def varying(points):
     return 0.5 + 0.1 * points[..., 0]
-
-
-def bump(grid) -> mfpde.Density:
-    return mfpde.Density.from_function(
-        grid, lambda x: 1 + 0.5 * x[..., 0] + 0.3 * x[..., 0] * x[..., 1]
-    )
 
 
 def means(run):
@@ -134,8 +129,7 @@ def test_layers_go_on_with_radii_or_start_anew(radius, grid) -> None:
     of, second = (equation("pre", softmax=True, radius=r) for r in (RADIUS, radius))
     start, solve, options = grid and bump(grid), mfpde.solve, {"rtol": 1e-7}
     if grid is None:
-        points = np.random.default_rng(0).standard_normal((20, 5))
-        start = mfpde.Atoms(points / np.linalg.norm(points, axis=1, keepdims=True))
+        start = mfpde.Atoms(random_points(20, 5))
         solve, options = mfpde.solve_particles, ACCURACY
     layers = mfpde.Layers([(of, 0.5), (second, 0.5)])
     run = solve(layers, start, save_at=[0.5, 1.0], **options)
