@@ -15,6 +15,7 @@ from equations import ascent, descent
 from matplotlib.animation import FFMpegWriter
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
+from oracles.picture_cases import with_atoms
 from PIL import Image, ImageSequence
 from random_points import random_points
 
@@ -316,19 +317,11 @@ def test_densities_move_on_an_axis_that_stays() -> None:
     np.testing.assert_allclose(shown[1], (shown[0] + shown[2]) / 2)
 
 
-def half_with(*atoms: list[float]) -> mfpde.Measure:
-    """Half of the mass even, half in atoms on the sphere."""
-    density = mfpde.Density(SPHERE, mfpde.uniform(SPHERE).values / 2)
-    return mfpde.Measure(
-        density, mfpde.Atoms(atoms, np.full(len(atoms), 0.5 / len(atoms)))
-    )
-
-
 def test_atoms_move_along_great_circles_and_go_with_their_frame() -> None:
     states = [
-        half_with([1.0, 0.0, 0.0], [0.0, -1.0, 0.0]),
-        half_with([0.6, 0.0, 0.8], [0.6, -0.8, 0.0]),
-        half_with([0.0, 0.0, 1.0]),
+        with_atoms(SPHERE, [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]),
+        with_atoms(SPHERE, [0.6, 0.0, 0.8], [0.6, -0.8, 0.0]),
+        with_atoms(SPHERE, [0.0, 0.0, 1.0]),
         mfpde.uniform(SPHERE),
     ]
     figure, draw = film_of(drawn.run_of(states), "map", [0, 0.5, 1.5, 3])
@@ -339,7 +332,7 @@ def test_atoms_move_along_great_circles_and_go_with_their_frame() -> None:
     draw(1.5)
     # Two atoms and one: of both there is half, and the mass is what it was.
     (discs,) = drawn.by_gid(figure, "atoms")
-    np.testing.assert_allclose(sorted(discs.get_sizes() / 260), [0.125, 0.125, 0.25])
+    np.testing.assert_allclose(sorted(discs.get_sizes() / 260), [1 / 12, 1 / 6, 1 / 4])
     draw(3)
     assert not drawn.by_gid(figure, "atoms")
     assert len(drawn.by_gid(figure, "density")) == 1
