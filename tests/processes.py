@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,20 +82,12 @@ for line in sys.stdin:
 """
 
 
+@dataclass
 class Processes:
     """Commands, one at a time, each in a fork of one process."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        root = str(Path(__file__).parents[1])
-        self._server = subprocess.Popen(
-            [sys.executable, "-c", SERVER],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONPATH": root, "PYTHONWARNINGS": "ignore"},
-        )
-        assert self._line() == "ready"
+    folder: Path
+    _server: subprocess.Popen[str]
 
     def start(self, *arguments: str) -> int:
         """Start ``mfpde ARGUMENTS`` and return its process."""
@@ -105,11 +98,11 @@ class Processes:
         }
         self._server.stdin.write(json.dumps(asked) + "\n")
         self._server.stdin.flush()
-        return int(self._line())
+        return self.ended()
 
     def ended(self) -> int:
         """Wait for the command that was started, and return its exit code."""
-        return int(self._line())
+        return int(self._server.stdout.readline())
 
     def run(self, *arguments: str) -> int:
         self.start(*arguments)
@@ -129,17 +122,17 @@ class Processes:
         """What the last command wrote on stderr."""
         return (self.folder / "stderr.txt").read_text()
 
-    def _line(self) -> str:
-        return self._server.stdout.readline().strip()
-
 
 @contextlib.contextmanager
 def processes(folder: Path) -> Iterator[Processes]:
     """Let the block run commands in ``folder``."""
-    made = Processes(folder)
-    try:
-        yield made
-    finally:
-        made._server.stdin.close()
-        made._server.wait()
-        made._server.stdout.close()
+    root = str(Path(__file__).parents[1])
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": root, "PYTHONWARNINGS": "ignore"},
+    ) as server:
+        assert server.stdout.readline() == "ready\n"
+        yield Processes(folder, server)

@@ -76,11 +76,9 @@ def test_shared_layers_synchronise_tokens() -> None:
 
 
 def test_what_is_lost_in_the_middle() -> None:
-    """Minima and t_crit of arXiv 2605.09213, and a U of softmax and neurons from two heaps."""
+    """A U of softmax and neurons from two heaps; t_crit of arXiv 2605.09213 beside it."""
     result = load("lost_in_the_middle").main(num_cells=64)
     uniform, uneven = result["uniform"], result["uneven"]
-    least = [0.125, 0.259, 0.418, 0.633, np.nan]
-    assert np.allclose(uniform.minimum[1], least, atol=6e-4, equal_nan=True)
     assert uniform.critical_times[1] / np.e == pytest.approx(2.457489, abs=2e-6)
     assert uneven.critical_times[1] == pytest.approx(2.861, abs=2e-3)
     assert (np.diff(uneven.minimum[1, :5]) > 0.05).all()
@@ -156,10 +154,8 @@ def test_a_network_on_the_sphere_is_its_flow_at_order_one() -> None:
     result = load("network_on_the_sphere").main(count=300)
     ends = [row[-1] for row in result["angles"].values()]
     np.testing.assert_allclose(np.divide(ends[1:-1], ends[2:]), 2.0, atol=0.3)
-    flow, moved = (
-        result["ladder"].rungs["parallel flow"],
-        result["ladder"].baselines["moved"],
-    )
+    ladder = result["ladder"]
+    flow, moved = ladder.rungs["parallel flow"], ladder.baselines["moved"]
     assert 0 < flow.angle[-1] < moved.angle[-1] / 4
     # Cells are a tenth wide, and there are 300 tokens.
     assert result["apart"] < 0.12

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from random_points import random_atoms
 from scipy.integrate import solve_ivp
+from stored import assert_same
 from test_rows import CIRCLE, GEOMETRIES, NORMALIZED, equation, turning
 
 import mfpde
@@ -160,9 +161,7 @@ def test_tokens_are_stored_and_go_on(tmp_path) -> None:
         assert "attention" in str(run)
         run.save(tmp_path / f"{len(run.final)}.zarr")
         stored = mfpde.load(tmp_path / f"{len(run.final)}.zarr")
-        for state, kept in zip(run.states, stored.states, strict=True):
-            for name in ("points", "masses", "positions", "edges"):
-                assert np.array_equal(getattr(state, name), getattr(kept, name))
+        assert_same(stored.states, run.states)
         half = mfpde.solve_particles(masked, stored.at(0.2), t_end=0.2, **TIGHT)
         assert np.abs(half.final.points - run.final.points).max() < 1e-5
 
