@@ -29,10 +29,11 @@ from validation.verdict_shapes import unit
 
 ATTENTION = mfpde.Attention(4.0)
 CIRCLE = mfpde.Circle(128)
+REST = descent(mfpde.Attention(0.1))
 
 
 def equation(seed: int = 1, direction: str = "ascent", beta: float = 4.0):
-    """Return attention with two random neurons."""
+    """Attention with two random neurons."""
     neurons = mfpde.Perceptron.random(2, 2, seed=seed)
     return mfpde.MeanFieldEquation(mfpde.Attention(beta), neurons, direction=direction)
 
@@ -52,9 +53,7 @@ def quadratic(dimension: int, duration: float):
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=40))
 def test_breakpoints_are_the_sums_and_know_their_layers(durations) -> None:
-    one, other = equation(1), equation(2)
-    pairs = [((one, other)[k % 2], d) for k, d in enumerate(durations)]
-    layers = mfpde.Layers(pairs)
+    layers = mfpde.Layers([(REST, duration) for duration in durations])
     breaks = layers.breakpoints
     assert breaks[0] == 0
     assert layers.depth == pytest.approx(sum(durations), rel=1e-14)
@@ -66,9 +65,6 @@ def test_breakpoints_are_the_sums_and_know_their_layers(durations) -> None:
         # Times that have been summed up otherwise are the breakpoints too.
         assert layers.index_before(float(np.sum(durations[: k + 1]))) == k
     assert [pair.duration for pair in layers] == durations
-
-
-REST = descent(mfpde.Attention(0.1))
 
 
 def saves_of(durations, t_end=None, **options) -> np.ndarray:

@@ -236,10 +236,8 @@ def test_a_file_is_read_back(drawn, form, tmp_path) -> None:
         files = {name: "a" if name in some else "b" for name in tensors}
         index = tmp_path / "model.safetensors.index.json"
         index.write_text(json.dumps({"weight_map": files}))
-        path, tensors = (
-            tmp_path / "b",
-            {x: tensors[x] for x in files if files[x] == "b"},
-        )
+        path = tmp_path / "b"
+        tensors = {x: tensors[x] for x in files if files[x] == "b"}
     write_tensors(path, tensors, dtype)
     (tmp_path / "config.json").write_text(json.dumps(CONFIGS[kind]))
     read = mfpde.Network.from_safetensors(tmp_path)

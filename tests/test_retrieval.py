@@ -74,9 +74,8 @@ def test_rows_behind_a_mask_respond_as_the_profile_says(
         response, size = 0.0, 1e-3
         for axis, sign in product([0, 1], [size, -size]):
             values = np.tile(start.values, (count, 1))
-            values[count // 2] *= 1 + sign * (
-                points[:, axis] - masses @ points[:, axis]
-            )
+            along = points[:, axis]
+            values[count // 2] *= 1 + sign * (along - masses @ along)
             rows = mfpde.PositionedDensity(start.geometry, values)
             labels = mfpde.solve_particles(
                 masked, rows, t_end=0.6, method="labels", rtol=1e-11, atol=1e-13

@@ -29,9 +29,7 @@ def turning(geometry, positions=8) -> mfpde.PositionedDensity:
     """Rows whose mean turns with the position."""
     return mfpde.PositionedDensity.from_function(
         geometry,
-        lambda x, s: (
-            1 + 0.5 * np.cos(3 * s) * x[..., 0] + 0.5 * np.sin(3 * s) * x[..., 1]
-        ),
+        lambda x, s: 1 + 0.5 * x[..., :2] @ [np.cos(3 * s), np.sin(3 * s)],
         positions,
     )
 
@@ -48,9 +46,8 @@ def test_weights_are_means_over_cells(alibi) -> None:
         means = weights / 2 @ (1 / (np.expm1(alibi * s) if alibi else s))
         expected[i, :i] = means * np.diff(sizes)[:i]
     expected += np.diag(1 - expected.sum(axis=1))
-    assert (
-        np.abs(mfpde.Causal(alibi=alibi).find_weights(edges) - expected).max() < 1e-14
-    )
+    found = mfpde.Causal(alibi=alibi).find_weights(edges)
+    assert np.abs(found - expected).max() < 1e-14
 
 
 def test_without_a_mask_cells_weigh_as_they_are_wide() -> None:
