@@ -19,14 +19,9 @@ from validation.references.two_atoms import merge_time
 REACH = 0.2
 
 
-def angles_between(points: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Angles (n, k) between unit vectors."""
-    return np.arccos(np.clip(points @ others.T, -1, 1))
-
-
 def are_close(points: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Which points share a basin where nothing moves: atoms that could be one."""
-    return angles_between(points, others) <= REACH
+    return np.arccos(np.clip(points @ others.T, -1, 1)) <= REACH
 
 
 REST = FlowBetween(np.zeros_like, np.zeros_like, are_close, 0.0, 1.0)
