@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 
+import mfpde
 from mfpde import Atoms, Density, Measure
 from mfpde.geometry import Geometry
 from validation.circle_cases import points_at
+from validation.verdict_shapes import unit
 
 Seed = int | np.random.Generator
 """A number, or a generator that goes on."""
@@ -41,3 +45,28 @@ def bump(geometry: Geometry) -> Density:
 def atoms_alone(geometry: Geometry, atoms: Atoms) -> Measure:
     """Atoms beside a density without mass."""
     return Measure(Density(geometry, np.zeros(geometry.shape)), atoms)
+
+
+def random_direction(draw: Random, dimension: int) -> np.ndarray:
+    return unit([draw.gauss() for _ in range(dimension)])
+
+
+def random_density(draw: Random, geometry: Geometry) -> Density:
+    """Return a smooth density, a rough one, or one of a single cell."""
+    kind = draw.choice(["uniform", "perturbed", "rough", "mixture", "cell"])
+    if kind == "uniform":
+        return mfpde.uniform(geometry)
+    if kind == "perturbed":
+        return mfpde.perturbed_uniform(geometry, draw.uniform(0.0, 0.99), seed=1)
+    if kind == "mixture" and geometry.axis is None:
+        wide, narrow = (random_direction(draw, geometry.dimension) for _ in range(2))
+        return Density.from_function(
+            geometry, lambda x: np.exp(0.5 * (x @ wide)) + np.exp(6.0 * (x @ narrow))
+        )
+    generator = np.random.default_rng(draw.randrange(2**32))
+    rough = generator.exponential(size=geometry.shape)
+    rough *= generator.random(geometry.shape) > 0.5
+    if kind == "cell":
+        rough[:] = 0.0
+    rough.ravel()[generator.integers(rough.size)] = 1.0
+    return Density(geometry, rough / geometry.areas).normalized()

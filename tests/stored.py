@@ -74,6 +74,21 @@ equation = {direction = "descent"}
 TRACKED = "[concentration]\n"
 
 
+def toml(data: Mapping[str, Any]) -> str:
+    """Write tables, lists of tables, lists and plain values as TOML, a line each."""
+    lines = (f"{written(name)} = {written(value)}\n" for name, value in data.items())
+    return "".join(lines)
+
+
+def written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inside = (f"{written(name)} = {written(part)}" for name, part in value.items())
+        return f"{{{', '.join(inside)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(written, value))}]"
+    return json.dumps(value) if isinstance(value, bool | str) else repr(value)
+
+
 class Evil:
     """What leaves a folder behind when it is read by pickle."""
 

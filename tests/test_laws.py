@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from equations import ascent, descent
-from fuzzing import SCHEMES
 from scipy.special import eval_gegenbauer, gamma, ive
 
 import mfpde
 from validation.circle_cases import density_of
 
+SCHEMES = {
+    "circle": ("donor_blended", "semi_lagrangian"),
+    "sphere": ("donor_blended", "spectral_donor_blended", "labels", "spectral_labels"),
+    "zonal": ("semi_lagrangian",),
+}
 TRANSPORTS = ["donor_blended", "semi_lagrangian"]
 RELU, GELU = (
     mfpde.Perceptron.random(2, 2, seed=777, activation=kind)

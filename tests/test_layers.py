@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from equations import ascent, descent, pull
-from fuzzing import start as drawn_density
-from fuzzing import unit_vector
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_points import bump, random_points
+from random_points import bump, random_density, random_direction, random_points
 from stored import assert_same
 
 import mfpde
@@ -418,7 +416,7 @@ CASES = [
 def drawn_equation(geometry, draw: Random) -> mfpde.MeanFieldEquation:
     """Attention with a neuron that points anywhere the geometry allows."""
     if geometry.axis is None:
-        direction = unit_vector(draw, geometry.dimension)
+        direction = random_direction(draw, geometry.dimension)
     else:
         direction = draw.choice([1, -1]) * geometry.axis
     activation = draw.choice(["relu", "gelu", "linear"])
@@ -429,10 +427,10 @@ def drawn_equation(geometry, draw: Random) -> mfpde.MeanFieldEquation:
 
 def start_of(geometry, draw: Random) -> mfpde.Measure:
     """A density, every other time beside two atoms; on a zonal grid they would be rings."""
-    whole = drawn_density(draw, geometry)
+    whole = random_density(draw, geometry)
     if geometry.axis is not None or draw.random() < 0.5:
         return mfpde.Measure(whole)
-    points = [unit_vector(draw, geometry.dimension) for _ in range(2)]
+    points = [random_direction(draw, geometry.dimension) for _ in range(2)]
     part = mfpde.Density(geometry, 0.7 * whole.values)
     return mfpde.Measure(part, mfpde.Atoms(points, [0.1, 0.2]))
 

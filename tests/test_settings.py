@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzzing import toml
-from stored import assert_same
+from stored import assert_same, toml
 
 import mfpde
 from mfpde.commands.command_line import main

@@ -8,11 +8,10 @@ import shutil
 import numpy as np
 import pytest
 from equations import ascent
-from fuzzing import toml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ive
-from stored import assert_same, raised_after
+from stored import assert_same, raised_after, toml
 
 import mfpde
 from mfpde import Atoms, Circle, Density, Sphere, Zonal, bumps, uniform, wasserstein

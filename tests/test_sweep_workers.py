@@ -15,7 +15,7 @@ from pathlib import Path
 
 import processes
 import pytest
-from fuzzing import toml
+from stored import toml
 from test_sweeps import same_numbers, source
 
 import mfpde

@@ -9,8 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fuzzing import toml
-from stored import assert_same
+from stored import assert_same, toml
 
 import mfpde
 from mfpde.commands.command_line import main

@@ -13,6 +13,7 @@ import dataclasses
 import inspect
 import math
 import re
+import signal
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -24,7 +25,6 @@ import numpy as np
 import pytest
 import wrong_arguments as table
 import xarray as xr
-from fuzzing import HangError, limited
 
 import mfpde
 from mfpde import theory
@@ -48,6 +48,25 @@ WITHOUT_NUMBERS = {
     "adjusted_rand",
     *(name for name in dir(mfpde) if name.startswith("plot_") and name not in CALLED),
 }
+
+
+class HangError(BaseException):
+    """A call that goes on for ever; nothing catches it by accident."""
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    def ended(*_: Any) -> None:
+        raise HangError
+
+    # Of work, not on the clock: what else the machine does is no hang.
+    before = signal.signal(signal.SIGPROF, ended)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def public_callables() -> set[str]:
