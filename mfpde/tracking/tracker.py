@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, real_number, whole_number
 from mfpde.detection import ball_radius, concentration
+from mfpde.equation import MeanFieldEquation
 from mfpde.measures.events import Event, EventKind
 from mfpde.measures.measure import AnyMeasure
-from mfpde.runs.layers import Dynamics
 from mfpde.tracking.matching import (
     FlowBetween,
     SeenAtoms,
@@ -76,6 +76,20 @@ class OpenPath:
     unseen_at: tuple[float, ...] = ()
 
 
+class EquationInTime(Protocol):
+    """An equation, or layers of several: which one acts up to a time, and which from it on."""
+
+    def equation_before(self, time: float) -> MeanFieldEquation:
+        """Equation that acts up to ``time``."""
+
+    def equation_after(self, time: float) -> MeanFieldEquation:
+        """Equation that acts from ``time`` on."""
+
+    @property
+    def sharpest(self) -> MeanFieldEquation:
+        """The equation of largest beta."""
+
+
 class TrackerMemory(NamedTuple):
     """Everything by which a tracker goes on to the bit as if it had never stopped.
 
@@ -112,7 +126,7 @@ class Tracker:
     def __init__(
         self,
         settings: Concentration,
-        equation: Dynamics,
+        equation: EquationInTime,
         memory: TrackerMemory | None = None,
     ) -> None:
         self.settings = settings
