@@ -76,16 +76,13 @@ class Cells:
     def take_contracted(
         self, centres: FloatArray, radius: float, least: float = 0.0
     ) -> Clusters:
-        """Empty the cells within ``radius`` of each centre (n, d) that the flow contracts to it.
+        """Take what the flow contracts to each centre (n, d) from the cells within ``radius``.
 
-        At these cells the speed of approach, as seen from the moving centre, grows with the
-        distance.  Cells behind a kink or a separatrix are not among them: their mass comes later,
-        or never.  Cells that move together are decided together, by the middle one.  A cell near
-        several centres goes to the first.
-
-        Returns
-        -------
-        Their masses, means and covariances; nothing is taken of less than the mass ``least``.
+        Nothing is taken of less than the mass ``least``; what is has left its cells.  At these
+        cells the speed of approach, as seen from the moving centre, grows with the distance.
+        Cells behind a kink or a separatrix are not among them: their mass comes later, or never.
+        Cells that move together are decided together, by the middle one.  A cell near several
+        centres goes to the first.
         """
         near = self._find_contracting(centres, radius)
         taken = self._clusters(centres, near)
@@ -155,17 +152,8 @@ def find_peaks(
 ) -> IntArray:
     """Cells (flat numbers) where the density is largest among neighbours, densest first.
 
-    Peaks are left out that do not stand out from their surroundings, or that cannot hold
-    ``smallest_mass`` in a few cells.
-
-    Parameters
-    ----------
-    geometry
-        A Circle or a Sphere, whose cells move in groups beside the poles.
-    masses
-        Cell masses, flat.
-    smallest_mass
-        Least mass of an atom.
+    Left out are those that do not stand out from their surroundings, or cannot hold an atom of
+    ``smallest_mass`` in a few cells of flat ``masses``.  Beside the poles cells move in groups.
     """
     densities = (masses / geometry.areas.ravel()).reshape(-1, geometry.shape[-1])
     around = np.concatenate([densities[:, -1:], densities, densities[:, :1]], axis=1)

@@ -59,13 +59,7 @@ _WINDOW_STEPS = 4
 
 
 def check_atoms(atoms: str, equation: MeanFieldEquation, geometry: Geometry) -> None:
-    """Refuse ``atoms="exact"`` where atoms cannot be followed.
-
-    Raises
-    ------
-    ValueError
-        For an unknown mode; for exact atoms on a zonal grid, or with diffusion.
-    """
+    """Raise ``ValueError`` for an unknown mode, and for exact atoms on rings or with diffusion."""
     if choice("atoms", atoms, MODES) == "grid":
         return
     if geometry.axis is not None:

@@ -42,17 +42,10 @@ from mfpde.geometry.circle import angles_of, points_at, tangents_at
 class Basins:
     """Basins of a velocity field on a graph of cells.
 
-    Attributes
-    ----------
-    cells
-        The cells.
-    labels
-        Basin (n,) of each cell, from 0; -1 in stretches at rest into which nothing flows.
-    shifts
-        By how much, as a share of the way to the next one, each cell of a line ends farther than
-        half-way, (n,).
-    parts
-        Which of these ends (n,) part basins, or the two sides of one.
+    The ``labels`` (n,) number the basin of each cell, from 0; they are -1 in stretches at rest
+    into which nothing flows.  On a line each cell ends farther than half-way to the next one by a
+    share of the way in ``shifts`` (n,), and ``parts`` (n,) are those of the ends that part
+    basins, or the two sides of one.
     """
 
     cells: CellGraph

@@ -38,18 +38,9 @@ LEAST_MEMBERS = 10
 class Part:
     """A basin, or the part of one that belongs to a cluster or to an exact atom.
 
-    Attributes
-    ----------
-    cloud
-        The mass in it.
-    cells
-        Numbers of the basin's cells.
-    atom
-        Number of the exact atom.
-    centre
-        Place (d,) of the atom or cluster; None of a basin that is not split.
-    second_peak
-        Mass, as a share of the whole, of the heaviest cluster that flows to another here.
+    Its mass is ``cloud``, and ``cells`` are the numbers of the basin's cells; ``atom`` is the
+    number of the exact atom, ``centre`` (d,) the place of the atom or cluster, None of a whole
+    basin.  The heaviest cluster that flows to another here holds the share ``second_peak``.
     """
 
     cloud: Cloud

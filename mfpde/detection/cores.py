@@ -27,20 +27,11 @@ TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
-    """Weighted points.
+    """Weighted points (n, d), whose ``masses`` (n,) are shares of the whole.
 
-    Attributes
-    ----------
-    points, masses
-        Places (n, d), and masses (n,) as shares of the whole.
-    widths
-        Width (n,) of the cell that a point stands for, in radians; 1e-12 of an atom.
-    heights
-        Density (n,), by angle on lines; 0 of exact atoms, of particles the mass about each.
-    owners
-        The basin (n,) that each point is in.
-    numbers
-        Number (n,) of each exact atom; -1 for cells and particles.
+    Each is in the basin ``owners`` (n,), and stands for a cell of ``widths`` (n,) radians, 1e-12
+    of an atom.  The ``heights`` (n,) are densities, by angle on lines; 0 of exact atoms, of
+    particles the mass about each.  Exact atoms have ``numbers`` (n,), cells and particles -1.
     """
 
     points: FloatArray
@@ -108,15 +99,9 @@ def masses_in_boxes(points: FloatArray, masses: FloatArray, width: float) -> Flo
 
 
 class Core(NamedTuple):
-    """The mass within a radius of a point.
+    """The mass within a radius of a point, as a share of the whole, of ``members`` points.
 
-    Attributes
-    ----------
-    centre, mass, covariance
-        The point (d,), the mass as a share of the whole, and the covariance about the point
-        (d - 1, d - 1) in the tangent frame there.
-    members
-        Number of the points in it.
+    Its covariance (d - 1, d - 1) is that about ``centre`` (d,) in the tangent frame there.
     """
 
     centre: FloatArray

@@ -41,18 +41,10 @@ LEAST_RINGS, MOST_RINGS = 64, 256
 
 @dataclass(frozen=True, eq=False)
 class CellGraph:
-    """Cells of a grid as a graph.
+    """Cells of a grid as a graph: centres (n, d), of a Zonal grid (n, 2), and areas (n,).
 
-    Attributes
-    ----------
-    points, areas
-        Centres (n, d), of a Zonal grid (n, 2), and areas (n,).
-    neighbours
-        Numbers (k, n) of the cells beside each; at the end of a line the cell itself.
-    width
-        Distance of neighbours along a ring or line, in radians.
-    place
-        ``"circle"``, ``"sphere"`` or ``"zonal"``.
+    The ``neighbours`` (k, n) are the numbers of the cells beside each, at the end of a line the
+    cell itself; along a ring or line they are ``width`` radians apart.
     """
 
     points: FloatArray
@@ -89,14 +81,9 @@ class CellGraph:
 
 @dataclass(frozen=True, eq=False)
 class CellFlow:
-    """The velocity of a measure on cells and between them.
+    """The velocity of a measure on cells and between them, by its field under an equation.
 
-    Attributes
-    ----------
-    equation, measure, field
-        The measure, the equation and the field of the one by the other.
-    cells, velocity
-        The cells, and the velocity (n, d) at their centres, tangent to what they lie on.
+    At the centres of the cells it is ``velocity`` (n, d), tangent to what they lie on.
     """
 
     equation: MeanFieldEquation

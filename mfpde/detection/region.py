@@ -49,13 +49,8 @@ LEAST_SHARE = 1e-2
 class CurveShape(NamedTuple):
     """Mass on a curve of S^2, or on a ring of a Zonal grid.
 
-    Attributes
-    ----------
-    length
-        Length in radians; NaN for a ring S^(d-2) in more than three dimensions.
-    axis, polar_angle
-        Axis (d,) of the circle closest to it, and the angle of its points from the axis:
-        pi/2 for a great circle.
+    The ``length`` is in radians, NaN for a ring S^(d-2) in more than three dimensions.  The circle
+    closest to it has the ``axis`` (d,), and the ``polar_angle`` from it: pi/2 for a great circle.
     """
 
     length: float

@@ -47,14 +47,8 @@ CONCENTRATED = 4.0
 class RegionSearch:
     """What the regions of a measure are found from.
 
-    Attributes
-    ----------
-    flow
-        The velocity on the cells.
-    whole
-        All mass as weighted points, cells first.
-    jumps
-        Which cells (n,) are at jumps of the density.
+    That is the velocity on the cells, the ``whole`` mass as weighted points, cells first, and
+    which cells (n,) are at ``jumps`` of the density.
     """
 
     flow: CellFlow

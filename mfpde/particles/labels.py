@@ -41,13 +41,8 @@ def labels_of(start: AnyMeasure, count: int | None = None) -> Atoms:
     On S^1 they are uniform in angle, on S^2 Gauss nodes, whose weighted sums are spectrally
     accurate as long as the flow map is smooth.  Where the density is zero a label weighs
     1e-300: it marks its place and moves nothing.  To more labels than cells the density is
-    interpolated.
-
-    Raises
-    ------
-    ValueError
-        If the start has atoms or lies on another geometry, or ``count`` is too small, or
-        is that of no grid (on a sphere 2 n^2, for n rings of 2 n).
+    interpolated.  Atoms, another geometry, and a ``count`` below that of the cells, or of no grid
+    (on a sphere 2 n^2, for n rings of 2 n), are a ``ValueError``.
     """
     measure = as_measure(start)
     if len(measure.atoms):

@@ -269,10 +269,7 @@ def check_motion(equation: MeanFieldEquation, start: ParticleStart) -> None:
 def choose_method(start: ParticleStart, method: str, count: int | None) -> str:
     """Return the method that ``method`` names for ``count`` particles from ``start``.
 
-    Raises
-    ------
-    ValueError
-        For an unknown method, moments beyond S^2, a count out of its range.
+    An unknown one, moments beyond S^2 or a count out of its range is a ``ValueError``.
     """
     method, dimension = choice("method", method, METHODS), start.dimension
     if method not in ("auto", "direct") and dimension not in (2, 3):

@@ -35,19 +35,12 @@ Velocity = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class SeenAtoms:
-    """The atoms of one save, heaviest first.
+    """The atoms of one save, heaviest first: unit vectors (n, d) and masses (n,).
 
-    Attributes
-    ----------
-    points, masses
-        Unit vectors (n, d) and masses (n,).
-    is_forming
-        Whether each is not an atom yet but still forming, (n,).
-    identities
-        Whole numbers from 1, (n,): the same atom has the same one at all saves.
-    arrived_masses
-        The part of each mass that is in the atom, (n,): that of its core; for an exact atom all
-        of it; for one that is forming 0.  The rest of its basin is on its way.
+    Those that ``is_forming`` (n,) marks are no atoms yet.  The ``identities`` (n,) are whole
+    numbers from 1: the same atom has the same one at all saves.  In the atom are
+    ``arrived_masses`` (n,): its core's; of an exact atom all; of one that is forming 0.  The rest
+    is on its way.
     """
 
     points: FloatArray
@@ -89,16 +82,10 @@ def find_atoms(
 
 @dataclass(frozen=True, eq=False)
 class FlowBetween:
-    """The flow between the measures of two saves.
+    """The flow between the measures of two saves, at the times ``start`` and ``end``.
 
-    Attributes
-    ----------
-    before, after
-        Velocities in the fields of the earlier and the later measure.
-    share_basin
-        Which points (n, d) are in the basins of others (m, d) in the later field, (n, m).
-    start, end
-        Times of the saves.
+    The velocities ``before`` and ``after`` are those in their fields; ``share_basin`` tells which
+    points (n, d) are in the basins of others (m, d) in the later field, (n, m).
     """
 
     before: Velocity
@@ -141,16 +128,8 @@ def match_atoms(
 ) -> dict[int, list[int]]:
     """Return the earlier atoms that each later one is made of, those that there are, by index.
 
-    Parameters
-    ----------
-    places, masses
-        Where the earlier atoms are at the later save, (n, d), and their masses, (n,).
-    atoms
-        The later atoms.
-    motion
-        The flow, which tells what is in one basin.
-    reach
-        Distance (radians) within which two may be the same.
+    At the later save the earlier atoms are at ``places`` (n, d); ``motion`` tells what is in one
+    basin, and within ``reach`` radians two may be the same.
     """
     pairs = assign_pairs(places, masses, atoms.points, atoms.masses, reach=reach)
     parents = {b: [a] for a, b in pairs.items()}

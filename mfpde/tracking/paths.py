@@ -21,14 +21,9 @@ from mfpde.tracking.matching import SeenAtoms
 class Junction:
     """An event with its place in the tree.
 
-    Attributes
-    ----------
-    event
-        What happened; its time is the middle of the interval that is known.
-    earliest, latest
-        The interval: two saves, or twice the same where the solver knows the time.
-    parents, children
-        Identities of the atoms that ended and that began.
+    Its time is the middle of the interval from ``earliest`` to ``latest``: between two saves, or
+    twice the same where the solver knows the time.  Atoms with the identities ``parents`` ended,
+    and ``children`` began.
     """
 
     event: Event
@@ -109,16 +104,9 @@ def make_paths(
     *,
     total_mass: float,
 ) -> dict[int, Path]:
-    """Return the path of each atom, by its identity.
+    """Return the path of each atom, by its identity, from the times and atoms of the saves.
 
-    Parameters
-    ----------
-    saves, seen
-        Times and atoms of the saves.
-    junctions
-        Beginnings and ends of the paths.
-    total_mass
-        What the masses of all that live may add up to.
+    Paths begin and end at ``junctions``; living masses add up to ``total_mass`` at most.
     """
     births = {child: j for j in junctions for child in j.children}
     ends = {parent: j for j in junctions for parent in j.parents}

@@ -146,17 +146,10 @@ def _describe_time(junction: Junction) -> str:
 class Bands(NamedTuple):
     """Masses of atoms that stand on one another, those that will join as neighbours.
 
-    Attributes
-    ----------
-    paths
-        The atoms from the bottom to the top.
-    times
-        Times (n,) of all changes, each twice: just before and just after.
-    is_alive
-        Whether an atom is there, (atoms, n).
-    low, arrived, high
-        Lower ends (atoms, n) of the bands, ends of what has arrived, and upper ends, above
-        which nothing is on its way; all the same where an atom is not there.
+    The ``paths`` are in the order from the bottom to the top, the ``times`` (n,) those of all
+    changes, each twice: just before and just after.  All else is (atoms, n): whether an atom is
+    there, the ``low`` end of its band, the end of what has ``arrived``, and the ``high`` end,
+    above which nothing is on its way; all three are the same where an atom is not there.
     """
 
     paths: list[Path]

@@ -57,16 +57,9 @@ class Concentration:
 
 @dataclass(frozen=True, eq=False)
 class OpenPath:
-    """The end of a path that has not ended.
+    """The end of a path that has not ended: an atom where it was last seen, and when.
 
-    Attributes
-    ----------
-    point, mass, seen_at
-        The atom, a unit vector (d,) and its mass, when it was last seen.
-    expected
-        Where the flow has carried it since, (d,).
-    unseen_at
-        The saves since at which it was not seen.
+    The flow has carried it to ``expected`` since, and at the saves ``unseen_at`` it was not seen.
     """
 
     point: FloatArray
@@ -93,14 +86,8 @@ class EquationInTime(Protocol):
 class TrackerMemory(NamedTuple):
     """Everything by which a tracker goes on to the bit as if it had never stopped.
 
-    Attributes
-    ----------
-    track
-        What it has seen so far.
-    before
-        The measure of the last save; None before the first one.
-    paths
-        The paths that have not ended, by their identities.
+    That is the track so far, the measure of the last save, and the paths that have not ended, by
+    their identities.
     """
 
     track: Track = Track(np.empty(0), (), (), ())
@@ -111,16 +98,9 @@ class TrackerMemory(NamedTuple):
 class Tracker:
     """Follows atoms from save to save; :attr:`track` is what it has seen so far.
 
-    Parameters
-    ----------
-    settings
-        Settings of the atoms to follow.
-    equation
-        The equation of the run, or its layers: then each save is judged by the layer that
-        acts up to it, and the flow between two saves goes over from the layer that acts
-        after the first to the one that acts before the second.
-    memory
-        That of the tracker in whose place this one goes on.
+    If the ``equation`` is one of layers, each save is judged by the layer that acts up to it, and
+    the flow between two saves goes over from the layer that acts after the first to the one that
+    acts before the second.  With the ``memory`` of a tracker this one goes on in its place.
     """
 
     def __init__(
@@ -163,15 +143,7 @@ class Tracker:
     def observe(
         self, time: float, measure: AnyMeasure, events: Sequence[Event] = ()
     ) -> None:
-        """Look at the next save.
-
-        Parameters
-        ----------
-        time, measure
-            The save.
-        events
-            All events that the solver has told of so far, in their order.
-        """
+        """Look at the next save, with all ``events`` of the solver so far in their order."""
         track, before, _ = self.memory
         start = float(track.times[-1]) if len(track.times) else -np.inf
         if time <= start:
@@ -211,16 +183,8 @@ class Tracker:
     ) -> SeenAtoms:
         """Return the atoms of the next save with their identities; the first are not born.
 
-        Parameters
-        ----------
-        atoms
-            They, whose identities are not known yet.
-        motion
-            What happens to points from the save before to this one.
-        events
-            What the solver knows to have happened in between, at exact times.
-        total_mass
-            Mass of the measure, which living atoms cannot exceed.
+        The ``motion`` carries points from the save before to this one; the solver knows ``events``
+        in between, at exact times; living atoms cannot exceed ``total_mass``.
         """
         now, end = motion.start, motion.end
         for event in sorted(events, key=lambda event: event.time):
