@@ -10,6 +10,7 @@ import pytest
 import mfpde
 from validation.verdict_shapes import unit
 
+CAUSAL = pytest.mark.parametrize("causal", [False, True], ids=["plain", "causal"])
 NORMS = pytest.mark.parametrize("norm", ["post", "pre"])
 ROWS, COLUMNS = ("o", "w2", "bo", "b2"), ("q", "k", "v", "w1")
 GAINS = "gain1", "bias1", "gain2", "bias2"
@@ -46,9 +47,11 @@ def tokens(count, d, *, seed=7):
 def flow(net, given, order="parallel", time="free radius", **options):
     """Points (layers + 1, N, d) of tokens that flow."""
     trace = net.run(given)
-    start = mfpde.Atoms(trace.points[0] @ net.basis)
-    layers = net.layers(order, time, radius=trace.radii[0])
+    start, causal = mfpde.Atoms(trace.points[0] @ net.basis), net.blocks[0].causal
+    layers = net.layers(order, time, radius=trace.radii[0], causal=causal)
     options = options or {"rtol": 1e-11, "atol": 1e-13}
+    if causal:
+        options["positions"] = np.arange(1, len(given) + 1) / len(given)
     saves = layers.breakpoints[:: len(layers) // len(net.blocks)]
     run = mfpde.solve_particles(layers, start, save_at=saves, **options)
     return np.stack([state.points for state in run.states]) @ net.basis.T
@@ -131,9 +134,11 @@ def test_another_basis_of_the_hyperplane(norm) -> None:
 
 
 @NORMS
-def test_refined_networks_become_the_flow(norm) -> None:
+@CAUSAL
+def test_refined_networks_become_the_flow(norm, causal) -> None:
     """At order 1: with x' = P F in post-LN, with the radii of tokens in pre-LN."""
-    net, given = network(norm, 4, layers=1, scale=0.5), tokens(12, 4)
+    net = network(norm, 4, layers=1, scale=0.5, causal=causal)
+    given = tokens(12, 4)
     time = {"post": "unit", "pre": "free radius"}[norm]
     limit = flow(net, given, time=time)[-1]
     ends = [net.refined(m).run(given).points[-1] for m in (4, 8, 16, 32)]
@@ -162,9 +167,25 @@ def test_density_particles_and_refined_network() -> None:
     np.testing.assert_allclose(means(refined, atoms.masses), found, atol=5e-3)
 
 
+def test_rows_that_start_equal_do_not_see_the_mask() -> None:
+    """LayerNorm of d = 3 on S^1: densities at all positions go as without a mask."""
+    start = mfpde.bumps(mfpde.Circle(128), angles=[1.0, 4.0], widths=[0.5, 0.7])
+    plain, masked = (
+        network("post", 3, layers=2, scale=0.5, causal=causal)
+        for causal in (False, True)
+    )
+    expected = mfpde.solve(plain.layers(time="unit"), start, transport="donor_blended")
+    rows = mfpde.PositionedDensity.repeated(start, 3)
+    found = mfpde.solve(masked.layers(time="unit", causal=True), rows)
+    assert np.abs(expected.final.density.values - start.values).max() > 0.1
+    for row in found.final.values:
+        np.testing.assert_allclose(row, expected.final.density.values, atol=1e-6)
+
+
 @NORMS
-def test_a_ladder_of_small_steps_and_of_large_ones(norm) -> None:
-    net, given = network(norm, 8, layers=3), tokens(24, 8)
+@CAUSAL
+def test_a_ladder_of_small_steps_and_of_large_ones(norm, causal) -> None:
+    net, given = network(norm, 8, layers=3, causal=causal), tokens(24, 8)
     rungs = ["parallel discrete", "serial flow", "half of the keys"]
     ladder = net.ladder(given, rungs)
     assert list(ladder.rungs) == ["exact", *rungs[:2], "parallel flow", rungs[2]]

@@ -30,6 +30,7 @@ from scipy.linalg import helmert
 from mfpde.arrays import FloatArray, choice, real_array
 from mfpde.equation import MeanFieldEquation
 from mfpde.networks.block import NetworkBlock, Norm
+from mfpde.positions.weights import Causal
 from mfpde.runs.layers import Layers
 from mfpde.terms import Attention, ExternalTerm, InteractionTerm, Perceptron
 from mfpde.terms.normalization import Normalization
@@ -65,6 +66,8 @@ def fold_network(
     time: str,
     drop: str | Iterable[str],
     radius: ArrayLike,
+    *,
+    causal: bool,
 ) -> Layers:
     """Return what :meth:`mfpde.Network.layers` describes, in the coordinates of ``basis``."""
     is_parallel = choice("order", order, ("parallel", "serial")) == "parallel"
@@ -79,7 +82,7 @@ def fold_network(
     dropped = {choice("drop", part, PARTS) for part in parts}
     stages: list[Terms] = []
     for index, block in enumerate(network.blocks):
-        _check_block(index, block)
+        _check_block(index, block, causal=causal)
         first, second = (
             _find_view(norm, basis, is_post) for norm in network.norms_seen[index]
         )
@@ -102,16 +105,17 @@ def fold_network(
     return Layers((one, network.step) for one in equations)
 
 
-def _check_block(index: int, block: NetworkBlock) -> None:
+def _check_block(index: int, block: NetworkBlock, *, causal: bool) -> None:
     """Raise ``ValueError`` for what no measure on the sphere knows."""
-    for name in ("causal", "rope", "gate"):
-        given = getattr(block, name)
-        if given is not None and given is not False:
-            raise ValueError(
-                f"blocks[{index}] has {name}, which is no function of a measure on the sphere "
-                "(tokens see by their positions, gates are no perceptron): take run(...) and "
-                f"refined(m), which have it, or the layers of a network without {name}"
-            )
+    found = {"rope": block.rope is not None, "gate": block.gate is not None}
+    found["causal"] = block.causal and not causal
+    for name in (name for name, stands in found.items() if stands):
+        raise ValueError(
+            f"blocks[{index}] has {name}, which is no function of a measure on the sphere "
+            "(tokens see by their positions, gates are no perceptron): take run(...) and "
+            f"refined(m), which have it, or the layers of a network without {name}; the causal "
+            "mask is in layers(causal=True), which move PositionedAtoms"
+        )
 
 
 def _find_view(norm: Norm, basis: FloatArray, is_post: bool) -> View:
@@ -147,7 +151,14 @@ def _fold_attention(block: NetworkBlock, view: View, dropped: Collection[str]) -
             pairs = (q.T, k) if q.any() and k.any() else NEGLIGIBLE * np.eye(len(w))
             source = w if w.any() else None
             terms.append(
-                Attention(1.0, True, bilinear=pairs, value=(o.T, v), source=source)
+                Attention(
+                    1.0,
+                    True,
+                    bilinear=pairs,
+                    value=(o.T, v),
+                    source=source,
+                    positions=Causal() if block.causal else None,
+                )
             )
     constant = view.back @ block.bo + np.einsum("hwi,hw->i", outputs, sent)
     return terms + _fold_drift(constant, view, dropped)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 
 from mfpde.arrays import FloatArray, choice
@@ -25,6 +26,7 @@ from mfpde.networks.folding import DRIFT, GAIN, INNER
 from mfpde.notebook import PLOT_LADDER, Printed, call_above, format_table
 from mfpde.particles import solve_particles
 from mfpde.particles.systems import particle_system
+from mfpde.positions.tokens import place_tokens
 from mfpde.runs.layers import Layers, largest_degree
 from mfpde.solver.solve import solve
 from mfpde.terms.normalization import split_tokens
@@ -155,14 +157,16 @@ class Ladder(Printed):
 
 def climb(network: Network, tokens: FloatArray, names: Iterable[str] | None) -> Ladder:
     """Return the ladder of ``tokens`` (N, d), with the rungs of these ``names`` or all."""
-    dimension = network.basis.shape[1]
+    dimension, is_causal = network.basis.shape[1], has_mask(network)
+    has_density = dimension in GRIDS and not is_causal
     if names is None:
-        names = [name for name in PARENTS if name != DENSITY or dimension in GRIDS]
+        names = [name for name in PARENTS if name != DENSITY or has_density]
     chosen = {JUDGED, *(choice("rungs", name, (EXACT, *PARENTS)) for name in names)}
-    if DENSITY in chosen and dimension not in GRIDS:
+    if DENSITY in chosen and not has_density:
         raise ValueError(
-            f"rungs: tokens of this network lie on S^{dimension - 1}, and densities on S^1 and "
-            f"S^2 alone (LayerNorm of d = 3, 4, RMSNorm of d = 2, 3): leave {DENSITY!r} out"
+            f"rungs: tokens of this network lie on S^{dimension - 1}, causal: {is_causal}, and "
+            f"densities on S^1 and S^2 alone (LayerNorm of d = 3, 4, RMSNorm of d = 2, 3), "
+            f"without a mask: leave {DENSITY!r} out"
         )
     radii = network.run(tokens).radii[0]
     if network.norm == "post" and network.embedding_norm is None:
@@ -172,6 +176,11 @@ def climb(network: Network, tokens: FloatArray, names: Iterable[str] | None) -> 
     order = [EXACT, *(name for name in PARENTS if name in chosen)]
     rungs = {name: exact.find_rung(name) for name in order}
     return Ladder(rungs, exact.find_baselines())
+
+
+def has_mask(network: Network) -> bool:
+    """Whether a token sees those before it alone."""
+    return any(block.causal for block in network.blocks)
 
 
 class ExactPass:
@@ -189,11 +198,12 @@ class ExactPass:
         if name == "half of the keys":
             count = len(self.tokens)
             kept = np.random.default_rng(0).permutation(count)[: (count + 1) // 2]
+            kept.sort()
             return self._measure(self._run(self.network, kept), kept)
         order = "serial" if name == "serial flow" else "parallel"
         radius = self.radii.mean() if name == DENSITY else self.radii
         dropped = DROPPED.get(name, ())
-        layers = self.network.layers(order, drop=dropped, radius=radius)
+        layers = self._find_layers(order, radius, dropped)
         moves = {DENSITY: _flow_as_density, "parallel discrete": _take_steps}
         states = moves.get(name, _flow)(layers, self.states[0])
         return self._measure(states[:: len(layers) // len(self.network.blocks)])
@@ -205,7 +215,7 @@ class ExactPass:
         cosines = np.array([1 - pdist(points, "cosine") for points in every])
         sums = np.arccos(cosines.clip(-1, 1)).sum(axis=1)
         angles = sums / (cosines.shape[1] or np.nan)
-        serial = self.network.layers("serial", radius=self.radii)
+        serial = self._find_layers("serial", self.radii)
         return {
             "moved": self._measure([start] * len(every)),
             "unrelated tokens": Measures(angles, *np.full((3, len(angles)), np.nan)),
@@ -215,8 +225,18 @@ class ExactPass:
 
     def _run(self, network: Network, kept: Any = slice(None)) -> list[Atoms]:
         """The tokens that are ``kept``, by themselves, before and after each layer."""
-        points = network.run(self.tokens[kept]).points @ network.basis
-        return [Atoms(one) for one in points]
+        states = map(Atoms, network.run(self.tokens[kept]).points @ network.basis)
+        if not has_mask(network):
+            return list(states)
+        places = np.linspace(0.0, 1.0, len(self.tokens) + 1)[1:][kept]
+        return [place_tokens(one, places) for one in states]
+
+    def _find_layers(
+        self, order: str, radius: ArrayLike, dropped: Iterable[str] = ()
+    ) -> Layers:
+        """The layers of the network, with the causal mask if it has one."""
+        causal = has_mask(self.network)
+        return self.network.layers(order, drop=dropped, radius=radius, causal=causal)
 
     def _measure(
         self, states: Sequence[AnyMeasure], kept: Any = slice(None)
@@ -254,8 +274,8 @@ def _take_steps(
         tokens = system.start
         if index % 2 != left_out:
             tokens = tokens + step * system.velocity(tokens)
-        radii, points = split_tokens(tokens)
-        found.append(Atoms(points))
+        radii, _ = split_tokens(tokens)
+        found.append(system.atoms(tokens))
     return found
 
 

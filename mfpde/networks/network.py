@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import (
     FloatArray,
     check_entries,
+    check_kind,
     choice,
     real_array,
     real_number,
@@ -208,6 +209,7 @@ class Network:
         drop: str | Iterable[str] = (),
         *,
         radius: ArrayLike = 1.0,
+        causal: bool = False,
     ) -> Layers:
         """The network as mean-field equations, in the coordinates of :attr:`basis`.
 
@@ -227,14 +229,18 @@ class Network:
             ``"inner constants"``, all biases within sublayers.
         radius
             |P u| at the start of ``"pre"``: a number, or of each particle (N,).
+        causal
+            Whether blocks may be causal: their attention has ``positions=Causal()``, and moves
+            :class:`PositionedAtoms` and, in the time ``"unit"``, a :class:`PositionedDensity`.
 
         Raises
         ------
         ValueError
-            For a block that is causal, has rope or a gate, gains of a mean that is not above 0,
-            other words, and ``"unit"`` in ``"pre"``.
+            For a block that is causal unless that is said, has rope or a gate, gains of a mean
+            that is not above 0, other words, and ``"unit"`` in ``"pre"``.
         """
-        return fold_network(self, self.basis, order, time, drop, radius)
+        check_kind("causal", causal, bool, source="True or False")
+        return fold_network(self, self.basis, order, time, drop, radius, causal=causal)
 
     def ladder(
         self, ids_or_tokens: ArrayLike, rungs: Iterable[str] | None = None
