@@ -1,7 +1,7 @@
 """A network of four layers on the sphere, and its mean field
 =========================================================
 
-Exact tokens, the network with its layers refined, the flow of its tokens, and a density.
+Exact tokens, the network with its layers refined, the flow of its tokens, and a density: a film.
 
 Under LayerNorm of d = 4 tokens lie on S^2, where a network has a density.  Weights are made on the
 spot.  A layer is a step of finite length: in m layers, each of 1/m of the step, tokens come to the
@@ -51,9 +51,9 @@ def main(count: int = 600, num_rings: int = 32) -> dict[str, Any]:
     atoms = mfpde.quantized(start, count)
     tokens = np.sqrt(D) * atoms.points @ network.basis.T
     layers = network.layers(time="unit")
-    saves = layers.breakpoints
-    density = mfpde.solve(layers, start, save_at=saves)
-    flow = mfpde.solve_particles(layers, atoms, save_at=saves)
+    frames = np.linspace(0, LAYERS, 12 * LAYERS + 1)
+    density = mfpde.solve(layers, start, save_at=frames)
+    flow = mfpde.solve_particles(layers, atoms, save_at=layers.breakpoints)
     flown = np.stack([state.points for state in flow.states])
     angles = {}
     for m in COPIES:
@@ -67,7 +67,8 @@ def main(count: int = 600, num_rings: int = 32) -> dict[str, Any]:
     print(ladder)
     print(f"density and flow of {count} tokens at the end: W1 {apart:.3f}")
     figure = draw_angles(angles, density)
-    return {"angles": angles, "apart": apart, "ladder": ladder, "figure": figure}
+    found = {"angles": angles, "apart": apart, "ladder": ladder}
+    return found | {"density": density, "figure": figure}
 
 
 def draw_angles(angles: dict[int, np.ndarray], run: mfpde.Run) -> Figure:
@@ -84,5 +85,6 @@ def draw_angles(angles: dict[int, np.ndarray], run: mfpde.Run) -> Figure:
 
 
 if __name__ == "__main__":
-    figure = main()["figure"]
-    mfpde.save_figure(figure, "results/network_on_the_sphere.pdf")
+    found = main()
+    mfpde.save_figure(found["figure"], "results/network_on_the_sphere.pdf")
+    mfpde.animate(found["density"], "results/network_on_the_sphere.gif")
