@@ -7,6 +7,7 @@ u + h sum_i b_i k_i.  Where flows are composed, a method is weights of their exp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -91,13 +92,8 @@ def find_slopes(
 
 def combine(shares: FloatArray, slopes: Sequence[FloatArray]) -> FloatArray:
     """Return the sum of shares times slopes; shares of 0 are left out."""
-    total: FloatArray | None = None
-    for share, slope in zip(shares, slopes, strict=False):
-        if share != 0.0:
-            part = share * slope
-            total = part if total is None else total + part
-    assert total is not None
-    return total
+    pairs = zip(shares, slopes, strict=False)
+    return reduce(np.add, (share * slope for share, slope in pairs if share != 0.0))
 
 
 def interpolate(

@@ -46,18 +46,13 @@ class Clusters(NamedTuple):
         shares = np.repeat(self.masses / size, size)
         return State(masses, clouds.reshape(-1, dimension), shares, size)
 
-    def one(self, index: int) -> Cluster:
-        """Mass, position (d,) and covariance (d, d) of the atom ``index``."""
-        return self.masses[index], self.positions[index], self.covariances[index]
-
-    def chosen(self, which: npt.NDArray[np.bool_] | list[int]) -> Clusters:
-        """The atoms with the indices ``which``, or where the mask ``which`` is true."""
+    def chosen(self, which: npt.NDArray[np.bool_] | list[int] | int) -> Clusters:
+        """The atoms with the indices or mask ``which``, or the one (without n) at an index."""
         return Clusters(*(part[which] for part in self))
 
     def with_others(self, others: Clusters) -> Clusters:
         """These atoms followed by the others."""
-        pairs = zip(self, others, strict=True)
-        return Clusters(*(np.concatenate(pair) for pair in pairs))
+        return Clusters(*map(np.concatenate, zip(self, others, strict=True)))
 
     def replaced(self, which: int | npt.NDArray[np.bool_], by: Cluster) -> Clusters:
         """The atoms, those with the index or mask ``which`` replaced."""
@@ -68,7 +63,8 @@ class Clusters(NamedTuple):
 
     def merge_pair(self, first: int, second: int) -> Clusters:
         """These atoms with the ``second`` united with the ``first``."""
-        united = self.replaced(first, join_clusters(self.one(first), self.one(second)))
+        united = join_clusters(self.chosen(first), self.chosen(second))
+        united = self.replaced(first, united)
         return united.chosen(np.arange(len(self.masses)) != second)
 
     def join_each(self, others: Clusters) -> Clusters:

@@ -170,9 +170,8 @@ class ExactAtoms:
         is_released[is_released] = cells.expansion_rates(wide) > 0
         smoothing = (RELEASE_SMOOTHING * self.spacing) ** 2
         for index in map(int, np.flatnonzero(is_released)):
-            at_centres = cells.as_gaussian(
-                atoms.one(index), smoothing, 6 * widths[index]
-            )
+            reach = 6 * widths[index]
+            at_centres = cells.as_gaussian(atoms.chosen(index), smoothing, reach)
             at_centres = at_centres.reshape(self.geometry.shape)
             cells.masses += self.transport.represent_masses(at_centres).ravel()
             exchange.record("fission", atoms.chosen([index]))

@@ -24,7 +24,7 @@ the mass may be on the wrong side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -86,8 +86,7 @@ class Basins:
         )
         before = np.roll(shifts, 1)
         middles = angles_of(cloud.points) + (shifts + before) / 2 * cloud.widths
-        return replace(
-            cloud,
+        return cloud._replace(
             points=points_at(middles),
             masses=cloud.masses + added - np.roll(added, 1),
             widths=cloud.widths * (1 + shifts - before),

@@ -12,7 +12,6 @@ the mass in the ball about its mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +24,7 @@ MOST_SHIFTS = 20
 TINY = float(np.finfo(float).tiny)
 
 
-@dataclass(frozen=True, eq=False)
-class Cloud:
+class Cloud(NamedTuple):
     """Weighted points (n, d), whose ``masses`` (n,) are shares of the whole.
 
     Each is in the basin ``owners`` (n,), and stands for a cell of ``widths`` (n,) radians, 1e-12
@@ -43,12 +41,11 @@ class Cloud:
 
     def take(self, chosen: IntArray | BoolArray | slice) -> Cloud:
         """Those of the points that are ``chosen``."""
-        return Cloud(*(getattr(self, f.name)[chosen] for f in fields(self)))
+        return Cloud._make(part[chosen] for part in self)
 
     def add(self, other: Cloud) -> Cloud:
         """These points and then the ``other`` ones."""
-        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        return Cloud(*(np.concatenate(pair) for pair in pairs))
+        return Cloud._make(map(np.concatenate, zip(self, other, strict=True)))
 
     def core_about(self, start: FloatArray, radius: float) -> Core:
         """Core by mean shift from ``start`` over balls of ``radius``."""
@@ -67,7 +64,8 @@ class Cloud:
         offsets = coordinates_about(centre, self.points[near])
         mass = float(masses.sum())
         covariance = (masses[:, np.newaxis] * offsets).T @ offsets / max(mass, TINY)
-        return Core(centre, mass, covariance, int(np.count_nonzero(masses)))
+        members = int(np.count_nonzero(masses))
+        return Core(centre, mass, find_principal_radii(covariance), members)
 
     def masses_about(self, centre: FloatArray, radii: FloatArray) -> FloatArray:
         """Masses (m,) within each of ``radii`` (m,) of a point."""
@@ -99,18 +97,18 @@ def masses_in_boxes(points: FloatArray, masses: FloatArray, width: float) -> Flo
 
 
 class Core(NamedTuple):
-    """The mass within a radius of a point, as a share of the whole, of ``members`` points.
+    """The mass within a radius of ``centre`` (d,), as a share of the whole, of ``members`` points.
 
-    Its covariance (d - 1, d - 1) is that about ``centre`` (d,) in the tangent frame there.
+    Its ``principal_radii`` (d - 1,) are those of the covariance about the centre.
     """
 
     centre: FloatArray
     mass: float
-    covariance: FloatArray
+    principal_radii: FloatArray
     members: int
 
-    @property
-    def principal_radii(self) -> FloatArray:
-        """Root mean square extents (d - 1,) in radians, largest first."""
-        variances = np.linalg.eigvalsh(self.covariance)[::-1]
-        return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
+
+def find_principal_radii(covariance: FloatArray) -> FloatArray:
+    """Root mean square extents (n,) of a ``covariance`` (n, n) in radians, largest first."""
+    variances = np.linalg.eigvalsh(covariance)[::-1]
+    return np.asarray(np.sqrt(np.maximum(variances, 0.0)))

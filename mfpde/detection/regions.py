@@ -22,7 +22,13 @@ import numpy as np
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.detection.balls import CORE_CELLS, profile_radii
 from mfpde.detection.clusters import Part
-from mfpde.detection.cores import Cloud, Core, cover, masses_in_boxes
+from mfpde.detection.cores import (
+    Cloud,
+    Core,
+    cover,
+    find_principal_radii,
+    masses_in_boxes,
+)
 from mfpde.detection.flow import ROUNDING, CellFlow
 from mfpde.detection.region import (
     ATOM_EXPONENT,
@@ -194,8 +200,7 @@ class RegionSearch:
         if exact.covariances is None:
             return np.zeros(exact.dimension - 1)
         basis = tangent_frames(exact.points[number : number + 1])[0]
-        variances = np.linalg.eigvalsh(basis @ exact.covariances[number] @ basis.T)
-        return np.sqrt(np.maximum(variances[::-1], 0.0))
+        return find_principal_radii(basis @ exact.covariances[number] @ basis.T)
 
 
 def find_curve(part: Cloud, whole: Cloud, spacing: float) -> CurveShape | None:

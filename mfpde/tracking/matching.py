@@ -27,7 +27,7 @@ from scipy.optimize import linear_sum_assignment
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection import ConcentrationReport
 from mfpde.geometry.arcs import angles_between, normalize
-from mfpde.measures.measure import AnyMeasure, Atoms, Measure
+from mfpde.measures.measure import Atoms, Measure
 
 Velocity = Callable[[FloatArray], FloatArray]
 """Velocities (n, d) at points (n, d)."""
@@ -53,18 +53,17 @@ class SeenAtoms:
         return len(self.masses)
 
 
-def find_atoms(
-    measure: AnyMeasure, report: ConcentrationReport, smallest_mass: float
-) -> SeenAtoms:
+def find_atoms(report: ConcentrationReport, smallest_mass: float) -> SeenAtoms:
     """Return the atoms of a measure without identities, heaviest first.
 
     They are those that it carries beside a density, with their own places and masses, and
     those that are found in the density, formed or forming.
     """
+    measure = report.measure
     # Bare atoms are particles, whose crowds are searched.
     none = Atoms.none(measure.dimension)
     own = measure.atoms if isinstance(measure, Measure) else none
-    found = [region for region in report.clusters if not (len(own) and region.is_exact)]
+    found = [region for region in report.clusters if not region.is_exact]
     points = np.array([*own.points, *(region.position for region in found)])
     masses = np.array([*own.masses, *(region.mass for region in found)])
     arrived = np.array([*own.masses, *(region.arrived_mass for region in found)])

@@ -159,7 +159,7 @@ class Tracker:
             later = equation.field(measure).velocity
         told = [event for event in events if start < event.time <= time]
         named = self.advance(
-            find_atoms(measure, report, self.settings.smallest_mass),
+            find_atoms(report, self.settings.smallest_mass),
             FlowBetween(earlier, later, report.basins.hold_together, start, time),
             events=told,
             total_mass=measure.total_mass,
