@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -69,10 +69,8 @@ class AngleView:
         axis.set_label_text(self.angle_label)
 
     def curve(self, measure: AnyMeasure) -> Curve:
-        """Return the curve of a measure, of bare atoms in bins."""
-        if isinstance(measure, Atoms):
-            return self.curve_of(bin_particles(measure))
-        return self.curve_of(as_measure(measure).density)
+        """Return the curve of a measure (:func:`density_of`)."""
+        return self.curve_of(cast("Density", density_of(measure)))
 
     def continue_beyond_ends(self, curve: Curve) -> Curve:
         """Return the curve to both ends of the axis: a periodic one by a cell on each side."""
@@ -120,10 +118,14 @@ def is_few(measure: AnyMeasure) -> bool:
     return isinstance(measure, Atoms) and len(measure) <= MOST_STEMS
 
 
-def bin_particles(atoms: Atoms) -> Density:
-    """Return the density of bare atoms on the circle in bins of 2 pi / 128."""
-    bins = np.append(0.0, BINS.face_angles)
-    masses, _ = np.histogram(angles_of(atoms.points), bins, weights=atoms.masses)
+def density_of(measure: AnyMeasure) -> Density | None:
+    """Return the density that is drawn: of bare atoms on the circle in bins, elsewhere None."""
+    if not isinstance(measure, Atoms):
+        return as_measure(measure).density
+    if measure.dimension > 2:
+        return None
+    edges = np.append(0.0, BINS.face_angles)
+    masses, _ = np.histogram(angles_of(measure.points), edges, weights=measure.masses)
     return Density(BINS, masses / BINS.spacing)
 
 

@@ -24,7 +24,7 @@ from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame
 from mfpde.plotting.density import compose
 from mfpde.plotting.rows import compose_rows
-from mfpde.plotting.scenes import CurveScene, SphereScene, camera_on
+from mfpde.plotting.scenes import CurveScene, Scene, SphereScene, camera_on, marks_of
 from mfpde.positions.rows import PositionedDensity
 from mfpde.runs.run import Run, spread_indices
 from mfpde.tracking import Track
@@ -167,40 +167,37 @@ def film_of(
     saves = np.unique([*np.floor(positions), *np.ceil(positions)]).astype(int)
     frames = [_frame_at(run, float(save)) for save in saves]
     figure = style.Picture(figsize=SIZES[view], layout="constrained")
-    if view == "rows":
-
-        def draw_rows(position: float) -> None:
-            frame = _frame_at(run, position)
-            figure.clear()
-            compose_rows(figure, [frame], frames, limits=limits, log=log)
-            figure.suptitle(frame.title, color=palette.LANDSCAPE)
-
-        return figure, draw_rows
-    scene: CurveScene | SphereScene
+    scene: Scene
     if view == "curve":
         scene = CurveScene(frames, limits=limits, log=log)
-    else:
+    elif view != "rows":
         # The camera stands still, in front of where the mass is in the end.
         camera = camera_on(frames[-1].state) if view == "globe" else None
         scene = SphereScene(frames, camera=camera, limits=limits, log=log)
-    axes = compose(figure, scene, frames)
-    figure.suptitle(frames[0].title)
-    # The axes keep the places that they have now.
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    kept = {*axes, *(ax for ax in figure.axes if ax.get_label() == "<colorbar>")}
+    marks = [] if view == "rows" else marks_of(scene)
 
-    def draw(position: float) -> None:
+    def compose_at(position: float) -> None:
         frame = _frame_at(run, position)
-        for twin in set(figure.axes) - kept:
-            twin.remove()
-        for ax in axes:
-            ax.clear()
-        scene.fill(axes, frame)
-        for twin in set(figure.axes) - kept:
-            twin.set_position(axes[0].get_position())
+        figure.clear()
+        if view == "rows":
+            compose_rows(figure, [frame], frames, limits=limits, log=log)
+        else:
+            compose(figure, scene, frame, marks)
         # From the left, so that the title does not tremble with the width of its number.
         figure.suptitle(frame.title, x=0.47, ha="left", color=palette.LANDSCAPE)
+
+    if view == "rows":
+        return figure, compose_at
+    # The axes keep the places that they have in the first frame.
+    compose_at(positions[0])
+    figure.draw_without_rendering()
+    places = [ax.get_position() for ax in figure.axes]
+    figure.set_layout_engine("none")
+
+    def draw(position: float) -> None:
+        compose_at(position)
+        for ax, place in zip(figure.axes, places, strict=True):
+            ax.set_position(place)
 
     return figure, draw
 

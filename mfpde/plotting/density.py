@@ -19,7 +19,7 @@ from mfpde.plotting.atoms import Frame, atoms_found, frames_of
 from mfpde.plotting.landscape import has_landscape
 from mfpde.plotting.palette import LANDSCAPE
 from mfpde.plotting.projections import BELOW, MOLLWEIDE, Camera, add_colour_bar
-from mfpde.plotting.scenes import CurveScene, SphereScene, camera_on
+from mfpde.plotting.scenes import CurveScene, Scene, SphereScene, camera_on, marks_of
 from mfpde.runs.run import Run, spread_indices
 from mfpde.tracking import Track
 
@@ -182,25 +182,24 @@ def plot_globe(
     globe = SphereScene(
         [frame], camera=front, track=track, limits=limits, has_masses=True
     )
-    compose(figure, globe, [frame])
+    compose(figure, globe, frame, globe.handles(frame))
     return style.figure_of(figure)
 
 
 def compose(
     figure: Figure | SubFigure,
-    scene: CurveScene | SphereScene,
-    frames: Sequence[Frame],
+    scene: Scene,
+    frame: Frame,
+    marks: Sequence[Artist],
     *,
     has_bar: bool = True,
-) -> list[Axes]:
-    """Draw the last of the states on new axes, with a legend for the marks of all."""
+) -> None:
+    """Draw a state on new axes, with a legend for ``marks``."""
     axes = scene.add_axes(figure)
-    scene.fill(axes, frames[-1])
+    scene.fill(axes, frame)
     if has_bar:
         add_colour_bar(figure, scene.colours, ax=axes, **BELOW)
-    marks = [mark for frame in frames for mark in scene.handles(frame)]
     style.add_legend_below(figure, marks)
-    return axes
 
 
 @style.styled
@@ -264,7 +263,7 @@ def compose_maps(figure: Figure | SubFigure, frames: Sequence[Frame]) -> list[Ar
         scene.draw(ax, frame).set_title(frame.title, pad=4, color=LANDSCAPE)
         axes.append(ax)
     add_colour_bar(figure, scene.colours, ax=axes, **BELOW)
-    return [mark for frame in frames for mark in scene.handles(frame)]
+    return marks_of(scene)
 
 
 def compose_curves(figure: Figure | SubFigure, frames: Sequence[Frame]) -> None:
@@ -281,5 +280,4 @@ def compose_curves(figure: Figure | SubFigure, frames: Sequence[Frame]) -> None:
     for ax in axes:
         ax.label_outer()
     figure.align_ylabels(axes)
-    marks = [mark for frame in frames for mark in scene.handles(frame)]
-    style.add_legend_below(figure, marks)
+    style.add_legend_below(figure, marks_of(scene))

@@ -40,10 +40,15 @@ class Neuron(NamedTuple):
 
     direction: FloatArray
     bias: float
+    weight: Any
     number: int
-    marker: str
     colour: str
     name: str
+
+    @property
+    def marker(self) -> str:
+        """By the sign of the weight."""
+        return "D" if np.ndim(self.weight) else "^" if self.weight > 0 else "v"
 
 
 def neurons_of(equation: MeanFieldEquation | None, dimension: int) -> list[Neuron]:
@@ -53,16 +58,12 @@ def neurons_of(equation: MeanFieldEquation | None, dimension: int) -> list[Neuro
         layer.check_dimension(dimension)
         found += zip(layer.directions, layer.biases, layer.weights, strict=True)
     few = len(found) <= len(palette.NEURONS)
+    colours = palette.NEURONS if few else (palette.MUTED,) * len(found)
     return [
-        Neuron(
-            direction,
-            float(bias),
-            number,
-            "D" if np.ndim(weight) else "^" if weight > 0 else "v",
-            palette.NEURONS[number - 1] if few else palette.MUTED,
-            str(number) if few else "",
+        Neuron(a, float(b), weight, number, colour, str(number) if few else "")
+        for number, ((a, b, weight), colour) in enumerate(
+            zip(found, colours, strict=False), 1
         )
-        for number, (direction, bias, weight) in enumerate(found, 1)
     ]
 
 
@@ -157,25 +158,24 @@ def circle_points(direction: FloatArray, bias: float) -> FloatArray:
     return np.asarray(height * direction / length + np.sqrt(1 - height**2) * around)
 
 
+def largest_sum(neurons: Sequence[Neuron], points: FloatArray) -> FloatArray:
+    """Largest a_j.x + b_j (...) at points (..., d): none is active where it is below zero."""
+    sums = [points @ neuron.direction + neuron.bias for neuron in neurons]
+    return np.asarray(np.max(sums, axis=0))
+
+
 def has_dead_zone(neurons: Sequence[Neuron]) -> bool:
     """Whether there are neurons, but none is active on some part of the sphere."""
     longitudes = np.linspace(-np.pi, np.pi, PIXELS)
     places = np.stack(np.meshgrid(longitudes, longitudes / 2), axis=-1)
-    return len(neurons) > 0 and bool(
-        (_sums(neurons, points_of(places)) < 0).all(0).any()
-    )
-
-
-def _sums(neurons: Sequence[Neuron], points: FloatArray) -> FloatArray:
-    """a_j.x + b_j (neurons, ...) at points (..., 3)."""
-    return np.stack([points @ neuron.direction + neuron.bias for neuron in neurons])
+    return bool(neurons) and bool((largest_sum(neurons, points_of(places)) < 0).any())
 
 
 def draw_neurons(ax: Axes, neurons: Sequence[Neuron], *, width: float = 1.2) -> None:
     """Hatch where no neuron is active, and draw the circles a_j.x + b_j = 0."""
     if not neurons:
         return
-    largest = _sums(neurons, pixels_of(ax, PIXELS)).max(axis=0)
+    largest = largest_sum(neurons, pixels_of(ax, PIXELS))
     if (lowest := float(largest.min())) < 0:
         x, y = (np.linspace(0.0, 1.0, count) for count in reversed(largest.shape))
         look: Look = {"levels": [lowest - 1, 0.0], "colors": "none", "zorder": 1.5}

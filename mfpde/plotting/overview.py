@@ -14,7 +14,7 @@ from mfpde.plotting import density, palette, rows, style
 from mfpde.plotting.against_time import plot_atom_tree, plot_space_time
 from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atoms import frames_of
-from mfpde.plotting.scenes import SphereScene, camera_on
+from mfpde.plotting.scenes import SphereScene, camera_on, marks_of
 from mfpde.plotting.style import Look
 from mfpde.positions.rows import PositionedDensity
 from mfpde.runs.run import UNKNOWN_UNIT, Run
@@ -217,7 +217,7 @@ def _compose_maps(figure: Figure | SubFigure, run: Run) -> None:
         _compose_times(right, run, plots)
     camera = camera_on(frames[-1].state)
     globe = SphereScene(frames, camera=camera, track=run.track, has_masses=True)
-    density.compose(lower, globe, frames, has_bar=False)
+    density.compose(lower, globe, frames[-1], marks_of(globe), has_bar=False)
 
 
 def _compose_times(figure: SubFigure, run: Run, plots: dict[Plot, float]) -> None:

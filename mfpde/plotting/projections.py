@@ -27,7 +27,7 @@ from matplotlib.transforms import Affine2D, Transform
 from mfpde.arrays import FloatArray
 from mfpde.geometry import Sphere
 from mfpde.geometry.sphere import points_at
-from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
+from mfpde.measures.measure import Density
 from mfpde.plotting.palette import DENSITY_MAP, LANDSCAPE
 from mfpde.plotting.style import MAP_DEPTH, Limits, Look, density_scale, white_outline
 
@@ -192,11 +192,6 @@ def draw_pixels(ax: Axes, values: FloatArray, **look: Any) -> AxesImage:
     image.set_clip_path(ax.patch)
     ax.add_image(image)
     return image
-
-
-def density_of(measure: AnyMeasure) -> Density | None:
-    """Density part of a measure on the sphere; None for bare atoms."""
-    return None if isinstance(measure, Atoms) else as_measure(measure).density
 
 
 def values_at(

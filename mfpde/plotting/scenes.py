@@ -7,6 +7,7 @@ sphere states are colours, as Mollweide maps or globes from two sides.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -20,15 +21,16 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
 from mfpde.measures.sampling import as_atoms
 from mfpde.plotting import atoms, landscape, palette, projections, style
-from mfpde.plotting.angle_view import AngleView, is_few, view_of
+from mfpde.plotting.angle_view import AngleView, density_of, is_few, view_of
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame, label_masses
-from mfpde.plotting.projections import MOLLWEIDE, Camera, density_of, places_of
+from mfpde.plotting.projections import MOLLWEIDE, Camera, places_of
 from mfpde.plotting.style import Limits, Look
 from mfpde.tracking import Track
 
 MOST_WIDE_STEMS = 20
 
 
+@dataclass(eq=False)
 class CurveScene:
     """Pictures of states against one angle, on the scales that suit them all.
 
@@ -36,28 +38,23 @@ class CurveScene:
     ``has_masses`` the masses of the heaviest atoms are written beside them.
     """
 
+    frames: Sequence[Frame]
+    limits: Limits | None = None
+    log: bool | None = None
+    has_masses: bool = False
     colours = None
 
-    def __init__(
-        self,
-        frames: Sequence[Frame],
-        *,
-        limits: Limits | None = None,
-        log: bool | None = None,
-        has_masses: bool = False,
-    ) -> None:
-        states = [frame.state for frame in frames]
+    def __post_init__(self) -> None:
+        states = [frame.state for frame in self.frames]
         self.view = cast("AngleView", view_of(states[0], picture="a curve"))
         self._values = [self.view.curve(s)[1] for s in states if not is_few(s)]
-        self._limits, self._log, self._has_masses = limits, log, has_masses
         masses = [stem_atoms(state).masses for state in states]
-        masses += [frame.found.basins for frame in frames]
+        masses += [frame.found.basins for frame in self.frames]
         self._heaviest = max(float(m.max(initial=0.0)) for m in masses)
-        self._equations = list(dict.fromkeys(frame.equation for frame in frames))
 
     def add_axes(self, figure: Figure | SubFigure) -> list[Axes]:
         """Return axes of a curve, and below them those of the landscape if there is any."""
-        has_land = any(map(landscape.has_landscape, self._equations))
+        has_land = any(landscape.has_landscape(f.equation) for f in self.frames)
         return style.add_rows(figure, (3.0, 0.8) if has_land else (1.0,))
 
     def fill(self, axes: Sequence[Axes], frame: Frame) -> None:
@@ -76,7 +73,7 @@ class CurveScene:
         _prepare(ax, view, title)
         stems = ax
         if self._values:
-            style.set_density_axis(ax, self._values, self._limits, self._log)
+            style.set_density_axis(ax, self._values, self.limits, self.log)
             ax.set_ylabel(view.density_label if has_label else "")
             stems = ax.twinx() if self._heaviest else ax
         if not is_few(frame.state):
@@ -86,7 +83,7 @@ class CurveScene:
             label = view.atom_label if has_label else ""
             style.colour_axis(stems, label, palette.ATOM)
             stems.set_ylim(0.0, 1.18 * self._heaviest)
-            _draw_stems(stems, view, own, has_masses=self._has_masses)
+            _draw_stems(stems, view, own, has_masses=self.has_masses)
         if len(found):
             look: Look = {"color": palette.ATOM, "mfc": "none", "clip_on": False}
             angles = view.angles_of(found.points)
@@ -163,6 +160,7 @@ HANDLES: dict[str, Artist] = {
 """What the marks mean, by their names."""
 
 
+@dataclass(eq=False)
 class SphereScene:
     """Pictures of states on the sphere, in the colours that suit them all.
 
@@ -172,28 +170,24 @@ class SphereScene:
     :func:`mfpde.plotting.projections.colours_for`.
     """
 
-    def __init__(
-        self,
-        frames: Sequence[Frame],
-        *,
-        camera: Camera | None = None,
-        track: Track | None = None,
-        limits: Limits | None = None,
-        log: bool | None = None,
-        is_small: bool = False,
-        has_masses: bool = False,
-    ) -> None:
-        densities = [density_of(frame.state) for frame in frames]
+    frames: Sequence[Frame]
+    camera: Camera | None = None
+    track: Track | None = None
+    limits: Limits | None = None
+    log: bool | None = None
+    is_small: bool = False
+    has_masses: bool = False
+
+    def __post_init__(self) -> None:
+        densities = map(density_of, (frame.state for frame in self.frames))
         there = [density for density in densities if density is not None]
-        self.colours = projections.colours_for(there, limits, log)
-        self._camera, self._track = camera, track
-        self._is_small, self._has_masses = is_small, has_masses
+        self.colours = projections.colours_for(there, self.limits, self.log)
 
     def add_axes(self, figure: Figure | SubFigure) -> list[Axes]:
         """Return axes of a map, or of both sides of a globe."""
-        if self._camera is None:
+        if self.camera is None:
             return [figure.add_subplot(projection=MOLLWEIDE)]
-        sides = (self._camera, self._camera.opposite)
+        sides = (self.camera, self.camera.opposite)
         return [
             figure.add_subplot(1, 2, number, projection=side)
             for number, side in enumerate(sides, 1)
@@ -203,8 +197,8 @@ class SphereScene:
         """Draw a state on a map, or on both sides of a globe."""
         for ax in axes:
             self.draw(ax, frame)
-        if self._camera is not None:
-            words = (_words_of(self._camera), "seen from the other side")
+        if self.camera is not None:
+            words = (_words_of(self.camera), "seen from the other side")
             for ax, text in zip(axes, words, strict=True):
                 ax.set_title(text, pad=4, color=palette.LANDSCAPE)
 
@@ -218,18 +212,18 @@ class SphereScene:
     def draw_marks(self, ax: Axes, frame: Frame) -> None:
         """Draw what stands over the colours of a map or a globe."""
         neurons, own = landscape.neurons_of(frame.equation, 3), atoms_of(frame.state)
-        landscape.draw_neurons(ax, neurons, width=0.7 if self._is_small else 1.2)
+        landscape.draw_neurons(ax, neurons, width=0.7 if self.is_small else 1.2)
         if is_crowd(frame.state):
             atoms.draw_particles(ax, own)
             own = Atoms.none(3)
-        atoms.draw_track(ax, self._track, None)
-        scale = SMALL_SCALE if self._is_small else 1.0
+        atoms.draw_track(ax, self.track, None)
+        scale = SMALL_SCALE if self.is_small else 1.0
         atoms.draw_atoms(ax, own, frame.found, scale=scale)
-        if self._has_masses:
+        if self.has_masses:
             named = frame.found or atoms.FoundAtoms.all_arrived(own)
             below = -np.sqrt(atoms.AREA_PER_MASS * named.basins / np.pi) - 2
             atoms.label_masses(ax, named, places_of(named.points), below)
-        if not self._is_small:
+        if not self.is_small:
             landscape.draw_directions(ax, neurons)
             projections.label_graticule(ax)
 
@@ -242,9 +236,17 @@ class SphereScene:
             "circle": len(neurons) > 0,
             "dead zone": landscape.has_dead_zone(neurons),
         }
-        directions = [] if self._is_small else landscape.direction_handles(neurons)
+        directions = [] if self.is_small else landscape.direction_handles(neurons)
         marks = [handle for name, handle in HANDLES.items() if is_used[name]]
-        return [*marks, *directions, *atoms.track_handles(self._track)]
+        return [*marks, *directions, *atoms.track_handles(self.track)]
+
+
+Scene = CurveScene | SphereScene
+
+
+def marks_of(scene: Scene) -> list[Artist]:
+    """Marks of all states of a scene, with their meanings."""
+    return [mark for frame in scene.frames for mark in scene.handles(frame)]
 
 
 def is_crowd(measure: AnyMeasure) -> bool:

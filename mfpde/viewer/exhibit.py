@@ -10,18 +10,12 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.measures.measure import AnyMeasure
 from mfpde.measures.sampling import as_atoms
-from mfpde.runs.run import Run
+from mfpde.plotting.angle_view import density_of
+from mfpde.runs.run import Run, spread_indices
 from mfpde.tracking import Track
 from mfpde.tracking.paths import join_atoms
 from mfpde.tracking.track import stack_bands
-from mfpde.viewer.frames import (
-    Frames,
-    choose_frames,
-    coordinates,
-    density_shown,
-    describe_frames,
-    notes_of,
-)
+from mfpde.viewer.frames import Frames, choose_frames, describe_frames, notes_of
 from mfpde.viewer.landscape import landscapes_of
 from mfpde.viewer.packed import Pack, round_to
 
@@ -49,7 +43,7 @@ def exhibit_of(
     ``parameters`` tell it from the other runs of the page, by name.  A run without saves, or on
     a geometry without a picture, is a ValueError.
     """
-    frames, pack, track = choose_frames(run.states, room), Pack(), run.track
+    frames, pack, track = choose_frames(run, room), Pack(), run.track
     card = {
         "name": name,
         "parameters": dict(parameters or {}),
@@ -81,9 +75,7 @@ def _facts(run: Run) -> list[list[str]]:
 
 def _diagnostics(run: Run, domain: str) -> dict[str, Any]:
     """The curves of the diagnostics, all saves or as many as a curve can show."""
-    count = min(len(run.times), MOST_POINTS)
-    kept = np.linspace(0, len(run.times) - 1, count).round().astype(int)
-    curves = {}
+    kept, curves = spread_indices(len(run.times), MOST_POINTS), {}
     for name, values in run.diagnostics.items():
         if values.ndim != 1 or not np.isfinite(values).any():
             continue
@@ -135,7 +127,7 @@ def _count_forming(track: Track, save: int) -> int:
 
 
 def _places(points: FloatArray, frames: Frames) -> list[list[float | None]]:
-    found = coordinates(np.atleast_2d(points), frames.axis)
+    found = frames.coordinates(np.atleast_2d(points))
     return [round_to(row, DIGITS_OF_PLACE) for row in found]
 
 
@@ -184,8 +176,8 @@ def _middle(state: AnyMeasure) -> list[float | None]:
 
 def _thumbnail(run: Run, frames: Frames) -> dict[str, Any] | None:
     """The last density, coarse; None for particles on the sphere."""
-    density = density_shown(run.states[-1])
-    if density is None or frames.view is None:
+    density = density_of(run.states[-1])
+    if density is None or frames.grid is None:
         return None
-    view = frames.view.coarsen(THUMBNAIL)
-    return {"grid": view.description(), "values": round_to(view.values(density), 3)}
+    grid = frames.grid.coarsen(THUMBNAIL)
+    return {"grid": grid.description(), "values": round_to(grid.values(density), 3)}

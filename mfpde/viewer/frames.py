@@ -13,18 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.geometry import Circle, Sphere, Zonal
-from mfpde.geometry.circle import angles_of
-from mfpde.measures.distributions import polar_angles
-from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure, atoms_of
-from mfpde.plotting.angle_view import bin_particles
-from mfpde.runs.run import Run
+from mfpde.geometry import Circle, Geometry, Sphere, Zonal
+from mfpde.measures.measure import AnyMeasure, Atoms, Density, atoms_of
+from mfpde.plotting.angle_view import AngleView, density_of, view_of_run
+from mfpde.runs.run import Run, spread_indices
 from mfpde.viewer.packed import Pack
 
 FEWEST_CELLS = {"circle": 256, "zonal": 256, "sphere": 32 * 64}
@@ -66,17 +63,14 @@ class GridView:
 
     def coarsen(self, most: int) -> GridView:
         """Return the view by blocks, at most that many; as few as there may be otherwise."""
-        if self.size <= most:
-            return self
         sides = [side for side in self.measures.shape if side > 1]
-        for factor in range(self.factor + 1, min(sides) + 1):
-            coarser = replace(self, factor=factor)
-            if (
-                coarser.size >= FEWEST_CELLS[self.kind]
-                and not np.mod(sides, factor).any()
-            ):
-                return coarser.coarsen(most)
-        return self
+        factors = range(self.factor + 1, min(sides) + 1)
+        coarser = (
+            replace(self, factor=k) for k in factors if not np.mod(sides, k).any()
+        )
+        fewest = FEWEST_CELLS[self.kind]
+        views = [self, *(view for view in coarser if view.size >= fewest)]
+        return next((view for view in views if view.size <= most), views[-1])
 
     def description(self) -> dict[str, Any]:
         """Return where rows and columns are; Gauss-Legendre rings are even to a fiftieth."""
@@ -92,110 +86,84 @@ class GridView:
         }
 
 
-@singledispatch
-def grid_view(geometry: object) -> GridView:
-    """Return the view of a grid, a ValueError without one; a subclass is shown as its parent."""
-    raise ValueError(
-        f"view has no picture for a density on {geometry!r}: it shows densities on a "
-        "Circle, a Sphere or a Zonal grid, and Atoms with points of shape (n, 2) or (n, 3)"
-    )
-
-
-@grid_view.register
-def _(line: Circle | Zonal) -> GridView:
-    kind = "circle" if line.axis is None else "zonal"
-    return GridView(kind, line, np.full((line.num_cells, 1), line.spacing), line.angles)
-
-
-@grid_view.register
-def _(sphere: Sphere) -> GridView:
-    return GridView("sphere", sphere, sphere.areas, sphere.colatitudes)
-
-
-def coordinates(points: FloatArray, axis: FloatArray | None) -> FloatArray:
-    """Return angles (n, 1) of points (n, d), from an ``axis`` if zonal; on S^2 the points."""
-    if axis is not None:
-        return polar_angles(points)[:, np.newaxis]
-    return points if points.shape[1] == 3 else angles_of(points)[:, np.newaxis]
+def grid_view(geometry: Geometry) -> GridView:
+    """Return the view of a grid; a subclass is shown as its parent."""
+    match geometry:
+        case Sphere():
+            return GridView("sphere", geometry, geometry.areas, geometry.colatitudes)
+        case Circle() | Zonal() as line:
+            kind = "circle" if line.axis is None else "zonal"
+            widths = np.full((line.num_cells, 1), line.spacing)
+            return GridView(kind, line, widths, line.angles)
+    raise AssertionError(geometry)
 
 
 FEWEST_SAVES = 100
 FEWEST_PARTICLES = 200
-DOMAINS = {2: "circle", 3: "sphere"}
 
 
 class Frames(NamedTuple):
-    """What is shown of the states: which saves, on which grid, one particle of how many."""
+    """What is shown of the states: which saves, on which grid, one particle of how many.
 
-    domain: str
+    Without a ``view`` by one angle they are on the sphere.
+    """
+
+    view: AngleView | None
+    grid: GridView | None
     saves: IntArray
-    view: GridView | None
     stride: int
 
     @property
-    def axis(self) -> FloatArray | None:
-        """Direction of a zonal grid's pole; None for other domains."""
-        return None if self.view is None else self.view.geometry.axis
+    def domain(self) -> str:
+        """Where the states are: circle, zonal or sphere."""
+        if self.view is None:
+            return "sphere"
+        return "circle" if self.view.is_periodic else "zonal"
+
+    def coordinates(self, points: FloatArray) -> FloatArray:
+        """Return angles (n, 1) of points (n, d); on the sphere the points."""
+        if self.view is None:
+            return points
+        return self.view.angles_of(points)[:, np.newaxis]
 
 
-def density_shown(state: AnyMeasure) -> Density | None:
-    """Return the density of a state: of particles on the circle that in bins, on S^2 none."""
-    if not isinstance(state, Atoms):
-        return as_measure(state).density
-    return bin_particles(state) if state.dimension == 2 else None
-
-
-def choose_frames(states: Sequence[AnyMeasure], room: int) -> Frames:
+def choose_frames(run: Run, room: int) -> Frames:
     """Choose what is shown of the states so that it takes about ``room`` numbers.
 
-    Raises
-    ------
-    ValueError
-        If there are no states, or there is no picture for them.
+    No saved states, or such as have no picture, are a ``ValueError``.
     """
-    if not len(states):
-        raise ValueError(
-            "view needs saved states, but run.states is empty: give save_every or "
-            "save_at when solving"
-        )
-    dimension = states[0].dimension
-    if isinstance(states[0], Atoms) and dimension not in DOMAINS:
-        raise ValueError(
-            f"view has no picture for atoms on S^{dimension - 1}: it shows those with "
-            "points of shape (n, 2) or (n, 3), and densities"
-        )
-    density, most = density_shown(states[0]), min(len(states), FEWEST_SAVES)
-    view, domain, size = None, DOMAINS.get(dimension, ""), 0
+    view, states = view_of_run(run, picture="view"), run.states
+    density, most = density_of(states[0]), min(len(states), FEWEST_SAVES)
+    grid, size = None, 0
     if density is not None:
-        view = grid_view(density.geometry).coarsen(room // most)
-        domain, size = view.kind, view.size
+        grid = grid_view(density.geometry).coarsen(room // most)
+        size = grid.size
     # Coordinates and mass of a particle, of four bytes each, are two numbers each.
     crowd = max(len(s) if isinstance(s, Atoms) else 0 for s in states)
-    numbers = 2 * crowd * (2 if dimension == 2 else 4)
+    numbers = 2 * crowd * (4 if view is None else 2)
     stride = max(1, min(-(-numbers * most // room), crowd // FEWEST_PARTICLES))
-    count = min(len(states), max(2, room // max(size + numbers // stride, 1)))
-    saves = np.linspace(0, len(states) - 1, count).round().astype(np.int64)
-    return Frames(domain, np.unique(saves), view, stride)
+    count = max(2, room // max(size + numbers // stride, 1))
+    return Frames(view, grid, spread_indices(len(states), count), stride)
 
 
 def describe_frames(run: Run, frames: Frames, pack: Pack) -> dict[str, Any]:
     """Put the states that are shown into a pack, and describe them."""
-    states, view = [run.states[k] for k in frames.saves], frames.view
+    states, grid = [run.states[k] for k in frames.saves], frames.grid
     described = {
         "saves": frames.saves.tolist(),
         "times": run.times[frames.saves].tolist(),
         "atoms": _describe_atoms(states, frames, pack),
     }
-    if view is None:
+    if grid is None:
         nothing: dict[str, Any] = {"means": [], "lows": [], "highs": [], "base": 0.0}
         return described | nothing | {"grid": None, "density": None}
-    densities = [d for d in map(density_shown, states) if d is not None]
-    values = np.array([view.values(density).ravel() for density in densities])
+    densities = [d for d in map(density_of, states) if d is not None]
+    values = np.array([grid.values(density).ravel() for density in densities])
     # What is nearly uniform is told by how much it exceeds the smallest.
     base = float(values.min()) if values.min() > 0.5 * values.max() else 0.0
     return described | {
-        "grid": view.description(),
-        "means": [float(d.total_mass / view.measures.sum()) for d in densities],
+        "grid": grid.description(),
+        "means": [float(d.total_mass / grid.measures.sum()) for d in densities],
         "lows": values.min(axis=1).tolist(),
         "highs": values.max(axis=1).tolist(),
         "base": base,
@@ -210,7 +178,7 @@ def _describe_atoms(
     atoms = [atoms_of(state) for state in states]
     points = [one.points[:: frames.stride] for one in atoms]
     masses = [one.masses[:: frames.stride] for one in atoms]
-    places = coordinates(np.concatenate(points), frames.axis)
+    places = frames.coordinates(np.concatenate(points))
     return {
         "counts": [len(one) for one in points],
         "areParticles": isinstance(states[0], Atoms),
@@ -221,11 +189,11 @@ def _describe_atoms(
 
 def notes_of(run: Run, frames: Frames) -> list[str]:
     """Say what the page leaves out."""
-    view, count, notes = frames.view, len(frames.saves), []
-    if view is not None and view.factor > 1:
-        blocks = " × ".join(str(side) for side in view.shape if side > 1)
+    grid, count, notes = frames.grid, len(frames.saves), []
+    if grid is not None and grid.factor > 1:
+        blocks = " × ".join(str(side) for side in grid.shape if side > 1)
         notes.append(
-            f"{view.geometry!r} is shown by {blocks} means over blocks of cells"
+            f"{grid.geometry!r} is shown by {blocks} means over blocks of cells"
         )
     if count < len(run.times):
         notes.append(f"{count} of the {len(run.times)} saves are shown, evenly spread")
@@ -236,4 +204,4 @@ def notes_of(run: Run, frames: Frames) -> list[str]:
         "2e-9 of the largest to 1e-12 of that."
     )
     coarse = [f"Coarsened for display: {note}." for note in notes]
-    return coarse if view is None else [precision, *coarse]
+    return coarse if grid is None else [precision, *coarse]

@@ -14,8 +14,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import sphere
-from mfpde.plotting.angle_view import CIRCLE, zonal_view
-from mfpde.plotting.landscape import external_field
+from mfpde.plotting.landscape import external_field, largest_sum, neurons_of
 from mfpde.runs.run import Run
 from mfpde.viewer.frames import Frames
 from mfpde.viewer.packed import Pack
@@ -50,11 +49,20 @@ def _describe_landscape(
     equation: MeanFieldEquation, frames: Frames, rings: int, pack: Pack
 ) -> dict[str, Any]:
     """Neurons, V (else the drift along an angle), and the largest a.x + b on the sphere."""
-    neurons = _neurons(equation, frames.axis)
-    found: dict[str, Any] = {"neurons": neurons, "field": None, "zone": None}
-    if frames.domain != "sphere":
-        zonal: Any = frames.view and frames.view.geometry
-        view = CIRCLE if frames.domain == "circle" else zonal_view(zonal)
+    view = frames.view
+    neurons = neurons_of(equation, 3 if view is None else view.dimension)
+    axis = None if frames.grid is None else frames.grid.geometry.axis
+    told = [
+        {
+            # Along the axis of a zonal grid.
+            "a": n.direction.tolist() if axis is None else [float(n.direction @ axis)],
+            "w": float(n.weight) if np.ndim(n.weight) == 0 else None,
+            "b": n.bias,
+        }
+        for n in neurons
+    ]
+    found: dict[str, Any] = {"neurons": told, "field": None, "zone": None}
+    if view is not None:
         angles = np.linspace(0.0, view.span, ANGLES)
         along, name = external_field(equation, angles, view)
         return {**found, "field": {"name": name, **_put(along, pack)}}
@@ -64,28 +72,10 @@ def _describe_landscape(
     if all(term.is_gradient for term in equation.externals):
         values = np.asarray(sum(term.value(points) for term in equation.externals))
         found["field"] = {"name": "V", **grid, **_put(values, pack)}
-    sums = [points @ neuron["a"] + neuron["b"] for neuron in neurons]
-    largest = np.max(sums, axis=0) if sums else np.zeros(1)
+    largest = largest_sum(neurons, points) if neurons else np.zeros(1)
     if (largest < 0).any():
         found["zone"] = {**grid, **_put(largest, pack)}
     return found
-
-
-def _neurons(
-    equation: MeanFieldEquation, axis: FloatArray | None
-) -> list[dict[str, Any]]:
-    """Direction a, weight w and bias b of each neuron; along the axis of a zonal grid."""
-    return [
-        {
-            "a": direction.tolist() if axis is None else [float(direction @ axis)],
-            "w": float(weight) if np.ndim(weight) == 0 else None,
-            "b": float(bias),
-        }
-        for layer in equation.perceptrons
-        for direction, weight, bias in zip(
-            layer.directions, layer.weights, layer.biases, strict=True
-        )
-    ]
 
 
 def _put(values: FloatArray, pack: Pack) -> dict[str, Any]:
