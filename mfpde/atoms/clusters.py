@@ -31,7 +31,7 @@ class Clusters(NamedTuple):
     def of_state(cls, state: State) -> Clusters:
         """The atoms of a state; their covariances are zero unless the state holds clouds."""
         dimension = state.points.shape[1]
-        if state.cloud_size == 1:
+        if state.cloud_size == 1 or len(state.points) == 0:
             nothing = np.zeros((len(state.points), dimension, dimension))
             return cls(state.atom_masses.copy(), state.points.copy(), nothing)
         clouds = state.points.reshape(-1, state.cloud_size, dimension)

@@ -119,15 +119,15 @@ def _sum_over_balls(masses: FloatArray, half_widths: IntArray) -> FloatArray:
     result = np.zeros((nlat, nlon))
     cumulated = np.zeros(3 * nlon + 1)
     for j in range(nlat):
-        for k in range(3 * nlon):
-            cumulated[k + 1] = cumulated[k] + masses[j, k % nlon]
+        for k in range(nlon):
+            cumulated[k + 1] = cumulated[k] + masses[j, k]
+        for k in range(1, 2 * nlon + 1):
+            cumulated[k + nlon] = cumulated[nlon] + cumulated[k]
         for i in range(nlat):
             width = half_widths[i, j]
-            start, stop = nlon - width, nlon + width + 1
-            if stop - start >= nlon:
+            if width >= 0:
+                starts = cumulated[nlon - width :]
+                ends = starts[min(2 * width + 1, nlon) :]
                 for k in range(nlon):
-                    result[i, k] += cumulated[nlon]
-            elif width >= 0:
-                for k in range(nlon):
-                    result[i, k] += cumulated[stop + k] - cumulated[start + k]
+                    result[i, k] += ends[k] - starts[k]
     return result
