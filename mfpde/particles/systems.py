@@ -63,7 +63,8 @@ ParticleStart: TypeAlias = AnyMeasure | PositionedDensity
 class ParticleSystem:
     """Particles on S^(d-1) that start as ``particles``, by direct sums; a state is (n, d).
 
-    Under a normalization they are tokens x = R theta, whose ``radii`` (n,) were R so far.
+    On S^1 it is their angles (n,), which may wind.  Under a normalization they are tokens
+    x = R theta, whose ``radii`` (n,) were R so far.
     """
 
     equation: MeanFieldEquation
@@ -74,9 +75,9 @@ class ParticleSystem:
     def start(self) -> FloatArray:
         """The first state."""
         points, scaled = self.particles.points, self.equation.normalization
-        if scaled is None:
-            return points
-        return scaled.radii_at(points, self.radii)[:, np.newaxis] * points
+        if scaled is not None:
+            return scaled.radii_at(points, self.radii)[:, np.newaxis] * points
+        return angles_of(points) if points.shape[1] == 2 else points
 
     @property
     def masses(self) -> FloatArray:
@@ -84,21 +85,34 @@ class ParticleSystem:
         return self.particles.masses
 
     def velocity(self, state: FloatArray) -> FloatArray:
-        """The velocity s grad F at the normalised points, or the motion of tokens, (n, d)."""
-        atoms, scaled = self.atoms(state), self.equation.normalization
-        if scaled is None:
-            return self.equation.velocity(atoms)
-        field = self.equation.without_normalization.field(atoms)
-        return scaled.move_tokens(state, field.updates(atoms.points))
+        """The velocity s grad F at the normalised points, or the motion of tokens, as a state."""
+        scaled = self.equation.normalization
+        if scaled is not None:
+            atoms = self.atoms(state)
+            field = self.equation.without_normalization.field(atoms)
+            return scaled.move_tokens(state, field.updates(atoms.points))
+        vectors = self.velocity_at(points_of(state))
+        if state.ndim > 1:
+            return vectors
+        return np.asarray(np.einsum("ni,ni->n", vectors, tangents_at(state)))
+
+    def velocity_at(self, points: FloatArray) -> FloatArray:
+        """Tangent vectors s grad F (n, d) of particles at ``points`` (n, d)."""
+        return self.equation.velocity(self._move_to(points))
 
     def normalize(self, state: FloatArray) -> FloatArray:
         """Return the points scaled to unit length, tokens as their normalization has them."""
         scaled = self.equation.normalization
-        return split_tokens(state)[1] if scaled is None else scaled.constrain(state)
+        if scaled is not None:
+            return scaled.constrain(state)
+        return state if state.ndim == 1 else points_of(state)
 
     def atoms(self, state: FloatArray) -> Atoms:
         """Return the particles as a measure, tokens at their positions."""
-        (_, points), start = split_tokens(state), self.particles
+        return self._move_to(points_of(state))
+
+    def _move_to(self, points: FloatArray) -> Atoms:
+        start = self.particles
         if isinstance(start, PositionedAtoms):
             return start.moved_to(points)
         return Atoms(points, start.masses)
@@ -114,33 +128,9 @@ class ParticleSystem:
         return float(self.masses @ (speeds**2).sum(axis=1))
 
 
-@dataclass(frozen=True, eq=False)
-class AngularSystem(ParticleSystem):
-    """Particles on S^1 by their angles (n,), which may wind; ``system`` knows their field."""
-
-    system: ParticleSystem
-
-    @property
-    def start(self) -> FloatArray:
-        """The first angles."""
-        return angles_of(self.particles.points)
-
-    def velocity(self, state: FloatArray) -> FloatArray:
-        """The angular velocity s dF/dtheta, shape (n,)."""
-        vectors = self.system.velocity(points_at(state))
-        return np.asarray(np.einsum("ni,ni->n", vectors, tangents_at(state)))
-
-    def normalize(self, state: FloatArray) -> FloatArray:
-        """Return the angles as they are."""
-        return state
-
-    def atoms(self, state: FloatArray) -> Atoms:
-        """Return the particles as a measure."""
-        return self.system.atoms(points_at(state))
-
-    def energy(self, state: FloatArray) -> float:
-        """Energy, or NaN where there is none."""
-        return self.system.energy(points_at(state))
+def points_of(state: FloatArray) -> FloatArray:
+    """The normalised points (n, d) of a state."""
+    return split_tokens(points_at(state) if state.ndim == 1 else state)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,9 +171,8 @@ class SpectralSystem(ParticleSystem):
 
         return np.asarray(np.sum(map_shares(sum_share, len(points)), axis=0))
 
-    def velocity(self, state: FloatArray) -> FloatArray:
-        """The velocity s grad F at the normalised points, tangent vectors (n, d)."""
-        points = self.normalize(state)
+    def velocity_at(self, points: FloatArray) -> FloatArray:
+        """Tangent vectors s grad F (n, d) of particles at ``points`` (n, d)."""
         moments = self._moments(points)
 
         def drift_of(share: slice) -> FloatArray:
@@ -211,7 +200,7 @@ class SpectralSystem(ParticleSystem):
         """Energy (1/2) sum_k lambda_k |f_k|^2 + sum_i m_i V(x_i), or NaN if undefined."""
         if not self.equation.has_energy:
             return np.nan
-        points = np.ascontiguousarray(self.normalize(state))
+        points = np.ascontiguousarray(points_of(state))
         total = sum(
             float(self.masses @ term.value(points)) for term in self.equation.externals
         )
@@ -226,9 +215,9 @@ class SpectralSystem(ParticleSystem):
 class TokenSystem(ParticleSystem):
     """Tokens on S^1 that see by their positions, summed by moments."""
 
-    def velocity(self, state: FloatArray) -> FloatArray:
-        """The velocity s grad F at the normalised points, tangent vectors (n, 2)."""
-        field: Any = self.equation.field(self.atoms(state))
+    def velocity_at(self, points: FloatArray) -> FloatArray:
+        """Tangent vectors s grad F (n, 2) of tokens at ``points`` (n, 2)."""
+        field: Any = self.equation.field(self._move_to(points))
         return np.asarray(field.velocity_by_moments())
 
 
@@ -329,14 +318,11 @@ def particle_system(
 
     Heads with matrices are always summed directly.  Tokens may go on with their ``radii`` (n,).
     """
-    if equation.normalization is not None:
-        return ParticleSystem(equation, atoms, radii=radii)
-    kind: type[ParticleSystem] = SpectralSystem
+    kind: type[ParticleSystem] = ParticleSystem
     terms = [t for t in equation.terms if isinstance(t, InteractionTerm)]
-    if any(t.positions is not None for t in terms):
-        kind = TokenSystem
-    elif not all(t.is_zonal for t in terms):
-        kind = ParticleSystem
-    kind = ParticleSystem if method == "direct" else kind
-    system = kind(equation, atoms)
-    return AngularSystem(equation, atoms, system) if atoms.dimension == 2 else system
+    if method != "direct" and equation.normalization is None:
+        if any(t.positions is not None for t in terms):
+            kind = TokenSystem
+        elif all(t.is_zonal for t in terms):
+            kind = SpectralSystem
+    return kind(equation, atoms, radii=radii)
