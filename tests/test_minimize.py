@@ -146,10 +146,10 @@ def test_floors_and_expansions_are_below_the_field(
     floor = floor_of(field, float(tried.min()), 1e-6)
     assert floor.is_tight
     # Values are known to their rounding, which certificates add: at beta = 1e-40, 1e24.
-    rounding = 2 * field.rounding
+    rounding = 2 * field.bounds.rounding
     assert floor.bound <= min(tried.min(), floor.smallest) + rounding
     above = tried.min() - floor.bound
-    assert above <= 1e-6 + field.third * 0.01 + rounding
+    assert above <= 1e-6 + field.bounds.third * 0.01 + rounding
     points = random_points(40, dimension, seed + 2)
     frames = tangent_frames(points)
     headings = random_points(40, dimension - 1, generator)
@@ -161,13 +161,15 @@ def test_floors_and_expansions_are_below_the_field(
         second = np.einsum("na,nab,nb->n", headings, found.hessian, headings)
         ends = field.values(geodesic_moves(points, frames, t * headings))
         beyond = ends - found.values - slopes * t - second * t**2 / 2
-        assert (beyond >= -field.third * t**3 / 6 - room).all()
-        fall = largest_fall(found, radii, field.third)
+        assert (beyond >= -field.bounds.third * t**3 / 6 - room).all()
+        fall = largest_fall(found, radii, field.bounds.third)
         assert (ends >= found.values - fall - room).all()
         # Of the quadratic part alone, and with the whole remainder.
         flat = largest_fall(found, radii, 0.0)
         assert (flat >= -slopes * t - second * t**2 / 2 - room).all()
-        np.testing.assert_allclose(fall - flat, field.third * t**3 / 6, atol=room)
+        np.testing.assert_allclose(
+            fall - flat, field.bounds.third * t**3 / 6, atol=room
+        )
 
 
 @pytest.mark.parametrize("grid", [CIRCLE, mfpde.Sphere(32)])
@@ -194,7 +196,9 @@ def test_a_field_that_is_nearly_constant_has_small_derivatives(activation, grid)
 @pytest.mark.parametrize("activation", ["gelu", "tanh"])
 def test_potentials_are_polynomials_of_the_degree_that_is_claimed(activation):
     neuron = mfpde.Perceptron([[1.2, 0.0]], [0.7], activation)
-    degree = int(convex_energy(descent(1.0, neuron), 2, "a test").external.degree)
+    degree = int(
+        convex_energy(descent(1.0, neuron), 2, "a test").external.bounds.degree
+    )
 
     def value(x):
         return neuron.value(points_at(np.arccos(x)))

@@ -168,7 +168,7 @@ def state_on_grid(
 def certify(state: CertifiedState, tolerance: float) -> Certificate:
     """Certificate of a measure with a gap of ``tolerance``, if possible."""
     field, mean, mass = state.field, state.mean, state.mass
-    rounding = 2 * field.rounding
+    rounding = 2 * field.bounds.rounding
     allowed = max(tolerance - 2 * rounding, tolerance / 2)
     floor = floor_of(field, mean, allowed)
     gap = float(mass * (mean - floor.bound + rounding))

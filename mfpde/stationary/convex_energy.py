@@ -193,10 +193,7 @@ def convex_energy(
 ) -> ConvexEnergy:
     """The energy of an equation on S^(dimension-1), for the function ``name``.
 
-    Raises
-    ------
-    ValueError
-        Unless the flow descends E, E is convex and all terms have bounds.
+    ``ValueError`` unless the flow descends E, E is convex and all terms have bounds.
     """
     diffusion = equation.diffusion
     faults = {
@@ -249,14 +246,15 @@ def check_convex(equation: MeanFieldEquation, dimension: int, name: str) -> None
     """
     for term in equation.externals:
         term.check_dimension(dimension)
-    for head in equation.heads:
-        head.check_dimension(dimension)
+    advice = "below 0; polish finds stationary atoms, of which none need be the best"
     faults = {}
     for head in equation.heads:
+        head.check_dimension(dimension)
         lowest = float(np.linalg.eigvalsh(head.keys_matrix).min())
         multiple, rounding = head.multiple or 0.0, NEGLIGIBLE * head.size
-        faults[f"bilinear has the eigenvalue {lowest:.4g}"] = lowest < -rounding
-        faults[f"value is {multiple:.4g} times bilinear"] = multiple < 0
+        eigenvalue = f"bilinear has the eigenvalue {lowest:.4g}, {advice}"
+        faults[eigenvalue] = lowest < -rounding
+        faults[f"value is {multiple:.4g} times bilinear, {advice}"] = multiple < 0
     terms = [term for term in equation.interactions if term.is_zonal]
     degree = max((t.zonal_kernel.band_limit(dimension) for t in terms), default=1)
     spectrum = np.zeros(degree + 1)
@@ -265,9 +263,5 @@ def check_convex(equation: MeanFieldEquation, dimension: int, name: str) -> None
     l = 1 + int(np.argmin(spectrum[1:]))
     kernel = f"the kernel's eigenvalue of degree {l} on S^{dimension - 1}"
     is_negative = bool(spectrum[l] < -NEGLIGIBLE * np.abs(spectrum).max())
-    faults[f"{kernel} is {spectrum[l]:.4g}"] = is_negative
-    advice = "below 0; polish finds stationary atoms, of which none need be the best"
-    refuse(
-        f"{name} needs a convex energy:",
-        {f"{fault}, {advice}": is_there for fault, is_there in faults.items()},
-    )
+    faults[f"{kernel} is {spectrum[l]:.4g}, {advice}"] = is_negative
+    refuse(f"{name} needs a convex energy:", faults)

@@ -176,11 +176,8 @@ def stationary_density(
 def check_density(equation: MeanFieldEquation, start: object, name: str) -> Density:
     """Return the density of the argument ``name``, if it can be a start.
 
-    Raises
-    ------
-    ValueError
-        For atoms, softmax, an energy that is not convex, or external terms that are no
-        perceptrons with scalar weights.
+    ``ValueError`` for atoms, softmax, an energy that is not convex, or external terms that are no
+    perceptrons with scalar weights.
     """
     if isinstance(start, Measure) and not len(start.atoms):
         start = start.density

@@ -44,21 +44,12 @@ DIFFERENCE_STEP = float(np.cbrt(np.finfo(np.float64).eps))
 
 
 class FieldDerivatives(NamedTuple):
-    """A gradient field at n atoms and its derivatives, in tangent coordinates.
+    """The ``gradient`` (n, d - 1) of F at n atoms and its derivatives, in tangent coordinates.
 
-    Attributes
-    ----------
-    gradient
-        The field at each atom, (n, d - 1).
-    jacobian
-        Its derivative by the position of each atom, (n, d - 1, n, d - 1); an atom's own
-        mass moves with it.
-    own_gradients
-        Its spatial derivative at each atom with all masses held fixed, the atom's own
-        included, (n, d - 1, d - 1).
-    scales
-        At each atom the sum of the sizes of all contributions and of their change over
-        one radian, (n,): the scale for rounding errors, and positive.
+    The ``jacobian`` (n, d - 1, n, d - 1) is that by the positions of all atoms, whose own masses
+    move with them; ``own_gradients`` (n, d - 1, d - 1) are those in space with all masses held,
+    the atom's own included.  At each atom ``scales`` (n,) > 0, of rounding errors, are the sums of
+    the sizes of all contributions and of their changes over one radian.
     """
 
     gradient: FloatArray

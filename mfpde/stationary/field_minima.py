@@ -31,7 +31,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray, blocks_of_rows
-from mfpde.geometry.arcs import geodesic_moves, normalize, tangent_frames
+from mfpde.geometry.arcs import distances, geodesic_moves, normalize, tangent_frames
+from mfpde.measures.sampling import sum_by_label
 from mfpde.stationary.ridge_fields import EPS, SAME, Expansion, RidgeField
 from mfpde.terms import PointMasses
 
@@ -73,25 +74,21 @@ class SphereCells:
 
     def balls(self) -> tuple[FloatArray, FloatArray]:
         """Centres (n, d) and radii (n,) of balls that hold the cells."""
-        middles = np.tan(self.middles)
-        squares = 1 + np.einsum("ni,ni->n", middles, middles)
-        sines = np.zeros(len(middles))
-        for sign in _signs(middles.shape[1]):
-            corners = np.tan(self.middles + self.half * sign)
-            moves = corners - middles
-            # Squares of the areas and lengths of (1, middle) and (1, corner).
-            areas = squares * np.einsum("ni,ni->n", moves, moves)
-            areas -= np.einsum("ni,ni->n", middles, moves) ** 2
-            lengths = squares * (1 + np.einsum("ni,ni->n", corners, corners))
-            sines = np.maximum(sines, areas / lengths)
-        radii = np.arcsin(np.sqrt(sines)) * (1 + 1e-9) + 1e-15
-        count, size = middles.shape
-        axes, columns = self.faces % (size + 1), np.arange(size)
-        centres = np.empty((count, size + 1))
-        shifted = columns + (columns >= axes[:, np.newaxis])
-        np.put_along_axis(centres, shifted, middles, axis=1)
-        centres[np.arange(count), axes] = np.where(self.faces > size, -1.0, 1.0)
-        return normalize(centres), radii
+        size = self.middles.shape[1]
+        centres, radii = _points_at(self.middles), np.zeros(len(self.faces))
+        for sign in _signs(size):
+            corners = _points_at(self.middles + self.half * sign)
+            radii = np.maximum(radii, distances(centres, corners))
+        centres[self.faces > size, 0] *= -1
+        axes, columns = self.faces[:, np.newaxis] % (size + 1), np.arange(size + 1)
+        places = np.where(columns == axes, 0, columns + (columns < axes))
+        centres = np.take_along_axis(centres, places, axis=1)
+        return centres, radii * (1 + 1e-9) + 1e-15
+
+
+def _points_at(coordinates: FloatArray) -> FloatArray:
+    """Points (n, d) at ``coordinates`` (n, d - 1) of the face e_1."""
+    return normalize(np.insert(np.tan(coordinates), 0, 1.0, axis=1))
 
 
 def _signs(count: int) -> FloatArray:
@@ -112,22 +109,13 @@ class Floor(NamedTuple):
 
 
 def floor_of(field: RidgeField, level: float, allowed: float) -> Floor:
-    """Bound the minimum of ``field`` from below.
+    """Bound the minimum of ``field`` from below, until it is ``allowed`` below ``level``.
 
-    After ``BUDGET`` cells the bound holds, but may be further from the minimum.
-
-    Parameters
-    ----------
-    field
-        The field.
-    level
-        The value that the minimum is compared with.
-    allowed
-        A bound this far below ``level`` ends the search, and so does one below the smallest
-        value met by a hundredth of how far that is below ``level``.
+    A bound below the smallest value met by a hundredth of how far that is below ``level`` ends the
+    search too.  After ``BUDGET`` cells the bound holds, but may be further from the minimum.
     """
     distance, third = flat_bounds(field, level)
-    cells = SphereCells.covering(field.dimension, field.width / 2)
+    cells = SphereCells.covering(field.dimension, field.bounds.width / 2)
     smallest, bound, spent = np.inf, np.inf, 0
     while True:
         centres, radii = cells.balls()
@@ -159,8 +147,8 @@ def flat_bounds(field: RidgeField, level: float) -> tuple[float, float]:
     (see the head of this module); else, and where the ridges' own bound is smaller, they are
     infinity and that bound.
     """
-    degree, size = max(field.degree, 2.0), np.sqrt(field.dimension - 1)
-    distance, third = np.inf, field.third
+    degree, size = max(field.bounds.degree, 2.0), np.sqrt(field.dimension - 1)
+    distance, third = np.inf, field.bounds.third
     if not np.isfinite(degree):
         return distance, third
     centres, radii = SphereCells.covering(field.dimension, 1 / (degree * size)).balls()
@@ -168,7 +156,7 @@ def flat_bounds(field: RidgeField, level: float) -> tuple[float, float]:
     highest = 0.0
     for block in blocks_of_rows(len(centres), 1, BLOCK):
         apart = float(np.abs(field.values(centres[block]) - level).max())
-        highest = max(highest, growth * (apart + field.rounding))
+        highest = max(highest, growth * (apart + field.bounds.rounding))
         if degree**3 * highest > third:
             return distance, third
     return highest, degree**3 * highest
@@ -208,7 +196,7 @@ def find_minima(
     does not lower the field (across a kink, say) the next one is shorter.
     """
     values, shares = field.values(points), np.ones((len(points), 1))
-    apart = SPACING / 2 * field.width
+    apart = SPACING / 2 * field.bounds.width
     for _ in range(STEPS):
         steps = shares * _newton_steps(field, points)
         ends = geodesic_moves(points, tangent_frames(points), steps)
@@ -219,7 +207,7 @@ def find_minima(
         values = np.minimum(there, values)
         kept = lowest_apart(points, values, apart=apart, most=MOST_CHOSEN)
         points, values, shares = points[kept], values[kept], shares[kept]
-        apart = SAME * field.width
+        apart = SAME * field.bounds.width
     return points[values < below]
 
 
@@ -232,7 +220,7 @@ def _newton_steps(field: RidgeField, points: FloatArray) -> FloatArray:
     least = EPS * max(1.0, float(steepness.max(initial=0.0)))
     parts = -along / np.maximum(steepness, least)
     lengths = np.linalg.norm(parts, axis=1, keepdims=True)
-    longest = SPACING * field.width
+    longest = SPACING * field.bounds.width
     parts *= longest / np.maximum(lengths, longest)
     return np.asarray(np.einsum("nab,nb->na", vectors, parts))
 
@@ -260,7 +248,6 @@ def unite_neighbours(atoms: PointMasses, within: float) -> PointMasses:
     """Atoms, of which each group ``within`` a chord of its heaviest is one at its mean."""
     heaviest = np.sort(lowest_apart(atoms.points, -atoms.masses, apart=within))
     _, owners = cKDTree(atoms.points[heaviest]).query(atoms.points)
-    sums = np.zeros((len(heaviest), atoms.points.shape[1]))
-    np.add.at(sums, owners, atoms.masses[:, np.newaxis] * atoms.points)
+    sums = sum_by_label(owners, atoms.masses[:, np.newaxis] * atoms.points)
     united = np.asarray(np.bincount(owners, atoms.masses), dtype=np.float64)
     return PointMasses(normalize(sums), united)

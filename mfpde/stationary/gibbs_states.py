@@ -45,7 +45,7 @@ from mfpde.geometry import Geometry
 from mfpde.geometry.base import RealHarmonics
 from mfpde.measures.measure import Density
 from mfpde.stationary.harmonics import Harmonics, harmonics_on, kernel_matrix
-from mfpde.stationary.symmetry import INDEPENDENT, invariant_rotations
+from mfpde.stationary.symmetry import find_basis, invariant_rotations
 
 LARGEST_MATRIX = 120
 """Up to as many unknowns all eigenvalues of the matrix take less."""
@@ -55,18 +55,9 @@ AT_ONCE = 6
 
 @dataclass(frozen=True, eq=False)
 class GibbsProblem:
-    """Densities of ``mass`` on a grid that make their own field, of an equation with diffusion.
+    """Densities of mass M on a grid that make their own field, by harmonics up to ``degree``.
 
-    Attributes
-    ----------
-    equation
-        The equation, with unnormalised attention and diffusion kappa > 0.
-    geometry
-        The grid.
-    mass
-        Mass M of the densities.
-    degree
-        Degree L of the harmonics.
+    The ``equation`` has unnormalised attention and diffusion kappa > 0.
     """
 
     equation: MeanFieldEquation
@@ -222,9 +213,7 @@ class GibbsState:
         along = np.einsum("a...,a...i->...i", slopes, geometry.tangents)
         turned = np.einsum("gij,...j,...i->g...", generators, geometry.points, along)
         columns = [problem.harmonics.integrals(row.ravel()) for row in turned]
-        matrix = problem.multiply_by_root(np.stack(columns, axis=1))
-        basis, sizes, _ = np.linalg.svd(matrix, full_matrices=False)
-        return np.asarray(basis[:, sizes > INDEPENDENT])
+        return find_basis(problem.multiply_by_root(np.stack(columns, axis=1)))
 
     @cached_property
     def leading_modes(self) -> tuple[FloatArray, FloatArray]:

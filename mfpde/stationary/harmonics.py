@@ -45,20 +45,11 @@ NO_LENGTH = np.sqrt(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True, eq=False)
 class Harmonics:
-    """Functions B_k, k = 1..n, at the nodes of a quadrature.
+    """Functions B_k, k = 1..n, n = ``count``, at the nodes of a quadrature.
 
-    Attributes
-    ----------
-    count
-        Number n of the functions.
-    points
-        The nodes, unit vectors (nodes, d); those of one cell follow one another.
-    shares
-        Weights (nodes,) of the quadrature for the uniform probability.
-    synthesis
-        The values (nodes,) of sum_k a_k B_k, from the coefficients a (n,).
-    integrals
-        The integrals (n,) of B_k against masses (nodes,) at the nodes.
+    The nodes ``points`` (nodes, d) are unit vectors, those of one cell one after the other, and
+    ``shares`` (nodes,) their weights for the uniform probability.  ``synthesis`` makes the values
+    (nodes,) of sum_k a_k B_k of a (n,), ``integrals`` those (n,) of B_k against masses (nodes,).
     """
 
     count: int

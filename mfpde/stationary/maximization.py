@@ -134,7 +134,7 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
         points, sizes = maximize_in_cells(terms)
         field = neuron_field(terms, terms[0].dimension)
         potential = float(field.values(points).max())
-        gap, method = 2 * field.rounding, "cells"
+        gap, method = 2 * field.bounds.rounding, "cells"
     else:
         points, sizes, potential, gap = _search(terms, tolerance)
         method = "search"
@@ -149,7 +149,7 @@ def _search(
     # Minima of -V are the maxima of V.
     terms = turn_neurons(layers, frame, sign=-1)
     field = neuron_field(terms, frame.shape[1])
-    points = find_minima(field, scanning_points(field.dimension, field.width))
+    points = find_minima(field, scanning_points(field.dimension, field.bounds.width))
     values = field.values(points)
     lowest = float(values.min())
     points = points[values <= lowest + SAME * np.abs(values).max()]
@@ -165,7 +165,7 @@ def _search(
         points[:, -1] = np.abs(points[:, -1])
         distinct = lowest_apart(points, field.values(points), apart=NEAR)
         points, dimensions = points[distinct], dimensions[distinct]
-    gap = smallest - floor.bound + 2 * field.rounding
+    gap = smallest - floor.bound + 2 * field.bounds.rounding
     return points @ frame.T, dimensions, -smallest, float(gap)
 
 
@@ -187,12 +187,8 @@ def _searched_frame(layers: tuple[Perceptron, ...]) -> FloatArray:
 def cells_of(rows: FloatArray) -> list[Cell]:
     """Cells of the arrangement with normals ``rows`` (n, k), none of them zero.
 
-    Parallel rows are allowed: their signs agree, or are opposite.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 100000 cells.
+    Parallel rows are allowed: their signs agree, or are opposite.  More than 100000 cells are a
+    ``ValueError``.
     """
     count, k = rows.shape
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -279,11 +275,9 @@ def _find_points_inside(
     rows = inward @ space
     rows = rows[np.linalg.norm(rows, axis=1) > NEAR]
     count, size = rows.shape
-    if size == 1:
+    if size == 1 or count == 0:
         ends = [side * space[:, 0] for side in (1, -1) if (side * rows > 0).all()]
         return [(end, space) for end in ends]
-    if count == 0:
-        return [(space[:, 0], space)]
     found = linprog(
         np.repeat([0.0, -1.0], [size, count]),
         np.hstack([-rows, np.eye(count)]),

@@ -65,19 +65,15 @@ class AxialRings(NamedTuple):
 
     def atoms(self, count: int) -> PointMasses:
         """Arrangement of ``count`` equally spaced atoms on each ring, one on a pole."""
-        turns = (
-            np.arange(count) + np.linspace(0.0, 1.0, len(self.angles))[:, np.newaxis]
-        )
-        turns *= 2 * np.pi / count
+        shifts = np.linspace(0.0, 1.0, len(self.angles))[:, np.newaxis]
+        turns = 2 * np.pi / count * (np.arange(count) + shifts)
         circles = np.stack([np.cos(turns), np.sin(turns)], axis=-1)
         circles = circles @ tangent_frames(self.axis[np.newaxis])[0]
-        heights, radii = np.cos(self.angles), np.sin(self.angles)
-        points = np.multiply.outer(heights, self.axis)[:, np.newaxis]
-        points = points + radii[:, np.newaxis, np.newaxis] * circles
+        angles = self.angles[:, np.newaxis, np.newaxis]
+        points = np.cos(angles) * self.axis + np.sin(angles) * circles
         masses = np.repeat(self.masses / count, count)
-        return unite_neighbours(
-            PointMasses(normalize(points.reshape(-1, 3)), masses), SAME
-        )
+        atoms = PointMasses(normalize(points.reshape(-1, 3)), masses)
+        return unite_neighbours(atoms, SAME)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,7 +246,7 @@ def smooth_candidate(
     equation: MeanFieldEquation, energy: ConvexEnergy, geometry: Geometry
 ) -> Density | None:
     """Density of mass 1 whose F is as nearly constant as possible; None if V has kinks."""
-    if not np.isfinite(energy.external.degree):
+    if not np.isfinite(energy.external.bounds.degree):
         return None
     grid = equation.on(geometry)
     packed = RealHarmonics.of(geometry, grid.degree)

@@ -117,13 +117,12 @@ def polish(
     shifts, splits = linear_rates(equation, field, start.masses, modes=modes)
     largest = max(float(field.scales.max()), float(np.abs(splits).max()))
     turns = float(np.linalg.norm(rotation, 2))
+    speed = turns if turns > NEGLIGIBLE * largest else 0.0
     return PolishedAtoms(
         equation=equation,
         atoms=Atoms(points, start.masses),
         converged=relative <= TOLERANCE and bool((moves <= reach).all()),
-        message=_message(
-            moves, reach, relative, turns if turns > NEGLIGIBLE * largest else 0.0
-        ),
+        message=_message(moves, reach, relative, speed),
         residual=float(speeds.max()),
         relative_residual=relative,
         iterations=iterations,

@@ -22,6 +22,7 @@ import numpy as np
 
 from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.equation import MeanFieldEquation
+from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import Atoms
 from mfpde.notebook import Printed, format_table
 from mfpde.stationary.derivatives import FieldDerivatives
@@ -155,10 +156,8 @@ class PolishedAtoms(Printed):
         return "\n".join([*lines, tabulate_atoms(self.atoms, self.split_rates[:, 0])])
 
     def _describe_stability(self) -> list[str]:
-        modes = (
-            f"; rotation modes {self.symmetry_dimension}, "
-            f"neutral modes {self.neutral_dimension}"
-        )
+        modes = f"; rotation modes {self.symmetry_dimension}, "
+        modes += f"neutral modes {self.neutral_dimension}"
         verdicts = [
             ("second order", self.is_second_order, self.second_order_margin, ""),
             ("strict", self.is_strict, self.strict_margin, modes),
@@ -221,8 +220,7 @@ def tabulate_atoms(atoms: Atoms, split_rates: FloatArray | None = None) -> str:
     """
     places, titles = atoms.points[:, :3], ["x1", "x2", "x3"]
     if atoms.dimension == 2:
-        turns = np.arctan2(atoms.points[:, 1], atoms.points[:, 0]) / np.pi
-        places, titles = np.mod(turns, 2.0)[:, np.newaxis], ["angle/pi"]
+        places, titles = angles_of(atoms.points)[:, np.newaxis] / np.pi, ["angle/pi"]
     # Adding zero turns a rounded -0.0 into 0.0.
     numbers = np.column_stack([np.round(places, 9) + 0.0, atoms.masses])
     rows = [[f"{number: .9f}" for number in row] for row in numbers]

@@ -52,6 +52,20 @@ RidgeDerivatives = tuple[FloatArray, FloatArray, FloatArray]
 """Sums (n,) of ridges at n points, and the derivatives g1 and g2 (n, m) of each."""
 
 
+class FieldBounds(NamedTuple):
+    """What holds for a sum of ridges all over the sphere.
+
+    ``third`` bounds third derivatives along great arcs, between kinks; the sum varies over the
+    length ``width``, at most 1; ``rounding`` estimates the errors of values; and to rounding it is
+    a polynomial of this ``degree``, inf if it is none.
+    """
+
+    third: float
+    width: float
+    rounding: float
+    degree: float
+
+
 class Expansion(NamedTuple):
     """A field at n points: ``values`` (n,), ``gradient`` (n, k) and ``hessian`` (n, k, k).
 
@@ -77,30 +91,19 @@ class KernelRidges:
     weights: FloatArray
     mass: float
 
-    @property
-    def third(self) -> float:
-        """Bound T of third derivatives along great arcs."""
-        third = self.kernel.third_derivative
-        assert third is not None
-        return self.mass * third
-
-    @property
-    def width(self) -> float:
-        """Length over which the sum varies: 1 / sqrt(sharpness), at most 1."""
-        return float(1 / np.sqrt(max(1.0, self.kernel.sharpness)))
-
-    @property
-    def rounding(self) -> float:
-        """Estimate of the rounding of a value of the sum."""
-        count, d = self.vectors.shape
-        size = float(np.abs(self.kernel.value(COSINES)).max()) + self.kernel.strength
+    @cached_property
+    def bounds(self) -> FieldBounds:
+        """Bounds by those of the kernel, of width 1 / sqrt(sharpness)."""
+        kernel, (count, d) = self.kernel, self.vectors.shape
+        assert kernel.third_derivative is not None
+        size = float(np.abs(kernel.value(COSINES)).max()) + kernel.strength
         roundings = min(count, 24 + np.log2(count)) + d + 8
-        return float(EPS / 2 * roundings * size * np.abs(self.weights).sum())
-
-    @property
-    def degree(self) -> float:
-        """Degree of the polynomial that the sum is on the sphere, to rounding."""
-        return float(len(self.kernel.chebyshev) - 1)
+        return FieldBounds(
+            third=self.mass * kernel.third_derivative,
+            width=float(1 / np.sqrt(max(1.0, kernel.sharpness))),
+            rounding=float(EPS / 2 * roundings * size * np.abs(self.weights).sum()),
+            degree=len(kernel.chebyshev) - 1.0,
+        )
 
     def values(self, points: FloatArray) -> FloatArray:
         """The sum (n,) at ``points`` (n, d)."""
@@ -132,61 +135,50 @@ class NeuronRidges:
         return np.asarray(np.linalg.norm(self.vectors, axis=1))
 
     @property
-    def _bounds(self) -> ActivationBounds:
-        bounds = self.perceptron.activation.bounds
-        assert bounds is not None
-        return bounds
+    def _limits(self) -> ActivationBounds:
+        limits = self.perceptron.activation.bounds
+        assert limits is not None
+        return limits
 
     def _outputs(self, z: FloatArray) -> FloatArray:
         return np.abs(np.asarray(self.perceptron.activation.sigma(z)))
 
+    def _add_up(self, bends: FloatArray) -> float:
+        """The sum of |w| (``bends`` + |sigma(c)|) |a| over the neurons."""
+        sizes = (bends + self._outputs(self.perceptron.biases)) * self._lengths
+        return float(np.abs(self.perceptron.weights) @ sizes)
+
     @property
     def curvature(self) -> float:
         """Bound of |D^2| (see the head of this module)."""
-        bends = self._bounds.steepest * self._lengths
-        bends += self._outputs(self.perceptron.biases)
-        return float(np.abs(self.perceptron.weights) @ (bends * self._lengths))
+        return self._add_up(self._limits.steepest * self._lengths)
 
-    @property
-    def third(self) -> float:
-        """Bound T of third derivatives between kinks (see the head of this module)."""
-        bends = self._bounds.second * self._lengths**2
-        bends += 2 * self._bounds.steepest * self._lengths
-        bends += self._outputs(self.perceptron.biases)
-        return float(np.abs(self.perceptron.weights) @ (bends * self._lengths))
+    @cached_property
+    def bounds(self) -> FieldBounds:
+        """Bounds by those of the activation, of the width of the longest direction's inverse.
 
-    @property
-    def width(self) -> float:
-        """Length over which V varies: the inverse of the longest direction, at most 1."""
-        return float(1 / max(1.0, self._lengths.max()))
-
-    @property
-    def rounding(self) -> float:
-        """Estimate of the rounding of a value of V: |Phi(z)| <= (|sigma(0)| + M |z| / 2) |z|.
-
-        Terms of Phi itself may have the size 1/2 where they cancel.
+        Sizes of values follow from |Phi(z)| <= (|sigma(0)| + M |z| / 2) |z|; terms of Phi itself
+        may have the size 1/2 where they cancel.
         """
-        z = self._lengths + np.abs(self.perceptron.biases)
-        rise = self._bounds.steepest * z
+        lengths, limits, term = self._lengths, self._limits, self.perceptron
+        bends = limits.second * lengths**2 + 2 * limits.steepest * lengths
+        z = lengths + np.abs(term.biases)
+        rise = limits.steepest * z
         sizes = 0.5 + (2 * self._outputs(np.zeros(1)) + rise / 2 + rise) * z
         roundings = sum(self.vectors.shape) + 8
-        return float(EPS / 2 * roundings * sizes @ np.abs(self.perceptron.weights))
-
-    @property
-    def degree(self) -> float:
-        """Degree of the polynomial that V is on the sphere, to rounding; inf if it is none.
-
-        Neurons of parallel directions are one function of the cosine with their axis.
-        """
-        units = self.vectors / self._lengths[:, np.newaxis]
-        acting = units[self.perceptron.weights != 0]
-        return max(map(self._degree_along, acting), default=0.0)
+        acting = (self.vectors / lengths[:, np.newaxis])[term.acts]
+        return FieldBounds(
+            third=self._add_up(bends),
+            width=float(1 / max(1.0, lengths.max())),
+            rounding=float(EPS / 2 * roundings * sizes @ np.abs(term.weights)),
+            degree=max(map(self._degree_along, acting), default=0.0),
+        )
 
     def _degree_along(self, unit: FloatArray) -> float:
         """Degree of the neurons along ``unit``, by the series of their second derivative.
 
-        The kinks of a and -a with equal w |a|^2 cancel in it (paper, Theorem 3.1, footnote 2);
-        with others it does not end.
+        They are one function of the cosine with it.  The kinks of a and -a with equal w |a|^2
+        cancel (paper, Theorem 3.1, footnote 2); with others the series does not end.
         """
         term, heights = self.perceptron, self.vectors @ unit
         apart = np.abs(self.vectors - np.outer(heights, unit)).max(axis=1)
@@ -207,11 +199,11 @@ class NeuronRidges:
 
     def derivatives(self, points: FloatArray, radii: FloatArray) -> RidgeDerivatives:
         """V, and of each neuron w sigma and the lowest w sigma' within the ``radii`` (n,)."""
-        term, bounds = self.perceptron, self._bounds
+        term, limits = self.perceptron, self._limits
         z = term.preactivations(points)
         assert term.activation.derivative is not None
         steepness = np.asarray(term.activation.derivative(z))
-        lowest = np.where(term.weights > 0, bounds.least_slope, bounds.largest_slope)
+        lowest = np.where(term.weights > 0, limits.least_slope, limits.largest_slope)
         for kink in term.activation.kinks:
             apart = np.abs(z - kink)
             reach = radii[:, np.newaxis] * self._lengths + ON_KINK * (1 + apart)
@@ -229,31 +221,15 @@ class RidgeField:
     rest: float = 0.0
 
     @cached_property
-    def third(self) -> float:
-        """Bound T of third derivatives along great arcs, between kinks."""
-        return sum(part.third for part in self.parts)
-
-    @cached_property
-    def width(self) -> float:
-        """Length over which the field varies, at most 1."""
-        return min((part.width for part in self.parts), default=1.0)
-
-    @cached_property
-    def rounding(self) -> float:
-        """Estimate of the errors of values."""
-        return self.rest + sum(part.rounding for part in self.parts)
-
-    @cached_property
-    def degree(self) -> float:
-        """Degree of the polynomial that the field is, to rounding; inf if none."""
-        return max((part.degree for part in self.parts), default=0.0)
+    def bounds(self) -> FieldBounds:
+        """Bounds of the sum."""
+        parts = [FieldBounds(0.0, 1.0, self.rest, 0.0), *(p.bounds for p in self.parts)]
+        third, width, rounding, degree = zip(*parts, strict=True)
+        return FieldBounds(sum(third), min(width), sum(rounding), max(degree))
 
     def values(self, points: FloatArray) -> FloatArray:
         """Values (n,) at ``points`` (n, d)."""
-        total = np.zeros(len(points))
-        for part in self.parts:
-            total += part.values(points)
-        return total
+        return np.zeros(len(points)) + sum(part.values(points) for part in self.parts)
 
     def expansion(self, points: FloatArray, radii: FloatArray) -> Expansion:
         """Values, gradients and lower Hessians at ``points`` (n, d), within ``radii`` (n,)."""

@@ -67,7 +67,7 @@ def sliding_minimum(
 
     Returns the best atoms found, their certificate and the condition of their system.
     """
-    width = min(energy.kernel_width, energy.external.width)
+    width = min(energy.kernel_width, energy.external.bounds.width)
     scan = energy.represent(scanning_points(energy.dimension, width))
     lowest = int(np.argmin(energy.external.values(scan)))
     here = _balance(energy, scan[[lowest]], np.ones(1))
@@ -113,22 +113,17 @@ def _slide(energy: ConvexEnergy, start: BalancedAtoms) -> BalancedAtoms:
     """Atoms at the end of Newton's method, their masses balanced throughout."""
     here = start
     for _ in range(MOST_STEPS):
-        lower = _step(energy, here, *_expand(_differentiate(energy, here.atoms)))
+        lower = _step(energy, here)
         if lower is None:
             break
         here = lower
     return here
 
 
-def _step(
-    energy: ConvexEnergy,
-    start: BalancedAtoms,
-    slope: FloatArray,
-    sizes: FloatArray,
-    axes: FloatArray,
-) -> BalancedAtoms | None:
+def _step(energy: ConvexEnergy, start: BalancedAtoms) -> BalancedAtoms | None:
     """The state after a step within the first radius where E falls as in the model, or None."""
     points, masses = start.atoms
+    slope, sizes, axes = _expand(_differentiate(energy, start.atoms))
     radius, frames = energy.kernel_width, tangent_frames(points)
     least = NEGLIGIBLE * max(float(np.abs(sizes).max()), NEGLIGIBLE)
     shift = max(0.0, -2 * float(sizes[0])) + least

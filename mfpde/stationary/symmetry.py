@@ -28,7 +28,7 @@ from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import tangent_frames
 from mfpde.stationary.derivatives import FieldDerivatives, field_derivatives
-from mfpde.terms import Attention, ExternalTerm
+from mfpde.terms import Attention
 
 LARGEST_SEARCHED_DIMENSION = 64
 INDEPENDENT = float(np.sqrt(np.finfo(np.float64).eps))
@@ -42,9 +42,12 @@ def rotation_modes(equation: MeanFieldEquation, points: FloatArray) -> FloatArra
     ``points`` (n, d).
     """
     generators = invariant_rotations(equation, points.shape[1])
-    basis, sizes, _ = np.linalg.svd(
-        displacements(generators, points), full_matrices=False
-    )
+    return find_basis(displacements(generators, points))
+
+
+def find_basis(columns: FloatArray) -> FloatArray:
+    """Orthonormal columns (n, k) that span what of ``columns`` (n, g) is no rounding."""
+    basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     return np.asarray(basis[:, sizes > INDEPENDENT])
 
 
@@ -55,18 +58,13 @@ def displacements(generators: FloatArray, points: FloatArray) -> FloatArray:
     return np.asarray(modes.reshape(points.size - len(points), len(generators)))
 
 
+@lru_cache(maxsize=8)
 def invariant_rotations(equation: MeanFieldEquation, dimension: int) -> FloatArray:
     """Orthogonal generators Omega (k, d, d) of the rotations that leave the equation as it is.
 
     In dimensions above 64, and beside a user's potential, none is assumed.
     """
-    return _find_rotations(equation.externals, equation.heads, dimension)
-
-
-@lru_cache(maxsize=8)
-def _find_rotations(
-    terms: tuple[ExternalTerm, ...], heads: tuple[Attention, ...], dimension: int
-) -> FloatArray:
+    terms, heads = equation.externals, equation.heads
     layers = [term.layer for term in terms if term.layer is not None]
     if len(layers) < len(terms) or dimension > LARGEST_SEARCHED_DIMENSION:
         return np.empty((0, dimension, dimension))
@@ -93,8 +91,7 @@ def _change_head(head: Attention, generators: FloatArray) -> FloatArray:
     given = head.keys_matrix, head.values_matrix, weights
     tiny, turned = np.finfo(float).tiny, generators[:, np.newaxis]
     matrices = np.stack([m / max(np.linalg.norm(m, 2), tiny) for m in given])
-    changes = matrices @ turned - turned @ matrices
-    return np.asarray(changes.reshape(len(generators), -1))
+    return np.reshape(matrices @ turned - turned @ matrices, (len(generators), -1))
 
 
 def turning_field(
