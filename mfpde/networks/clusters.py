@@ -4,14 +4,14 @@ Points of mass no farther apart than an angle are linked, and what is linked ove
 component (single linkage; Gower & Ross, J. R. Stat. Soc. C 18 (1969)): as the angle grows,
 components merge at the lengths of the edges of the minimum spanning tree.  A component is a
 cluster if it holds 1 % of the mass; of more than 20 points without a grid 5 %, as a sample has
-stray points in its tails, unless all are about equally far apart.  What is in none is scattered.
+stray points in its tails, unless all are far apart.  What is in none is scattered.
 
 A density is a point of mass for each cell that is at least half as dense as if all were
 uniform: links would run on through a thin background.  Neighbouring cells are linked.
 
-Without an angle it is the middle of the longest interval of angles in which there are equally
-many clusters, two or more, that hold half of the mass and are separated: the interval ends at
-twice the angle at which it begins, or beyond.  Else of such an interval with one cluster among
+Without an angle it is the middle of an interval of angles in which there are equally many
+clusters that hold half of the mass and are separate: it ends at twice the angle at which it
+begins, or beyond.  Of two or more clusters the longest such interval, else of one among
 scattered points; else all is one.
 
 Chains are one component, so are wide clusters in many dimensions; :mod:`mfpde.networks.counts`
@@ -47,8 +47,8 @@ LEAST_SHARE, SAMPLE_SHARE = 0.01, 0.05
 """Share of the mass that a cluster holds at least, and of a sample."""
 SAMPLE_POINTS = 20
 """More points than these, without a grid, may be a sample."""
-ALIKE, SPREAD = 2.0, 0.5
-"""Ratio of links, and length of the mean, up to which points are spread evenly."""
+FAR = np.pi / 4
+"""Points no nearer than this to each other are each a cluster, in a sample too."""
 LEAST_HELD = 0.5
 """Share of the mass that separated clusters hold together."""
 SEPARATES = 2.0
@@ -218,15 +218,12 @@ def clusters(
     tree = _link_points(found)
     least = (1 - ROUNDING) * _least_share(found, tree[:, 2])
     counts, held, heaviest = _count_clusters(tree, found.shares, least)
-    if angle is None:
-        angle = _choose_angle(found, tree[:, 2], counts, held)
-    low, high, _ = _find_intervals(tree[:, 2], counts)
-    k = int(np.searchsorted(high[:-1], angle, side="right"))
+    angle, gap = _find_gap(tree[:, 2], counts, held, angle, found.resolution)
     labels, shares, centres, radii = _cut_tree(found, tree, angle, least)
     left = 1 - float(shares.sum())
     return Clustering(
         angle=angle,
-        gap=(float(low[k]), float(high[k])),
+        gap=gap,
         masses=read_only(found.total * shares),
         centres=read_only(centres),
         radii=read_only(radii),
@@ -251,15 +248,10 @@ def _link_points(found: MassPoints) -> FloatArray:
 
 
 def _least_share(found: MassPoints, links: FloatArray) -> float:
-    """Share of the mass that a cluster holds: more of a sample, unless it is spread evenly.
-
-    Of points about equally far apart that are no heap none is a stray one.
-    """
+    """Share of the mass that a cluster holds: more of a sample, unless all are far apart."""
     apart = links[links > 0]
-    if not found.may_be_sample or len(apart) < SAMPLE_POINTS:
-        return LEAST_SHARE
-    is_heap = np.linalg.norm(found.shares @ found.points) > SPREAD
-    return SAMPLE_SHARE if is_heap or apart[-1] > ALIKE * apart[0] else LEAST_SHARE
+    is_sample = found.may_be_sample and len(apart) >= SAMPLE_POINTS
+    return SAMPLE_SHARE if is_sample and apart[0] < FAR else LEAST_SHARE
 
 
 def _count_clusters(
@@ -278,31 +270,31 @@ def _count_clusters(
     return sums[0].round().astype(np.int64), sums[1], heaviest
 
 
-def _find_intervals(
-    heights: FloatArray, counts: IntArray
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Intervals of angles (low, high) of one count, and the number of merges in each."""
-    low, high = np.append(0.0, heights), np.append(heights, np.pi)
-    # Of the last one pi is part, so that it is never empty.
-    (states,) = np.nonzero(np.append(low[:-1] < high[:-1], True))
+def _find_gap(
+    heights: FloatArray,
+    counts: IntArray,
+    held: FloatArray,
+    angle: float | None,
+    resolution: float,
+) -> tuple[float, tuple[float, float]]:
+    """The ``angle``, by default of the longest separate interval, and that interval."""
+    edges = np.concatenate([[0.0], heights, [np.pi]])
+    # All in one component is a state of its own, and of pi alone too.
+    counts = np.append(counts[:-1], -1)
+    (states,) = np.nonzero(np.append(edges[:-2] < edges[1:-1], True))
     last = states[np.append(np.diff(counts[states]) != 0, True)]
-    return np.append(0.0, high[last[:-1]]), high[last], last
-
-
-def _choose_angle(
-    found: MassPoints, heights: FloatArray, counts: IntArray, held: FloatArray
-) -> float:
-    """The middle of the longest interval that separates clusters, or else one of all mass."""
-    is_whole = (counts == 1) & (held >= 1 - ROUNDING)
-    low, high, merges = _find_intervals(heights, np.where(is_whole, 0, counts))
-    low = np.maximum(low, found.resolution)
-    separates = (high >= SEPARATES * low) & (held[merges] >= LEAST_HELD)
-    separates[-1] = False
-    for allowed in (separates & (counts[merges] > 1), separates):
-        if allowed.any():
-            k = int(np.argmax(np.where(allowed, high - low, 0.0)))
-            return float(low[k] + high[k]) / 2
-    return float(low[-1] + high[-1]) / 2
+    high = edges[last + 1]
+    low = np.append(0.0, high[:-1])
+    if angle is not None:
+        k = int(np.searchsorted(high[:-1], angle, side="right"))
+        return angle, (float(low[k]), float(high[k]))
+    begin = np.maximum(low, resolution)
+    separates = (high >= SEPARATES * begin) & (held[last] >= LEAST_HELD)
+    # What is all in one comes last, one cluster among scattered points before it.
+    separates[-1] = True
+    several = np.minimum(counts[last], 2)
+    k = int(np.lexsort((high - begin, several, separates))[-1])
+    return float(begin[k] + high[k]) / 2, (float(low[k]), float(high[k]))
 
 
 def _cut_tree(
