@@ -35,7 +35,7 @@ from mfpde.arrays import (
     real_number,
     shown,
 )
-from mfpde.geometry.arcs import distances
+from mfpde.geometry.arcs import angles_between, distances
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure
 from mfpde.measures.sampling import sum_by_label
@@ -54,7 +54,6 @@ LEAST_HELD = 0.5
 SEPARATES = 2.0
 """Ratio of the angle at which separated clusters merge to that from which on they are there."""
 ROUNDING = 1e-9
-_MOST_SHOWN = 30
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,16 +148,12 @@ class Clustering(Printed):
         )
         if self.scattered > 0:
             first += f"; mass {self.scattered:.6f} scattered"
-        rows = []
-        for k in range(min(self.count, _MOST_SHOWN)):
-            apart = distances(np.delete(self.centres, k, axis=0), self.centres[k])
-            nearest = f"{apart.min():.4f}" if len(apart) else "-"
-            mass, radius = f"{self.masses[k]:.6f}", f"{self.radii[k]:.4f}"
-            rows.append([mass, radius, nearest, _describe_place(self.centres[k])])
-        lines = [first, format_table(["mass", "radius", "apart", "centre"], rows)]
-        if self.count > _MOST_SHOWN:
-            lines.append(f"... and {self.count - _MOST_SHOWN} more")
-        return "\n".join(lines)
+        apart = angles_between(self.centres, self.centres)
+        np.fill_diagonal(apart, np.pi if self.count > 1 else np.nan)
+        nearest = apart.min(axis=1, initial=np.pi)
+        places = map(_describe_place, self.centres)
+        rows = list(zip(self.masses, self.radii, nearest, places, strict=True))
+        return f"{first}\n{format_table(['mass', 'radius', 'apart', 'centre'], rows)}"
 
 
 def _describe_place(centre: FloatArray) -> str:
@@ -217,20 +212,32 @@ def clusters(
             )
     tree = _link_points(found)
     least = (1 - ROUNDING) * _least_share(found, tree[:, 2])
-    counts, held, heaviest = _count_clusters(tree, found.shares, least)
-    angle, gap = _find_gap(tree[:, 2], counts, held, angle, found.resolution)
+    merges, counts, held, heaviest = _count_clusters(tree, found.shares, least)
+    # All in one component is a state of its own.
+    kinds = np.append(counts[:-1], -1)
+    last = np.flatnonzero(np.append(np.diff(kinds) != 0, True))
+    high = np.append(merges, np.pi)[last]
+    low = np.append(0.0, high[:-1])
+    if angle is None:
+        begin = np.maximum(low, found.resolution)
+        separates = (high > SEPARATES * begin) & (held[last] >= LEAST_HELD)
+        separates[-1] = True
+        # Of two clusters or more, else of one, else all in one; then the longest.
+        order = np.lexsort((high - begin, np.minimum(kinds[last], 2), separates))
+        angle = float(begin[order[-1]] + high[order[-1]]) / 2
+    k = int(np.searchsorted(high[:-1], angle, side="right"))
     labels, shares, centres, radii = _cut_tree(found, tree, angle, least)
     left = 1 - float(shares.sum())
     return Clustering(
         angle=angle,
-        gap=gap,
+        gap=(float(low[k]), float(high[k])),
         masses=read_only(found.total * shares),
         centres=read_only(centres),
         radii=read_only(radii),
         labels=found.label_inputs(labels),
         scattered=found.total * left if left > ROUNDING else 0.0,
         resolution=found.resolution,
-        merge_angles=read_only(tree[:, 2].copy()),
+        merge_angles=read_only(merges),
         merge_counts=read_only(counts),
         merge_masses=read_only(found.total * heaviest),
         sample=found,
@@ -256,8 +263,11 @@ def _least_share(found: MassPoints, links: FloatArray) -> float:
 
 def _count_clusters(
     tree: FloatArray, shares: FloatArray, least: float
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Before the first merge and after each: number of clusters, their share, the heaviest's."""
+) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
+    """Angles (m,) at which components merge, and numbers (m + 1,) before and after each.
+
+    The number of clusters, the share of the mass in them, and that of the heaviest component.
+    """
     components, count = shares.tolist(), len(shares)
     pairs = tree[:, :2].astype(int)
     for one, other in pairs.tolist():
@@ -267,34 +277,11 @@ def _count_clusters(
     changes = values[:, count:] - values[:, pairs].sum(axis=2)
     sums = np.cumsum(np.column_stack([values[:, :count].sum(axis=1), changes]), axis=1)
     heaviest = np.maximum.accumulate(np.append(masses[:count].max(), masses[count:]))
-    return sums[0].round().astype(np.int64), sums[1], heaviest
-
-
-def _find_gap(
-    heights: FloatArray,
-    counts: IntArray,
-    held: FloatArray,
-    angle: float | None,
-    resolution: float,
-) -> tuple[float, tuple[float, float]]:
-    """The ``angle``, by default of the longest separate interval, and that interval."""
-    edges = np.concatenate([[0.0], heights, [np.pi]])
-    # All in one component is a state of its own, and of pi alone too.
-    counts = np.append(counts[:-1], -1)
-    (states,) = np.nonzero(np.append(edges[:-2] < edges[1:-1], True))
-    last = states[np.append(np.diff(counts[states]) != 0, True)]
-    high = edges[last + 1]
-    low = np.append(0.0, high[:-1])
-    if angle is not None:
-        k = int(np.searchsorted(high[:-1], angle, side="right"))
-        return angle, (float(low[k]), float(high[k]))
-    begin = np.maximum(low, resolution)
-    separates = (high >= SEPARATES * begin) & (held[last] >= LEAST_HELD)
-    # What is all in one comes last, one cluster among scattered points before it.
-    separates[-1] = True
-    several = np.minimum(counts[last], 2)
-    k = int(np.lexsort((high - begin, several, separates))[-1])
-    return float(begin[k] + high[k]) / 2, (float(low[k]), float(high[k]))
+    # Merges at one angle are one.
+    angles = np.unique(tree[:, 2])
+    states = np.append(0, np.searchsorted(tree[:, 2], angles, "right"))
+    counts, held = sums[:, states]
+    return angles, counts.round().astype(np.int64), held, heaviest[states]
 
 
 def _cut_tree(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import comb, xlogy
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import FloatArray, IntArray, blocks_of_rows
 
 NUMBERS = range(2, 11)
 """Numbers of clusters k that are tried."""
@@ -28,7 +28,7 @@ NARROW, NARROW_SHARE = np.pi / 4, 0.95
 """One cluster holds this share of the mass within this angle of the mean direction."""
 STARTS, STEPS = 6, 50
 """Of k-means."""
-BLOCK = 1 << 20
+MOST_ANGLES = 1 << 20
 """Angles that are held at once."""
 ROUNDING = 1e-12
 
@@ -47,17 +47,22 @@ class Silhouettes:
     labels: IntArray
 
 
-def effective_number(points: FloatArray, shares: FloatArray) -> float:
-    """exp of the entropy of the eigenvalues of sum m x x^T, of points (n, d) and shares (n,)."""
-    parts = np.sqrt(shares)[:, np.newaxis] * points
-    gram = parts.T @ parts if len(parts) > parts.shape[1] else parts @ parts.T
-    return exponential_of_entropy(np.linalg.eigvalsh(gram))
+def effective_number(
+    points: FloatArray, shares: FloatArray, axis: FloatArray | None = None
+) -> float:
+    """exp(-sum l log l), l the eigenvalues of sum m x x^T, of points (n, d) and shares m (n,).
 
-
-def exponential_of_entropy(shares: ArrayLike) -> float:
-    """exp(-sum p log p) of ``shares`` p of 1; rounded ones below 0 count as 0."""
-    kept = np.clip(shares, 0.0, None)
-    return float(np.exp(-xlogy(kept, kept).sum()))
+    About an ``axis`` (d,) each point is a whole ring.
+    """
+    if axis is not None:
+        along, across = float(shares @ (points @ axis) ** 2), len(axis) - 1
+        eigenvalues = np.array([along, *[(1 - along) / across] * across])
+    else:
+        parts = np.sqrt(shares)[:, np.newaxis] * points
+        is_long = len(parts) > parts.shape[1]
+        gram = parts.T @ parts if is_long else parts @ parts.T
+        eigenvalues = np.linalg.eigvalsh(gram).clip(0.0)
+    return float(np.exp(-xlogy(eigenvalues, eigenvalues).sum()))
 
 
 def adjusted_rand(one: ArrayLike, other: ArrayLike) -> float:
@@ -83,38 +88,39 @@ def adjusted_rand(one: ArrayLike, other: ArrayLike) -> float:
         raise ValueError(
             f"labels of shapes {shapes[0]} and {shapes[1]} must both be (n,)"
         )
-    first, second = (np.unique(each, return_inverse=True)[1] for each in labels)
-    table = np.zeros((first.max() + 1, second.max() + 1))
-    np.add.at(table, (first, second), 1)
-    joint, rows, columns, pairs = (
-        comb(counts, 2).sum()
-        for counts in (table, table.sum(axis=1), table.sum(axis=0), table.sum())
+    joint, rows, columns = (
+        comb(np.unique(each, axis=-1, return_counts=True)[1], 2).sum()
+        for each in (np.stack(labels), *labels)
     )
-    expected, most = rows * columns / max(pairs, 1.0), (rows + columns) / 2
+    pairs = max(comb(len(labels[0]), 2), 1.0)
+    expected, most = rows * columns / pairs, (rows + columns) / 2
     return 1.0 if most == expected else float((joint - expected) / (most - expected))
 
 
 def find_silhouettes(points: FloatArray, shares: FloatArray) -> Silhouettes:
     """Silhouettes of the best of some k-means for each k, of points (n, d) with shares (n,)."""
-    rng, tried = np.random.default_rng(0), [np.zeros(len(points), dtype=np.int64)]
-    for number in NUMBERS if len(points) > 1 else ():
+    rng, tried = np.random.default_rng(0), dict[int, IntArray]()
+    for number in NUMBERS[: max(len(points) - 2, 0)]:
         found = [_partition(points, shares, number, rng) for _ in range(STARTS)]
-        tried.append(max(found, key=lambda pair: pair[0])[1])
-    numbers = [labels.max() + 1 for labels in tried]
-    scores = np.full(len(NUMBERS), np.nan)
-    # Fewer places than clusters leave some of them empty.
-    kept = [k for k in NUMBERS if k < len(points) and numbers[k - 1] == k]
-    if kept:
-        scores[np.array(kept) - 2] = _score(
-            points, shares, [tried[k - 1] for k in kept]
-        )
-    best = int(np.nanargmax(scores)) + 2 if kept else 1
+        labels = max(found, key=lambda pair: pair[0])[1]
+        # Fewer places than clusters leave some of them empty.
+        if len(np.unique(labels)) == number:
+            tried[number] = labels
     mean = shares @ points
     near = points @ mean >= np.cos(NARROW) * np.linalg.norm(mean) - ROUNDING
     count = int(shares[near].sum() >= NARROW_SHARE)
-    if kept and scores[best - 2] >= SEPARATE:
+    scores = np.full(len(NUMBERS), np.nan)
+    if not tried:
+        return Silhouettes(scores, count, np.zeros(len(points), dtype=np.int64))
+    members = np.hstack([np.eye(number)[labels] for number, labels in tried.items()])
+    sums = _sum_angles(points, shares[:, np.newaxis] * members)
+    each = np.split(sums, np.cumsum([*tried])[:-1], axis=1)
+    for (number, labels), own in zip(tried.items(), each, strict=True):
+        scores[number - 2] = _score(own, labels, shares)
+    best = int(np.nanargmax(scores)) + 2
+    if scores[best - 2] >= SEPARATE:
         count = best
-    return Silhouettes(scores, count, tried[best - 1])
+    return Silhouettes(scores, count, tried[best])
 
 
 def _partition(
@@ -128,43 +134,35 @@ def _partition(
         far = shares * (1 - nearness).clip(ROUNDING)
         chosen.append(rng.choice(len(points), p=far / far.sum()))
     centres, labels = points[chosen], np.full(len(points), -1)
+    weighted = shares[:, np.newaxis] * points
     for _ in range(STEPS):
         before, labels = labels, (points @ centres.T).argmax(axis=1)
         if (labels == before).all():
             break
-        sums = _indicate(labels, shares, number).T @ points
+        sums = np.eye(number)[labels].T @ weighted
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         centres = np.where(lengths > ROUNDING, sums / lengths.clip(ROUNDING), centres)
     return float(shares @ (points @ centres.T).max(axis=1)), labels
 
 
-def _score(
-    points: FloatArray, shares: FloatArray, partitions: list[IntArray]
-) -> list[float]:
-    """The mean silhouette of each of the ``partitions``; of a point alone it is 0."""
-    parts = [_indicate(labels, shares, labels.max() + 1) for labels in partitions]
-    ends, rows = np.cumsum([part.shape[1] for part in parts])[:-1], len(points)
-    totals = np.zeros(len(partitions))
-    for low in range(0, rows, size := max(1, BLOCK // rows)):
-        here = slice(low, low + size)
-        angles = np.arccos((points[here] @ points.T).clip(-1, 1))
-        sums = np.split(angles @ np.hstack(parts), ends, axis=1)
-        for i, (part, labels, own) in enumerate(
-            zip(parts, partitions, sums, strict=True)
-        ):
-            masses, mine = part.sum(axis=0), (np.arange(len(own)), labels[here])
-            others = masses[labels[here]] - shares[here]
-            inside = own[mine] / np.where(others > ROUNDING, others, np.inf)
-            away = own / masses
-            away[mine] = np.inf
-            outside = away.min(axis=1)
-            share = (outside - inside) / np.maximum(outside, inside).clip(ROUNDING)
-            totals[i] += shares[here] @ np.where(others > ROUNDING, share, 0.0)
-    return list(totals / shares.sum())
+def _sum_angles(points: FloatArray, weights: FloatArray) -> FloatArray:
+    """Sums (n, k) of the angles from each point (n, d) to all, with ``weights`` (n, k)."""
+    count = len(points)
+    rows = [
+        np.arccos((points[here] @ points.T).clip(-1, 1)) @ weights
+        for here in blocks_of_rows(count, count, MOST_ANGLES)
+    ]
+    return np.concatenate(rows)
 
 
-def _indicate(labels: IntArray, shares: FloatArray, number: int) -> FloatArray:
-    """The mass (n, k) of each point in each cluster."""
-    return np.asarray(
-        (labels[:, np.newaxis] == np.arange(number)) * shares[:, np.newaxis]
-    )
+def _score(sums: FloatArray, labels: IntArray, shares: FloatArray) -> float:
+    """The mean silhouette, by sums (n, k) of angles to each cluster; of a point alone it is 0."""
+    masses, own = np.bincount(labels, shares), (np.arange(len(labels)), labels)
+    others = masses[labels] - shares
+    is_alone = others <= ROUNDING
+    inside = sums[own] / np.where(is_alone, np.inf, others)
+    away = sums / masses
+    away[own] = np.inf
+    outside = away.min(axis=1)
+    each = (outside - inside) / np.maximum(outside, inside).clip(ROUNDING)
+    return float(shares @ np.where(is_alone, 0.0, each) / shares.sum())

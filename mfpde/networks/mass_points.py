@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mfpde.arrays import FloatArray, IntArray, no_measure, read_only, unit_vectors
+from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import (
     AnyMeasure,
     Atoms,
@@ -16,15 +17,16 @@ from mfpde.measures.measure import (
     as_measure,
     atoms_of,
 )
-from mfpde.measures.sampling import as_atoms, sum_by_label
-from mfpde.networks.counts import effective_number, exponential_of_entropy
+from mfpde.measures.sampling import sum_by_label
+from mfpde.networks.counts import effective_number
 
 THIN = 0.5
 """Share of the mean density below which a cell is background."""
 NEIGHBOURS = 1.5
 """Cells whose centres are this close, in spacings of the grid, are linked."""
 MOST_POINTS = 10_000
-FIRST_BOX, WIDEST_BOX = 0.01, 0.1
+WIDTHS = 0.01 * 1.5 ** np.arange(6)
+"""Of boxes in which more points are taken together."""
 ROUNDING = 1e-9
 
 
@@ -53,7 +55,7 @@ class MassPoints(NamedTuple):
 def find_mass_points(
     given: ArrayLike | AnyMeasure, masses: ArrayLike | None
 ) -> MassPoints:
-    """Points with masses (1/n each where there are None), or atoms and cells of a measure.
+    """Points with masses (1/n each where there are None), or cells and atoms of a measure.
 
     Cells that are background are left out.  Too many points are taken together in boxes.
     """
@@ -73,51 +75,36 @@ def find_mass_points(
             f"to {total:g}: d must be at least 2, the sum above 0 and finite"
         )
     atoms, axis, resolution = atoms_of(measure), None, 0.0
-    kept = np.ones(len(atoms), dtype=np.bool_)
+    points, masses, kept = atoms.points, atoms.masses, atoms.masses > 0
     if not isinstance(measure, Atoms):
         density, grid = as_measure(measure).density, measure.geometry
         mean = total / np.broadcast_to(grid.areas, grid.shape).sum()
         is_dense = density.values > (1 - ROUNDING) * THIN * mean
-        is_dense &= density.masses > 0
-        dense = Density(grid, np.where(is_dense, density.values, 0.0))
-        atoms, kept = as_atoms(Measure(dense, atoms)), np.append(is_dense, kept)
+        points = np.concatenate([grid.points.reshape(-1, grid.dimension), points])
+        masses, kept = np.append(density.masses, masses), np.append(is_dense, kept)
         axis, resolution = grid.axis, NEIGHBOURS * grid.spacing * is_dense.any()
-    points, shares = atoms.points, atoms.masses / total
-    place = np.full(len(kept), -1, dtype=np.int64)
-    place[kept] = np.arange(len(points))
+    effective = effective_number(points, masses / total, axis)
+    points, shares = points[kept], masses[kept] / total
+    place = np.where(kept, np.cumsum(kept) - 1, -1)
     if len(points) > MOST_POINTS:
         place[kept], width = _put_in_boxes(points)
-        sums = sum_by_label(place[kept], shares[:, np.newaxis] * points)
-        points = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+        points = normalize(sum_by_label(place[kept], shares[:, np.newaxis] * points))
         shares = np.bincount(place[kept], shares).astype(np.float64)
         resolution = max(resolution, 2 * float(np.arcsin(width)))
     is_sample = isinstance(measure, Atoms)
-    effective = _effective_number_of(measure, axis)
     return MassPoints(
         points, shares, place, total, resolution, is_sample, axis, effective
     )
 
 
-def _effective_number_of(measure: AnyMeasure, axis: FloatArray | None) -> float:
-    """The effective number of a measure; about an ``axis`` its cells are whole rings."""
-    atoms = as_atoms(measure)
-    shares = atoms.masses / atoms.total_mass
-    if axis is None:
-        return effective_number(atoms.points, shares)
-    along, across = float(shares @ (atoms.points @ axis) ** 2), len(axis) - 1
-    return exponential_of_entropy([along, *[(1 - along) / across] * across])
-
-
 def _put_in_boxes(points: FloatArray) -> tuple[IntArray, float]:
     """The box (n,) of each point, of few enough boxes, and their diagonal."""
-    width = FIRST_BOX
-    while width <= WIDEST_BOX:
-        corners = np.floor(points / width).astype(np.int64)
+    for width in WIDTHS:
+        corners = np.floor(points / width)
         boxes = np.unique(corners, axis=0, return_inverse=True)[1].ravel()
         if boxes.max() < MOST_POINTS:
             return boxes, width * np.sqrt(points.shape[1])
-        width *= 1.5
     raise ValueError(
         f"points_or_measure has {len(points)} points in more than {MOST_POINTS} "
-        f"boxes {WIDEST_BOX:g} wide (d = {points.shape[1]}): give a sample of them"
+        f"boxes {width:.2g} wide (d = {points.shape[1]}): give a sample of them"
     )
