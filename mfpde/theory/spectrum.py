@@ -36,7 +36,7 @@ from mfpde.arrays import (
 from mfpde.geometry.circle import angles_of
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.measures.sampling import as_atoms
-from mfpde.terms import Attention, Kernel
+from mfpde.terms import Attention, Interaction, InteractionTerm, Kernel
 from mfpde.terms.exponential_kernel import log_series
 from mfpde.terms.kernels import up_to
 
@@ -164,19 +164,14 @@ def critical_diffusion(
     always stable.  Parameters and errors are those of :func:`growth_rates`.
     Begin with ``critical_diffusion(4.0, 3)``.
     """
-    check_dimension(dimension)
-    largest = beta.band_limit(dimension) if isinstance(beta, Kernel) else 1
-    degrees = np.arange(1, largest + 1)
-    found = find_curvatures(
-        beta, dimension, degrees, normalized=normalized, kernel=kernel
-    )
-    return float(found.max(initial=0.0))
+    found = find_curvatures(beta, dimension, normalized=normalized, kernel=kernel)
+    return float(found[1:].max(initial=0.0))
 
 
 def find_curvatures(
     beta: float | Kernel,
     dimension: int,
-    degrees: Any,
+    degrees: Any = None,
     *,
     normalized: bool = False,
     kernel: Convention = "shifted",
@@ -184,42 +179,38 @@ def find_curvatures(
     """Second derivatives of E along harmonics of the ``degrees`` l at the uniform state.
 
     They are lambda_l / beta, under softmax lambda_l / (beta lambda_0) without underflow, and of
-    a kernel lambda_l(W).
+    a kernel lambda_l(W).  By default the degrees are 0 to the last one that counts.
     """
-    check_dimension(dimension)
-    chosen = np.asarray(degrees)
+    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)
+    if not isinstance(beta, Kernel):
+        term: InteractionTerm = Attention(beta, normalized, kernel)
+    elif normalized or kernel != "shifted":
+        raise ValueError(
+            f"normalized = {normalized!r}, kernel = {kernel!r} are about attention; a "
+            "Kernel in place of beta has neither"
+        )
+    else:
+        term = Interaction(beta)
+    known = term.zonal_kernel
+    chosen = np.asarray(
+        np.arange(known.band_limit(dimension) + 1) if degrees is None else degrees
+    )
     if chosen.dtype.kind not in "iu" or (chosen < 0).any():
         raise ValueError(f"degrees = {degrees!r} must be whole numbers of at least 0")
     largest = int(chosen.max(initial=0))
-    if isinstance(beta, Kernel):
-        if normalized or kernel != "shifted":
-            raise ValueError(
-                f"normalized = {normalized!r}, kernel = {kernel!r} are about attention; a "
-                "Kernel in place of beta has neither"
-            )
-        return np.asarray(beta.spectrum(dimension, largest)[chosen])
-    attention = Attention(beta, normalized, kernel)
-    if attention.needs_values:
-        logs = up_to(largest, log_series(attention.beta, dimension)[0], -np.inf)
-        return np.asarray(np.exp(logs - logs[0])[chosen] / attention.beta)
-    found = attention.zonal_kernel.spectrum(dimension, largest)
-    return np.asarray(attention.amplitude * found[chosen])
+    if term.needs_values:
+        logs = up_to(largest, log_series(term.sharpness, dimension)[0], -np.inf)
+        return np.asarray(np.exp(logs - logs[0])[chosen] / term.sharpness)
+    return np.asarray(term.amplitude * known.spectrum(dimension, largest)[chosen])
 
 
 def find_relative_curvatures(beta: float | Kernel, dimension: int) -> FloatArray:
-    """Return the curvatures, up to a factor, of degrees 0 to twice those that count.
+    """Return the curvatures, up to a factor, of the degrees 0 to the last one that counts.
 
     ``ValueError`` if none from degree 1 on is positive.
     """
-    check_dimension(dimension)
-    known = beta if isinstance(beta, Kernel) else Attention(beta).zonal_kernel
-    degrees = np.arange(2 * known.band_limit(dimension) + 1)
-    found = find_curvatures(beta, dimension, degrees, normalized=known is not beta)
+    is_beta = not isinstance(beta, Kernel)
+    found = find_curvatures(beta, dimension, normalized=is_beta)
     if found[1:].max() <= 0:
         raise ValueError(f"beta = {beta!r}: no degree grows in ascent")
     return found
-
-
-def check_dimension(dimension: int) -> None:
-    """Raise ``ValueError`` for a dimension d of no sphere S^(d-1)."""
-    whole_number("dimension", dimension, at_least=2, at_most=LARGEST_DIMENSION)

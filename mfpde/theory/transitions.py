@@ -8,9 +8,8 @@ kappa_# only) iff beta <= beta_*, the cusp, the solution of
 
 (Mun & Rosenzweig, arXiv 2604.16288 and 2606.05140, unnormalised attention).  Above it ordered
 states live on to a fold at a larger kappa: hysteresis.  At the coexistence kappa_c both states
-have the same free energy Phi = kappa int rho log rho - E, and between them lies a barrier, the
-free energy of the unstable ordered state.  On the circle those of l-fold symmetry begin at
-lambda_l / beta.
+have the same free energy Phi = kappa int rho log rho - E, and between them the unstable ordered
+state is a barrier.  On the circle states of l-fold symmetry begin at lambda_l / beta.
 
 Ordered states are densities of u = x.e alone,
 
@@ -47,6 +46,7 @@ from mfpde.geometry.harmonics import zonal_harmonics
 from mfpde.notebook import Printed, format_table
 from mfpde.terms import Exponential, Kernel
 from mfpde.terms.exponential_kernel import log_series
+from mfpde.terms.kernels import up_to
 from mfpde.theory.spectrum import (
     Convention,
     find_curvatures,
@@ -99,7 +99,7 @@ def has_continuous_transition(beta: float | Kernel, dimension: int) -> bool:
     found = find_relative_curvatures(beta, dimension)
     l = 1 + int(np.argmax(found[1:]))
     if l == 1 or dimension == 2:
-        return bool(found[2 * l] <= found[l] / dimension)
+        return bool(up_to(2 * l, found)[2 * l] <= found[l] / dimension)
     if l % 2:
         raise ValueError(
             f"beta = {beta!r}: its largest eigenvalue on S^{dimension - 1} is of degree "
@@ -207,17 +207,15 @@ def _find_window(
     threshold = float(find_curvatures(beta, dimension, degree))
     if beta <= cusp:
         return threshold, threshold, np.nan, np.nan, 0.0, np.nan
-    states = OrderedBranch(beta, dimension, degree)
-    met = states.find_below(states.highest, lambda state: state.excess)
-    fold = met and states.find_below(met, lambda state: state.tangent[-1])
-    if met and fold:
-        kappa = met.kappa
-        middle = states.find_below(fold, lambda state: kappa - state.kappa)
-        if middle:
-            moments = fold.moment, met.moment
-            return threshold, fold.kappa, kappa, middle.excess, *moments
-    # Rounding cannot tell that there is a window.
-    return threshold, threshold, threshold, 0.0, 0.0, 0.0
+    branch = OrderedBranch(beta, dimension, degree)
+    try:
+        met = branch.find_below(branch.highest, lambda state: state.excess)
+        fold = branch.find_below(met, lambda state: state.tangent[-1])
+        middle = branch.find_below(fold, lambda state: met.kappa - state.kappa)
+    except LookupError:
+        # Rounding cannot tell that there is a window.
+        return threshold, threshold, threshold, 0.0, 0.0, 0.0
+    return threshold, fold.kappa, met.kappa, middle.excess, fold.moment, met.moment
 
 
 class OrderedState(NamedTuple):
@@ -260,18 +258,16 @@ class OrderedBranch:
 
     def find_below(
         self, above: OrderedState, function: Callable[[OrderedState], float]
-    ) -> OrderedState | None:
+    ) -> OrderedState:
         """Return the first state below another at which ``function`` grows through zero.
 
-        None if there is none down to the lowest height that counts.
+        ``LookupError`` if there is none down to the lowest height that counts.
         """
         before = here = above
-        while function(here) <= 0:
-            if here.height <= self.lowest:
-                return None
+        while function(here) <= 0 and here.height > self.lowest:
             before, here = here, self._move(here, here.height / STEP)
-        if here is above:
-            return None
+        if here is above or function(here) <= 0:
+            raise LookupError(f"none below h = {above.height:g}")
         logarithm = brentq(
             lambda log_height: function(self._move(before, np.exp(log_height))),
             np.log(here.height),
@@ -290,21 +286,21 @@ class OrderedBranch:
         def imbalance(unknowns: FloatArray) -> tuple[FloatArray, FloatArray]:
             logits, kappa = unknowns[:-1], unknowns[-1]
             means, covariance, _ = self._find_moments(logits)
-            rest = np.append(
-                kappa * logits - self.weights * means, logits.sum() - height
-            )
-            jacobian = kappa * np.eye(len(unknowns))
-            jacobian[:-1, :-1] -= self.weights[:, np.newaxis] * covariance
-            jacobian[:-1, -1], jacobian[-1] = logits, np.append(np.ones(len(logits)), 0)
-            return rest, jacobian
+            rest = kappa * logits - self.weights * means
+            slopes = kappa * np.eye(len(logits))
+            slopes -= self.weights[:, np.newaxis] * covariance
+            of_height = np.append(np.ones(len(logits)), 0.0)
+            jacobian = np.vstack([np.column_stack([slopes, logits]), of_height])
+            return np.append(rest, logits.sum() - height), jacobian
 
         found = root(imbalance, guess, jac=True)
         if not found.success:
             raise FloatingPointError(f"no ordered state of height {height:g} was found")
         # A last step of Newton's method takes the error to rounding.
         rest, jacobian = imbalance(found.x)
-        unknowns = found.x - np.linalg.solve(jacobian, rest)
-        tangent = np.linalg.solve(jacobian, np.eye(len(rest))[-1])
+        goals = np.column_stack([rest, np.eye(len(rest))[-1]])
+        step, tangent = np.linalg.solve(jacobian, goals).T
+        unknowns = found.x - step
         means, _, log_total = self._find_moments(unknowns[:-1])
         kappa, moment = float(unknowns[-1]), float(means[0])
         excess = float(self.weights @ means**2) / 2 - kappa * log_total
