@@ -13,9 +13,6 @@ by Newton's method from (x_0, p_0) + s (x', p').  Its linear systems, with q = d
 are regular at folds, where G_x alone is singular.  Rows that fix the phase (rotations) and keep
 points on the sphere stand below those of G_x.  Lengths are those of the problem's weights,
 sqrt(sum w_i dx_i^2), and p counts in units of its span.
-
-A :class:`Place` is a state x at a value of p: of atoms (``atomic.py``), or a smooth density
-(``smooth.py``).
 """
 
 from __future__ import annotations
@@ -50,10 +47,9 @@ class LostBranchError(Exception):
 
 
 class Meeting(NamedTuple):
-    """Atoms that pass one another on a step, at the share ``share`` of it.
+    """Atoms that pass one another at the ``share`` of a step, and are ``united`` beside it.
 
-    ``united`` is their branch once they are one, beside the meeting; ``labels`` (n,) are the
-    united atom of each.
+    The united atom of each has its number in ``labels`` (n,).
     """
 
     share: float
@@ -63,8 +59,9 @@ class Meeting(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Place(ABC):
-    """A state x (k,) of an equation at a value of its parameter p, measured in units of a span.
+    """A state x (k,) at a value of the parameter p, measured in units of a span.
 
+    It is of atoms (``atomic.py``) or a smooth density (``smooth.py``) of the ``given`` equation.
     A direction (k + 1,) is a change of x and, last, of p.
     """
 
@@ -205,39 +202,29 @@ class Place(ABC):
     def _solve(
         self, direction: FloatArray, target: FloatArray, length: float
     ) -> FloatArray:
-        """Return the change (k + 1,) with dG = ``target`` (n,), ``length`` along a direction."""
+        """Return the change (k + 1,) with dG = ``target`` (n,), ``length`` along a direction.
+
+        By least squares with a matrix G_x, singular values below 1e-12 of the largest left out;
+        with products by GMRES (Saad & Schultz, SIAM J. Sci. Stat. Comput. 7, 1986), which takes
+        a few dozen of them where G_x is 1 and something compact, as it is for smooth densities.
+        At a pitchfork the system is singular and the goal has no part along its null vector:
+        GMRES ends before it meets that vector.
+        """
         step = np.cbrt(EPS) * max(abs(self.value), self.span)
         there = replace(self, value=self.value + step)
         column = (there.residual - self.residual) / step * self.span
-        row = self.weights * direction
-        return solve_bordered(self.derivative, column, row, np.append(target, length))
+        row, derivative = self.weights * direction, self.derivative
+        if isinstance(derivative, np.ndarray):
+            constraints = np.zeros(len(derivative) - len(target))
+            matrix = np.column_stack([derivative, np.append(column, constraints)])
+            rows = np.vstack([matrix, row])
+            goal = np.concatenate([target, constraints, [length]])
+            return np.asarray(lstsq(rows, goal, TOLERANCE, lapack_driver="gelsy")[0])
 
+        def multiply(vector: FloatArray) -> FloatArray:
+            image = derivative @ vector[:-1] + vector[-1] * column
+            return np.append(image, row @ vector)
 
-def solve_bordered(
-    derivative: FloatArray | LinearOperator,
-    column: FloatArray,
-    row: FloatArray,
-    goal: FloatArray,
-) -> FloatArray:
-    """Return the solution (k + 1,) of the system with one more ``column`` (n,) and ``row``.
-
-    A matrix (r, k), r >= n, is solved by least squares, 0 the goal of its rows below n and
-    singular values below 1e-12 of the largest left out; a product
-    by GMRES (Saad & Schultz, SIAM J. Sci. Stat. Comput. 7, 1986), which takes a few dozen of
-    them where G_x is 1 and something compact, as it is for smooth densities.  At a pitchfork
-    the system is singular and the goal has no part along its null vector: GMRES ends before it
-    meets that vector.
-    """
-    if isinstance(derivative, np.ndarray):
-        n, constraints = len(column), np.zeros(len(derivative) - len(column))
-        column, goal = np.append(column, constraints), np.insert(goal, n, constraints)
-        rows = np.vstack([np.column_stack([derivative, column]), row])
-        return np.asarray(lstsq(rows, goal, TOLERANCE, lapack_driver="gelsy")[0])
-
-    def multiply(vector: FloatArray) -> FloatArray:
-        image = derivative @ vector[:-1] + vector[-1] * column
-        return np.append(image, row @ vector)
-
-    size = len(row)
-    operator = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
-    return np.asarray(gmres(operator, goal, rtol=TOLERANCE, atol=EPS / 2)[0])
+        operator = LinearOperator((len(row),) * 2, matvec=multiply, dtype=np.float64)
+        goal = np.append(target, length)
+        return np.asarray(gmres(operator, goal, rtol=TOLERANCE, atol=EPS / 2)[0])

@@ -1,9 +1,9 @@
 r"""Smooth densities as states of a branch, with diffusion kappa > 0.
 
 v rho = kappa grad rho has the solutions rho = M e^{s F / kappa} / Z.  The unknowns are the
-coefficients c of the interaction's field, G(c) = 0 says that rho makes that field itself, and
-G_c is symmetric: ``mfpde/stationary/gibbs_states.py``.  Its negative eigenvalues count the
-unstable directions.  Few unknowns are treated by the matrix of G_c and a row for each of the
+coefficients c of the interaction's field, G(c) = 0 says that rho makes that field itself
+(``mfpde/stationary/gibbs_states.py``), and G_c has a negative eigenvalue for each unstable
+direction.  Few unknowns are treated by the matrix of G_c and a row for each of the
 equation's rotations N, which G_c annihilates; many by products: with P = 1 - N N^T
 
     (P G_c P + N N^T) u = -P G.
