@@ -10,7 +10,7 @@ import difflib
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -174,6 +174,13 @@ def check_kind(name: str, value: object, kind: type, *, source: str) -> None:
         raise ValueError(
             f"{name} = {shown(value)} must be {article} {kind.__name__}, {source}"
         )
+
+
+def refuse(name: str, faults: Mapping[str, object]) -> None:
+    """Raise ``ValueError`` with the first of the ``faults`` that is there, for ``name``."""
+    for fault, is_there in faults.items():
+        if is_there:
+            raise ValueError(f"{name} {fault}")
 
 
 def no_measure(name: str, value: object) -> ValueError:

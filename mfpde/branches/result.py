@@ -83,21 +83,11 @@ class BranchEvent:
 class BranchPoint(NamedTuple):
     """A point of the walk along a branch, which pictures join by a line.
 
-    Attributes
-    ----------
-    value
-        The parameter.
-    points
-        Positions of the atoms, (n, d); none for a density.
-    rate, split_rate
-        Largest rate of motion (of a density: minus the least eigenvalue of its Hessian), and
-        of splitting; NaN where there is none.  Above zero is unstable.
-    unstable
-        Number of unstable directions from here on to the next point.
-    order
-        Length of the mean of x under a density of mass 1; NaN for atoms.
-    energy
-        E of atoms; NaN for a density, and where there is none.
+    At a ``value`` of the parameter: ``points`` (n, d) of the atoms; the largest ``rate`` of motion
+    (of a density: minus the least eigenvalue of its Hessian) and ``split_rate``, unstable above
+    zero; the number of ``unstable`` directions from here on to the next point; the ``order``, the
+    length of the mean of x, of a density of mass 1; and the ``energy`` E of atoms.  NaN, or no
+    points, where there is none.
     """
 
     value: float

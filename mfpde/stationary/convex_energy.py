@@ -26,7 +26,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mfpde.arrays import FloatArray
+from mfpde.arrays import FloatArray, refuse
 from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.ridge_fields import (
     NEGLIGIBLE,
@@ -206,13 +206,6 @@ def convex_energy(
     check_convex(equation, dimension, name)
     kernels = pair_kernels(equation, dimension)
     return ConvexEnergy(kernels, equation.perceptron_parts, dimension)
-
-
-def refuse(name: str, faults: dict[str, bool]) -> None:
-    """Raise ``ValueError`` with the first of the ``faults`` that is there, for ``name``."""
-    for fault, is_there in faults.items():
-        if is_there:
-            raise ValueError(f"{name} {fault}")
 
 
 def check_terms(

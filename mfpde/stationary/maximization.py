@@ -30,11 +30,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from mfpde.arrays import FloatArray, IntArray, real_number
+from mfpde.arrays import FloatArray, IntArray, real_number, refuse
 from mfpde.equation import MeanFieldEquation
 from mfpde.notebook import Printed, format_table
 from mfpde.stationary.certification import LARGEST_DIMENSION, TOLERANCE
-from mfpde.stationary.convex_energy import check_terms, refuse, turn_neurons
+from mfpde.stationary.convex_energy import check_terms, turn_neurons
 from mfpde.stationary.field_minima import (
     find_minima,
     floor_of,

@@ -1,17 +1,16 @@
 r"""A quantity on a ladder of grids: differences, observed orders, and how many digits hold.
 
 With values q_1, ..., q_n on grids of spacing h_1 > ... > h_n and d_i = |q_(i+1) - q_i|, the
-slopes s_i = d_i / (h_i - h_(i+1)) of an error C h^p are nearly C p g_i^(p-1) with g_i the mean of
-the two spacings, so that the observed order of three grids is
+slopes s_i = d_i / (h_i - h_(i+1)) of an error C h^p are nearly C p g_i^(p-1), g_i the mean of
+the two spacings.  So the observed order of three grids is
 
     p = 1 + log(s_i / s_(i+1)) / log(g_i / g_(i+1)),
 
 which is exact for orders 1 and 2, and between doublings log2 (d_i / d_(i+1)).  Richardson's
 estimate of the finest value's error is d / (r^p - 1), r = h_(n-1) / h_n (Roache, J. Fluids Eng.
-116 (1994)).  It is used with care: the order is the smaller of the last two, within 1/2 and 1, and
-d is at least what the difference before it leaves at order 1, d_(n-2) / r, since a last difference
-may be small by accident.  Below 1/2 differences do not fall: at the floor of the error in time,
-or where nothing converges.
+116 (1994)).  Here p is the smaller of the last two orders, within 1/2 and 1, and d at least
+d_(n-2) / r, as a last difference may be small by accident.  Below order 1/2 differences do not
+fall: at the floor of the error in time, or where nothing converges.
 """
 
 from __future__ import annotations
@@ -39,21 +38,12 @@ EPS = float(np.finfo(float).eps)
 class Converging:
     """A quantity on a ladder of grids, and how many of its digits hold.
 
-    Attributes
-    ----------
-    name, kind
-        ``"position of atom 1"``, and ``"position"``; or ``"mass"`` (of the basin), ``"core mass"``
-        (what of it has gathered), ``"merge time"``, ``"number"`` (of atoms, of merges).
-    values
-        Values on each grid, coarsest first: (n,) or for positions unit vectors (n, d); NaN where
-        a grid has no such atom or merge.
-    spacings
-        Cell widths (n,), decreasing.
-    references
-        The same value by other means, NaN where there is none: of ``"particles"`` from the same
-        start, and of the stationary atoms that Newton's method finds (``"polished"``).
-    obstacle
-        What is known to keep it from converging, in words.
+    Its ``kind`` is ``"position"``, ``"mass"`` (of the basin), ``"core mass"`` (what of it has
+    gathered), ``"merge time"`` or ``"number"`` (of atoms, of merges).  The ``values`` on grids of
+    cell widths ``spacings`` (n,), decreasing, are (n,) or for positions unit vectors (n, d), NaN
+    where a grid has no such atom or merge.  The ``references`` are the value by other means: of
+    ``"particles"`` from the same start, and of the stationary atoms that Newton's method finds
+    (``"polished"``).  An ``obstacle`` says what is known to keep it from converging.
     """
 
     name: str

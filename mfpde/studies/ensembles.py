@@ -206,7 +206,7 @@ def lyapunov_exponent(
 ) -> float:
     """Return log|delta(t_end)| / t_end for a displacement delta of the first of ``tokens``.
 
-    It starts along the tangential part of ``heading`` (d,); this module's docstring.
+    It starts along the tangential part of ``heading`` (d,).
     """
 
     def find_rates(

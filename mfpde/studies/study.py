@@ -1,25 +1,30 @@
 r"""The same run on a ladder of grids: how far its atoms depend on the grid.
 
-The centre x of a core is defined alike for grids, exact atoms and particles: it is the fixed point
-of the mean shift
+The centre x of a core, of cells, exact atoms and particles alike, is the fixed point of
 
-    x <- sum_i m_i w(x.x_i) x_i / | . |,    w(u) = max(0, u - cos R)^2,    R = 2 ball_radius
+    x <- sum_i m_i w(x.x_i) x_i / | . |,    w(u) = max(0, u - cos R)^2,
 
-(or half the distance to the next atom, if that is less) from the position in the report.  As the
-window is smooth, the quadrature error of cells is that of a smooth integrand.
+from the position in the report, with R twice the ball radius or half the distance to the next
+atom.  As the window is smooth, cells have the quadrature error of a smooth integrand.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import LARGEST_COUNT, FloatArray, real_number, shown, whole_number
+from mfpde.arrays import (
+    LARGEST_COUNT,
+    FloatArray,
+    real_number,
+    refuse,
+    shown,
+    whole_number,
+)
 from mfpde.atoms import coarseness
 from mfpde.detection import ball_radius, concentration
 from mfpde.equation import MeanFieldEquation
@@ -101,15 +106,13 @@ def convergence_to_atoms(
         # The study's notes tell which grids are too coarse; some are so on purpose.
         warnings.filterwarnings("ignore", message="the grid is coarse")
         runs = [solve(equation, one, t_end=t_end, **chosen | options) for one in starts]
-    find_atoms = partial(
-        find_final_atoms, equation=equation, smallest_mass=smallest_mass
-    )
-    final = [find_atoms(run.final) for run in runs]
+    final = [find_final_atoms(run.final, equation, smallest_mass) for run in runs]
     reach = 2 * ball_radius(equation)
     references, notes = {}, []
     if particles != 0:
         witness = _run_particles(equation, starts[-1], particles, t_end)
-        atoms, numbers = find_atoms(witness.final), witness.statistics
+        atoms = find_final_atoms(witness.final, equation, smallest_mass)
+        numbers = witness.statistics
         references["particles"] = align(final[-1], atoms, reach)
         notes.append(
             f"particles: {numbers['particles']} ({numbers['method']}), of which "
@@ -122,16 +125,12 @@ def convergence_to_atoms(
         notes += filter(None, [coarseness(equation, grid)])
         if run.stop.kind != "t_end":
             notes.append(f"on {grid!r}: {run.reason}")
-    compare = partial(
-        compare_grids,
-        spacings=np.array([grid.spacing for grid in grids]),
-        reach=reach,
-        references=references,
-    )
-    quantities = compare("atom", final, kinds=["position", "mass", "core mass"])
-    merges = [find_merges(run, smallest_mass) for run in runs]
+    spacings = np.array([grid.spacing for grid in grids])
+    kinds = ["position", "mass", "core mass"]
+    quantities = compare_grids("atom", kinds, final, spacings, reach, references)
+    merges, kinds = [find_merges(run, smallest_mass) for run in runs], ["merge time"]
     if any(len(found["mass"]) for found in merges):
-        quantities += compare("merge", merges, kinds=["merge time"])
+        quantities += compare_grids("merge", kinds, merges, spacings, reach, {})
     return AtomConvergence(
         equation, grids, tuple(runs), tuple(quantities), tuple(notes)
     )
@@ -185,9 +184,7 @@ def build_ladder(
         "mixes circles and spheres": len({grid.dimension for grid in grids}) > 1,
         "must increase from grid to grid": (steps >= 0).any(),
     }
-    for words, is_at_fault in faults.items():
-        if is_at_fault:
-            raise ValueError(f"cells = {shown(cells)} {words}")
+    refuse(f"cells = {shown(cells)}", faults)
     return grids
 
 
@@ -214,8 +211,7 @@ def find_final_atoms(
     """Return the atoms of a measure, and those forming, that are heavy enough."""
     regions = concentration(measure, equation).clusters
     found = [region for region in regions if region.mass >= smallest_mass]
-    places = [region.position for region in found]
-    points = np.reshape(places, (len(found), measure.dimension))
+    points = np.reshape([one.position for one in found], (-1, measure.dimension))
     # Windows are small enough to hold one atom each.
     apart = angles_between(points, points) + np.diag(np.full(len(found), np.inf))
     radii = np.minimum(2 * ball_radius(equation), apart.min(axis=1, initial=np.inf) / 2)
@@ -245,10 +241,9 @@ def find_merges(run: Run, smallest_mass: float) -> Landmarks:
         if event.kind == "merge" and np.sort(event.masses)[-2] >= smallest_mass
     ]
     joined = [join_atoms(event.points, event.masses) for event in found]
+    places = [point for point, _ in joined]
     return {
-        "position": np.reshape(
-            [point for point, _ in joined], (-1, run.final.dimension)
-        ),
+        "position": np.reshape(places, (-1, run.final.dimension)),
         "mass": np.array([mass for _, mass in joined]),
         "merge time": np.array([event.time for event in found]),
     }
@@ -257,8 +252,7 @@ def find_merges(run: Run, smallest_mass: float) -> Landmarks:
 def align(finest: Landmarks, other: Landmarks, reach: float) -> Landmarks:
     """Return what ``other`` holds, each at the index of the same one of ``finest``, else NaN.
 
-    Two are the same by the assignment of least cost in distance, of at most ``reach``
-    radians, and mass.
+    Pairs have the least cost in distance, of at most ``reach`` radians, and mass.
     """
     ours, theirs = ((marks["position"], marks["mass"]) for marks in (finest, other))
     partners = assign_pairs(*ours, *theirs, reach=reach)
@@ -270,18 +264,16 @@ def align(finest: Landmarks, other: Landmarks, reach: float) -> Landmarks:
 
 def compare_grids(
     name: str,
+    kinds: Sequence[str],
     found: Sequence[Landmarks],
     spacings: FloatArray,
-    *,
-    kinds: Sequence[str],
     reach: float,
     references: Mapping[str, Landmarks],
 ) -> list[Converging]:
     """Return the number of atoms, or merges, and their quantities of some ``kinds``, judged.
 
     They are ``found`` on each grid, coarsest first, and matched within a ``reach`` with those of
-    the finest one, in whose order other means find the ``references``.  None converges while the
-    number changes.
+    the finest one, whose order the ``references`` have.  None converges while the number changes.
     """
     finest, counts = found[-1], [float(len(marks["mass"])) for marks in found]
     on_grids = [align(finest, landmarks, reach) for landmarks in found]

@@ -17,13 +17,12 @@ circle mu is a finite sum of atoms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, unit_vectors
+from mfpde.arrays import FloatArray, refuse, unit_vectors
 from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.derivatives import external_field
 from mfpde.stationary.maximization import cells_of
@@ -63,7 +62,7 @@ def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictSt
     unnormalised attention and gradient terms, without diffusion, is a ``ValueError``, and so are
     points of another dimension.  Begin with ``strict_stability(equation, [[1.0, 0.0]])``.
     """
-    attention = attention_of_descent(equation, "Remark 5.6")
+    attention = attention_of_descent(equation, "Remark 5.6", {})
     unit = unit_vectors("points", points)
     if unit.ndim != 2 or len(unit) == 0:
         raise ValueError(f"points of shape {unit.shape} must have shape (n, d), n >= 1")
@@ -116,12 +115,11 @@ def non_degeneracy(equation: MeanFieldEquation) -> NonDegeneracy:
 
 
 def attention_of_descent(
-    equation: MeanFieldEquation, source: str, further: Mapping[str, bool] | None = None
+    equation: MeanFieldEquation, source: str, further: dict[str, bool]
 ) -> Attention:
-    """Return the one attention of what the paper's statements on descent are about.
+    """Return the one attention of an equation that the paper's ``source`` on descent is about.
 
-    A ``ValueError`` says what ``source`` is about if the equation is of another kind, by the
-    hypotheses of all statements or ``further`` ones.
+    ``ValueError`` if a hypothesis of all statements on descent, or a ``further`` one, fails.
     """
     hypotheses = {
         "descent": equation.direction == "descent",
@@ -129,15 +127,14 @@ def attention_of_descent(
         "atoms, which diffusion dissolves": equation.diffusion == 0,
         "gradient drifts": equation.has_energy,
     }
-    check_hypotheses(equation, source, hypotheses | dict(further or {}))
+    check_hypotheses(equation, source, hypotheses | further)
     return equation.attentions[0]
 
 
 def check_hypotheses(
-    equation: MeanFieldEquation, source: str, hypotheses: Mapping[str, bool]
+    equation: MeanFieldEquation, source: str, hypotheses: dict[str, bool]
 ) -> None:
     """Raise ``ValueError`` with the first hypothesis of a ``source`` that does not hold."""
-    of_all = {"one attention": len(equation.attentions) == 1}
-    for words, holds in (of_all | dict(hypotheses)).items():
-        if not holds:
-            raise ValueError(f"equation = {equation!r}: {source} is about {words}")
+    faults = {"one attention": len(equation.attentions) != 1}
+    faults |= {words: not holds for words, holds in hypotheses.items()}
+    refuse(f"equation = {equation!r}: {source} is about", faults)
