@@ -1,8 +1,8 @@
 r"""Atoms with fixed masses as states of a branch: x in (S^(d-1))^n, grad F(x_i) = 0.
 
 The unknowns are the n d coordinates.  Rows of G: the tangent components of grad F at each
-atom, divided by the size of their contributions; x_i . dx_i = 0; and no motion along
-the rotations that leave the equation as it is (the phase).
+atom, over the size of their contributions; x_i . dx_i = 0; no motion along the equation's
+rotations (the phase).
 
 Atoms that meet at x have, united, a direction e with e . Hess F(x) e = 0, own mass included
 (the mean of Hess F between them vanishes): the meeting is the zero of that rate on the

@@ -1,8 +1,7 @@
 """Follow a stationary state as a parameter of the equation changes, its masses frozen.
 
-Steps are of arclength, so that folds are passed (``arclength.py``); they are as long as the
-branch is straight.  Rates, own-mass split rates and the direction of the branch are
-watched, and each change of sign is located by root finding along the branch (``events.py``).
+Steps are of arclength, so that folds are passed (``arclength.py``), as long as the branch is
+straight; what happens on each is located by root finding along it (``events.py``).
 """
 
 from __future__ import annotations

@@ -25,16 +25,16 @@ its maximum and then falls.
   sigma; without biases, sigma(0) = 0.  As C -> 0 it tends to 16 / (16 + 3 e^(11/8)).
 * *Derived here*: the exact C_1 and C_2 at this beta, and C from
   |V''| <= \sum |w_j| (L |a_j|^2 + (|sigma(0)| + L |b_j|) |a_j|).
-* *Derived here*, for a single atom of mass m that a density has collapsed to, which must not
-  dissolve (Hess F >= 0 with its own mass in F): m <= (C_2 + C) / (1 + C_2).
+* *Derived here*, for a single atom of mass m that must not dissolve (Hess F >= 0 with its own
+  mass in F): m <= (C_2 + C) / (1 + C_2).
 
-Of several atoms of mass >= m there are at most (paper, Corollary 3.6, with the constants that its
-argument gives; M the published bound, l_k the lengths of arcs that hold the support)
+Of atoms of mass >= m on arcs of lengths l_k there are at most (paper, Corollary 3.6, with the
+constants that its argument gives; M the published bound)
 
     N_m <= max(1, M / m) \sum_k ceil(l_k / (theta_beta / 2)):
 
-an arc of length theta_beta / 2 holds one atom, or a cluster of mass at most M.  Where that takes
-more than one arc it is weaker than N_m <= 1 / m, which holds for any probability.
+an arc of length theta_beta / 2 holds one atom, or a cluster of mass at most M.  Of more than one
+such arc this is weaker than N_m <= 1 / m, which holds for any probability.
 """
 
 from __future__ import annotations

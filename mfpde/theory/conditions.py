@@ -69,9 +69,7 @@ def strict_stability(equation: MeanFieldEquation, points: ArrayLike) -> StrictSt
     for term in equation.externals:
         term.check_dimension(unit.shape[1])
     field = external_field(equation.externals, unit, sign=equation.sign)
-    own = field.own_gradients
-    hessians = (own + np.swapaxes(own, 1, 2)) / 2
-    curvatures = np.asarray(np.linalg.eigvalsh(hessians)[:, 0])
+    curvatures = np.asarray(np.linalg.eigvalsh(field.own_gradients)[:, 0])
     margin = float(curvatures.min()) - attention.energy_amplitude
     return StrictStability(curvatures, margin, holds=margin > 0)
 

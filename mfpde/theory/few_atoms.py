@@ -10,10 +10,9 @@ so that unnormalised
 
     2 M T = Ei(beta y_0) - Ei(beta y_1) + e^(2 beta) (E_1(beta (2 - y_0)) - E_1(beta (2 - y_1))).
 
-In u = log((2 - y) / y) / 2 the time is int e^(beta y) du / M, for softmax
-int du / (k (q / (p + q k) + p / (q + p k))): no cancellation, and beta = 0 is included.  The
-integrand may fall off from the start over 1 / (4 beta + 4); in s, where
-u = u_0 + (e^s - 1) / (beta + 1), an adaptive rule does not miss it.
+Without cancellation, and at beta = 0 too, it is int e^(beta y) du / M, u = log((2 - y) / y) / 2,
+for softmax int du / (k (q / (p + q k) + p / (q + p k))).  The integrand may fall off from the
+start over 1 / (4 beta + 4): in s, u = u_0 + (e^s - 1) / (beta + 1), no adaptive rule misses it.
 
 *n equal atoms at equal distances* around the circle are a stationary state.  With total mass 1,
 spacing 2 pi / n and without external terms, their shift delta_j = eps e^(2 pi i j q / n)

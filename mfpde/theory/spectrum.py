@@ -15,9 +15,6 @@ then grows at the rate
 (first line: Bruno, Pasqualotto & Agazzi, ICLR 2025, arXiv 2410.23228, without diffusion;
 the rest is the same linearisation, done here).  At beta = 0, lambda_l / beta is 1/d for
 l = 1 and 0 for l > 1.
-
-With diffusion the uniform state is stable in ascent for kappa > kappa_# = lambda_1 / beta, the
-largest lambda_l / beta of l >= 1.
 """
 
 from __future__ import annotations
@@ -25,6 +22,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mfpde.arrays import (
     LARGEST_DIMENSION,
@@ -53,10 +51,11 @@ def eigenvalues(
     be 0.  Parameters and errors are those of :func:`growth_rates`.
     Begin with ``eigenvalues(5.0, 2, range(8))``.
     """
-    curvatures = find_curvatures(beta, dimension, degrees, kernel=kernel)
+    l = np.asarray(degrees)
+    curvatures = find_curvatures(beta, dimension, l, kernel=kernel)
     beta = Attention(beta).beta
     # At beta = 0 the kernel is constant.
-    return beta * curvatures if beta else np.equal(degrees, 0).astype(float)
+    return beta * curvatures if beta else np.equal(l, 0).astype(float)
 
 
 def growth_rates(
@@ -94,10 +93,10 @@ def growth_rates(
     """
     ascends = choice("direction", direction, ("ascent", "descent")) == "ascent"
     kappa = real_number("diffusion", diffusion, at_least=0.0)
-    curvatures = find_curvatures(
-        beta, dimension, degrees, normalized=normalized, kernel=kernel
-    )
     l = np.asarray(degrees)
+    curvatures = find_curvatures(
+        beta, dimension, l, normalized=normalized, kernel=kernel
+    )
     # Adding 0 makes the rate of degree 0 a plain 0 in descent.
     gains = (curvatures if ascends else -curvatures) - kappa
     return l * (l + dimension - 2.0) * gains + 0.0
@@ -171,7 +170,7 @@ def critical_diffusion(
 def find_curvatures(
     beta: float | Kernel,
     dimension: int,
-    degrees: Any = None,
+    degrees: NDArray[Any] | None = None,
     *,
     normalized: bool = False,
     kernel: Convention = "shifted",
@@ -192,16 +191,16 @@ def find_curvatures(
     else:
         term = Interaction(beta)
     known = term.zonal_kernel
-    chosen = np.asarray(
-        np.arange(known.band_limit(dimension) + 1) if degrees is None else degrees
-    )
-    if chosen.dtype.kind not in "iu" or (chosen < 0).any():
-        raise ValueError(f"degrees = {degrees!r} must be whole numbers of at least 0")
-    largest = int(chosen.max(initial=0))
+    if degrees is None:
+        degrees = np.arange(known.band_limit(dimension) + 1)
+    if degrees.dtype.kind not in "iu" or (degrees < 0).any():
+        given = degrees.tolist()
+        raise ValueError(f"degrees = {given!r} must be whole numbers of at least 0")
+    largest = int(degrees.max(initial=0))
     if term.needs_values:
         logs = up_to(largest, log_series(term.sharpness, dimension)[0], -np.inf)
-        return np.asarray(np.exp(logs - logs[0])[chosen] / term.sharpness)
-    return np.asarray(term.amplitude * known.spectrum(dimension, largest)[chosen])
+        return np.asarray(np.exp(logs - logs[0])[degrees] / term.sharpness)
+    return np.asarray(term.amplitude * known.spectrum(dimension, largest)[degrees])
 
 
 def find_relative_curvatures(beta: float | Kernel, dimension: int) -> FloatArray:

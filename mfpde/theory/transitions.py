@@ -204,7 +204,7 @@ def _find_window(
     They are met on the way down from the highest state; no kappa is bracketed, so that the
     smallest windows are found.
     """
-    threshold = float(find_curvatures(beta, dimension, degree))
+    threshold = float(find_curvatures(beta, dimension, np.array(degree)))
     if beta <= cusp:
         return threshold, threshold, np.nan, np.nan, 0.0, np.nan
     branch = OrderedBranch(beta, dimension, degree)
