@@ -132,28 +132,19 @@ class AngularDistribution:
         turns = np.ceil(shares) - 1
         return np.asarray(turns * self.span + np.interp(turns - shares, *backwards))
 
-    def ball_mass(self, angles: ArrayLike, radius: float) -> FloatArray:
-        """Masses mu([x - r, x + r]) of closed arcs.
-
-        ``angles`` x of any shape, ``radius`` r >= 0 in radians: from pi on, the arc is the
-        whole circle.
-        """
-        centres = real_array("angles", angles)
-        reach = real_number("radius", radius, at_least=0.0) + ANGLE_ROUNDING
-        if reach >= np.pi:
-            return np.full(centres.shape, self.total_mass)
-        return self.cdf(centres + reach) - self.cdf(centres - reach)
-
     def largest_ball_mass(self, radius: float) -> float:
         """Levy's concentration function: the supremum over x of mu([x - r, x + r]).
 
-        The mass is linear in x between the centres at which an end of the arc meets a
-        node, so that only these centres are tried.  Parameters and errors are those of
-        :meth:`ball_mass`.
+        The mass of a closed arc is linear in x between the centres at which an end of it meets
+        a node, so that only these are tried.  From ``radius`` r = pi on it is the whole circle;
+        one below 0 is a ``ValueError``.
         """
         radius = real_number("radius", radius, at_least=0.0)
+        reach = radius + ANGLE_ROUNDING
+        if reach >= np.pi:
+            return self.total_mass
         centres = np.concatenate([self.angles - radius, self.angles + radius])
-        return float(self.ball_mass(centres, radius).max())
+        return float((self.cdf(centres + reach) - self.cdf(centres - reach)).max())
 
 
 def polar_angles(points: FloatArray) -> FloatArray:

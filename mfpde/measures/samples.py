@@ -24,10 +24,7 @@ NARROWEST, WIDEST = 1e-6, 1e3
 
 
 def kernel_density(
-    geometry: Geometry,
-    points: FloatArray,
-    shares: FloatArray,
-    bandwidth: float | None,
+    geometry: Geometry, points: FloatArray, shares: FloatArray, bandwidth: float | None
 ) -> FloatArray:
     """Values of :meth:`mfpde.Density.from_samples`, relative to the uniform density.
 

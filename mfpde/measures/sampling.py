@@ -231,17 +231,14 @@ def _place(
             f"total mass = {total:g} must be above 0 to have points to choose"
         )
     first, second = _lattice(count, generator)
-    if isinstance(measure, Atoms) and dimension > 2:
-        points = _choose_atoms(measure, total * first)
-    elif (
-        isinstance(measure, Measure) and measure.geometry.axis is None and dimension > 2
-    ):
-        on_atoms = total * first <= measure.atoms.total_mass
-        on_atoms |= measure.density.total_mass == 0
-        points = np.empty((count, dimension))
-        points[on_atoms] = _choose_atoms(measure.atoms, total * first[on_atoms])
-        lattice = _lattice(int((~on_atoms).sum()), generator)
-        points[~on_atoms] = _map_to_sphere(measure.density, *lattice)
+    if dimension > 2 and (isinstance(measure, Atoms) or measure.geometry.axis is None):
+        atoms, points = atoms_of(measure), np.empty((count, dimension))
+        on_atoms = total * first <= atoms.total_mass
+        on_atoms |= atoms.total_mass >= total
+        points[on_atoms] = _choose_atoms(atoms, total * first[on_atoms])
+        if isinstance(measure, Measure):
+            lattice = _lattice(int((~on_atoms).sum()), generator)
+            points[~on_atoms] = _map_to_sphere(measure.density, *lattice)
     else:
         angles = AngularDistribution.of(measure).normalized().quantile(first)
         points = circle.points_at(angles)

@@ -21,18 +21,8 @@ from scipy.spatial.distance import cdist
 
 from mfpde.arrays import no_measure, whole_number
 from mfpde.measures.distributions import AngularDistribution, angular_distance
-from mfpde.measures.measure import (
-    AnyMeasure,
-    Atoms,
-    Density,
-    Measure,
-)
-from mfpde.measures.sampling import (
-    as_atoms,
-    coarsen,
-    error_of_centres,
-    spread_atoms,
-)
+from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.measures.sampling import as_atoms, coarsen, error_of_centres, spread_atoms
 
 MASS_TOLERANCE = 1e-8
 ROUNDING = {1: 1e-14, 2: 1e-7}
@@ -226,10 +216,7 @@ def _without_common_mass(a: Measure, b: Measure) -> tuple[Measure, Measure]:
 def _transport_atoms(first: Atoms, second: Atoms, order: int) -> tuple[float, float]:
     """Distance W_p of two measures scaled to mass 1, p = ``order``, and a bound of its error.
 
-    Raises
-    ------
-    ArithmeticError
-        If the network simplex does not end.
+    A network simplex that does not end is an ``ArithmeticError``.
     """
     apart = cdist(first.points, second.points), cdist(first.points, -second.points)
     # Accurate at 0 and at pi.

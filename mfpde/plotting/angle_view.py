@@ -23,6 +23,7 @@ from mfpde.runs.run import Run
 
 TURN = 2 * np.pi
 MOST_STEMS = 200
+MARGIN = 0.02
 BINS = Circle(128)
 """Bins in which particles on the circle are shown as a density."""
 
@@ -36,13 +37,11 @@ class AngleView:
 
     ``angles_of`` points (..., d) are (...); ``points_at`` and ``tangents_at`` angles (n,) are
     (n, d); ``curve_of`` a density is what is drawn against its cells' angles.  Tick
-    labels stand at the quarters of the axis, which has a ``margin`` for curves that end at a
-    pole.
+    labels stand at the quarters of the axis.
     """
 
     dimension: int
     span: float
-    margin: float
     tick_labels: tuple[str, ...]
     angle_label: str
     density_label: str
@@ -63,7 +62,7 @@ class AngleView:
         An x axis leaves room to see curves that end at a pole.
         """
         axis = ax.xaxis if name == "x" else ax.yaxis
-        margin = self.margin if name == "x" else 0.0
+        margin = 0.0 if self.is_periodic or name == "y" else MARGIN * self.span
         ax.set(**{f"{name}lim": (-margin, self.span + margin)})
         axis.set_ticks(np.linspace(0.0, self.span, 5), labels=self.tick_labels)
         axis.set_label_text(self.angle_label)
@@ -84,7 +83,6 @@ class AngleView:
 CIRCLE = AngleView(
     dimension=2,
     span=TURN,
-    margin=0.0,
     tick_labels=("0", "π/2", "π", "3π/2", "2π"),
     angle_label="angle θ",
     density_label="density ρ (per radian)",
@@ -101,7 +99,6 @@ def zonal_view(zonal: Zonal) -> AngleView:
     return AngleView(
         dimension=zonal.dimension,
         span=np.pi,
-        margin=0.02 * np.pi,
         tick_labels=("0", "π/4", "π/2", "3π/4", "π"),
         angle_label="polar angle θ",
         density_label="mass per polar angle\n(per radian, not per area)",

@@ -182,7 +182,7 @@ def film_of(
         if view == "rows":
             compose_rows(figure, [frame], frames, limits=limits, log=log)
         else:
-            compose(figure, scene, frame, marks)
+            compose(figure, scene, [frame], marks=marks)
         # From the left, so that the title does not tremble with the width of its number.
         figure.suptitle(frame.title, x=0.47, ha="left", color=palette.LANDSCAPE)
 

@@ -17,13 +17,18 @@ from mfpde.plotting import style
 from mfpde.plotting.angle_view import view_of, view_of_run
 from mfpde.plotting.atoms import Frame, atoms_found, frames_of
 from mfpde.plotting.landscape import has_landscape
-from mfpde.plotting.palette import LANDSCAPE
 from mfpde.plotting.projections import BELOW, MOLLWEIDE, Camera, add_colour_bar
-from mfpde.plotting.scenes import CurveScene, Scene, SphereScene, camera_on, marks_of
+from mfpde.plotting.scenes import (
+    CurveScene,
+    Scene,
+    SphereScene,
+    camera_on,
+    marks_of,
+    rows_and_columns,
+)
 from mfpde.runs.run import Run, spread_indices
 from mfpde.tracking import Track
 
-MAPS_IN_A_ROW = 5
 DEFAULT_SNAPSHOTS = 5
 
 
@@ -108,7 +113,7 @@ def draw_curve(
     """Draw a curve with stems, and below it the external landscape; return what to explain."""
     scene = CurveScene([frame], limits=limits, has_masses=True)
     below = [_axes_below(ax)] if has_landscape(frame.equation) else []
-    scene.fill([ax, *below], frame)
+    scene.fill([ax, *below], [frame])
     return scene.handles(frame)
 
 
@@ -182,24 +187,28 @@ def plot_globe(
     globe = SphereScene(
         [frame], camera=front, track=track, limits=limits, has_masses=True
     )
-    compose(figure, globe, frame, globe.handles(frame))
+    compose(figure, globe, [frame])
     return style.figure_of(figure)
 
 
 def compose(
     figure: Figure | SubFigure,
     scene: Scene,
-    frame: Frame,
-    marks: Sequence[Artist],
+    frames: Sequence[Frame],
     *,
+    marks: Sequence[Artist] | None = None,
     has_bar: bool = True,
 ) -> None:
-    """Draw a state on new axes, with a legend for ``marks``."""
-    axes = scene.add_axes(figure)
-    scene.fill(axes, frame)
+    """Draw states of a scene on new axes, with a bar of its colours, and explain ``marks``.
+
+    By default those of all its states are explained.
+    """
+    axes = scene.add_axes(figure, len(frames))
+    scene.fill(axes, frames)
+    figure.align_ylabels(axes)
     if has_bar:
         add_colour_bar(figure, scene.colours, ax=axes, **BELOW)
-    style.add_legend_below(figure, marks)
+    style.add_legend_below(figure, marks_of(scene) if marks is None else marks)
 
 
 @style.styled
@@ -223,13 +232,14 @@ def plot_snapshots(
     """
     is_sphere = view_of_run(run, picture="plot_snapshots") is None
     frames = frames_of(run, nearest_saves(run, times), is_searched=is_sphere)
+    scene: Scene
     if is_sphere:
-        rows = -(-len(frames) // MAPS_IN_A_ROW)
-        figure = style.figure_or_new(figure, size=(10.0, 0.9 + 1.15 * rows))
-        style.add_legend_below(figure, compose_maps(figure, frames))
+        rows, _ = rows_and_columns(len(frames))
+        scene, size = SphereScene(frames, is_small=True), (10.0, 0.9 + 1.15 * rows)
     else:
-        figure = style.figure_or_new(figure, size=(5.0, 7.0))
-        compose_curves(figure, frames)
+        scene, size = CurveScene(frames), (5.0, 7.0)
+    figure = style.figure_or_new(figure, size=size)
+    compose(figure, scene, frames)
     return style.figure_of(figure)
 
 
@@ -250,34 +260,3 @@ def nearest_saves(run: Run, times: ArrayLike | None = None) -> IntArray:
             f"{first:g} and {last:g}, the first and the last save"
         )
     return np.unique(np.abs(run.times[:, np.newaxis] - wanted).argmin(axis=0))
-
-
-def compose_maps(figure: Figure | SubFigure, frames: Sequence[Frame]) -> list[Artist]:
-    """Fill ``figure`` with a map for each frame and a colour bar; return what to explain."""
-    scene = SphereScene(frames, is_small=True)
-    columns = min(len(frames), MAPS_IN_A_ROW)
-    rows = -(-len(frames) // columns)
-    axes = []
-    for number, frame in enumerate(frames, 1):
-        ax = figure.add_subplot(rows, columns, number, projection=MOLLWEIDE)
-        scene.draw(ax, frame).set_title(frame.title, pad=4, color=LANDSCAPE)
-        axes.append(ax)
-    add_colour_bar(figure, scene.colours, ax=axes, **BELOW)
-    return marks_of(scene)
-
-
-def compose_curves(figure: Figure | SubFigure, frames: Sequence[Frame]) -> None:
-    """Fill ``figure`` with a curve for each frame and the landscape of the last."""
-    scene, last, middle = CurveScene(frames), frames[-1], (len(frames) - 1) // 2
-    heights = [1.0] * len(frames) + [0.8] * has_landscape(last.equation)
-    axes = style.add_rows(figure, heights)
-    for number, (ax, frame) in enumerate(zip(axes, frames, strict=False)):
-        scene.draw(ax, frame, title=frame.title, has_label=number == middle)
-    if has_landscape(last.equation):
-        is_one = len({frame.equation for frame in frames}) == 1
-        title = "" if is_one else f"landscape at {last.title}"
-        scene.draw_landscape(axes[-1], last.equation, title=title)
-    for ax in axes:
-        ax.label_outer()
-    figure.align_ylabels(axes)
-    style.add_legend_below(figure, marks_of(scene))

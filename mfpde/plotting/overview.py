@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from mfpde.arrays import FloatArray, check_kind, choice
-from mfpde.plotting import density, palette, rows, style
+from mfpde.plotting import palette, style
 from mfpde.plotting.against_time import plot_atom_tree, plot_space_time
 from mfpde.plotting.angle_view import view_of_run
-from mfpde.plotting.atoms import frames_of
-from mfpde.plotting.scenes import SphereScene, camera_on, marks_of
+from mfpde.plotting.atoms import Frame, frames_of
+from mfpde.plotting.density import compose, nearest_saves
+from mfpde.plotting.rows import compose_rows
+from mfpde.plotting.scenes import CurveScene, SphereScene, camera_on
 from mfpde.plotting.style import Look
 from mfpde.positions.rows import PositionedDensity
 from mfpde.runs.run import UNKNOWN_UNIT, Run
@@ -151,13 +153,15 @@ def plot_run(run: Run, *, figure: Figure | SubFigure | None = None) -> Figure:
     ``ValueError``.
     """
     check_kind("run", run, Run, source="what solve returns or load reads")
-    compose = _compose_rows
-    if not isinstance(run.final, PositionedDensity):
-        is_sphere = view_of_run(run, picture="plot_run") is None
-        compose = _compose_maps if is_sphere else _compose_curves
+    is_of_rows = isinstance(run.final, PositionedDensity)
+    is_sphere = not is_of_rows and view_of_run(run, picture="plot_run") is None
+    frames = frames_of(run, nearest_saves(run), is_searched=is_sphere)
     figure = style.figure_or_new(figure, size=(10.0, 7.0))
     figure.suptitle(describe_dynamics(run), wrap=True)
-    compose(figure, run)
+    if is_of_rows:
+        compose_rows(figure, frames)
+    else:
+        (_compose_maps if is_sphere else _compose_curves)(figure, run, frames)
     outcome = [run.reason.split(";")[0]]
     if "mass" in run.diagnostics:
         outcome.append(f"mass drift {run.mass_drift:.1e}")
@@ -189,35 +193,30 @@ def _refine(words: str) -> str:
     return words
 
 
-def _compose_rows(figure: Figure | SubFigure, run: Run) -> None:
-    """Rows at saved times, on the sphere the last, and how much each is of one mind."""
-    saves = density.nearest_saves(run)
-    rows.compose_rows(figure, frames_of(run, saves, is_searched=False))
-
-
-def _compose_curves(figure: Figure | SubFigure, run: Run) -> None:
+def _compose_curves(
+    figure: Figure | SubFigure, run: Run, frames: Sequence[Frame]
+) -> None:
     """Saved states on the left, what shares their time on the right."""
     halves = figure.subfigures(1, 2, width_ratios=(1.0, 1.4), wspace=0.02)
     left, right = np.asarray(halves)
-    density.compose_curves(
-        left, frames_of(run, density.nearest_saves(run), is_searched=False)
-    )
+    compose(left, CurveScene(frames), frames)
     _compose_times(right, run, _plots_over_time(run, with_map=True))
 
 
-def _compose_maps(figure: Figure | SubFigure, run: Run) -> None:
+def _compose_maps(
+    figure: Figure | SubFigure, run: Run, frames: Sequence[Frame]
+) -> None:
     """Saved states above, below them the last on a globe beside what goes on in time."""
     rows = figure.subfigures(2, 1, height_ratios=(1.0, 2.6), hspace=0.02)
     upper, lower = np.asarray(rows)
-    frames = frames_of(run, density.nearest_saves(run), is_searched=True)
-    density.compose_maps(upper, frames)
+    compose(upper, SphereScene(frames, is_small=True), frames, marks=())
     plots = _plots_over_time(run, with_map=False)
     if plots:
         lower, right = lower.subfigures(1, 2, width_ratios=(1.75, 1.0), wspace=0.02)
         _compose_times(right, run, plots)
     camera = camera_on(frames[-1].state)
     globe = SphereScene(frames, camera=camera, track=run.track, has_masses=True)
-    density.compose(lower, globe, frames[-1], marks_of(globe), has_bar=False)
+    compose(lower, globe, frames[-1:], has_bar=False)
 
 
 def _compose_times(figure: SubFigure, run: Run, plots: dict[Plot, float]) -> None:

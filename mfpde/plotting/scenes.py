@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -17,17 +17,18 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
 from mfpde.measures.sampling import as_atoms
 from mfpde.plotting import atoms, landscape, palette, projections, style
 from mfpde.plotting.angle_view import AngleView, density_of, is_few, view_of
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame, label_masses
+from mfpde.plotting.landscape import has_landscape
 from mfpde.plotting.projections import MOLLWEIDE, Camera, places_of
 from mfpde.plotting.style import Limits, Look
 from mfpde.tracking import Track
 
 MOST_WIDE_STEMS = 20
+MAPS_IN_A_ROW = 5
 
 
 @dataclass(eq=False)
@@ -52,17 +53,29 @@ class CurveScene:
         masses += [frame.found.basins for frame in self.frames]
         self._heaviest = max(float(m.max(initial=0.0)) for m in masses)
 
-    def add_axes(self, figure: Figure | SubFigure) -> list[Axes]:
-        """Return axes of a curve, and below them those of the landscape if there is any."""
-        has_land = any(landscape.has_landscape(f.equation) for f in self.frames)
-        return style.add_rows(figure, (3.0, 0.8) if has_land else (1.0,))
+    def add_axes(self, figure: Figure | SubFigure, count: int) -> list[Axes]:
+        """Return axes of ``count`` curves, and below them those of the landscape if any."""
+        heights = [1.0] * count if count > 1 else [3.0]
+        if any(has_landscape(frame.equation) for frame in self.frames):
+            heights.append(0.8)
+        return style.add_rows(figure, heights)
 
-    def fill(self, axes: Sequence[Axes], frame: Frame) -> None:
-        """Draw a state's curve, and on the second axes the landscape."""
-        self.draw(axes[0], frame)
-        for below in axes[1:]:
-            self.draw_landscape(below, frame.equation)
-            axes[0].label_outer()
+    def fill(self, axes: Sequence[Axes], frames: Sequence[Frame]) -> None:
+        """Draw states as curves, and on axes that are left the last of their landscapes."""
+        count, middle = len(frames), (len(frames) - 1) // 2
+        for number, (ax, frame) in enumerate(zip(axes, frames, strict=False)):
+            title = frame.title if count > 1 else ""
+            self.draw(ax, frame, title=title, has_label=number == middle)
+        land = next((f for f in reversed(frames) if has_landscape(f.equation)), None)
+        is_one = len({frame.equation for frame in frames}) == 1
+        for below in axes[count:]:
+            self.view.set_axis(below, "x")
+            if land is not None and has_landscape(land.equation):
+                title = "" if is_one else f"landscape at {land.title}"
+                below.set_title(title, loc="left", pad=10)
+                landscape.draw_landscape(below, land.equation, self.view)
+        for ax in axes[:-1]:
+            ax.label_outer()
 
     def draw(
         self, ax: Axes, frame: Frame, *, title: str = "", has_label: bool = True
@@ -70,7 +83,8 @@ class CurveScene:
         """Draw a state's curve over tinted regions; its atoms, or those found, as stems."""
         view, own = self.view, stem_atoms(frame.state)
         found = NONE_FOUND if len(own) else frame.found
-        _prepare(ax, view, title)
+        ax.set_title(title, loc="left", pad=2)
+        view.set_axis(ax, "x")
         stems = ax
         if self._values:
             style.set_density_axis(ax, self._values, self.limits, self.log)
@@ -91,14 +105,6 @@ class CurveScene:
         if frame.equation is not None:
             landscape.draw_active_regions(ax, frame.equation, view)
 
-    def draw_landscape(
-        self, ax: Axes, equation: MeanFieldEquation | None, *, title: str = ""
-    ) -> None:
-        """Draw the landscape below curves, nothing where there is none."""
-        _prepare(ax, self.view, title, pad=10)
-        if landscape.has_landscape(equation):
-            landscape.draw_landscape(ax, equation, self.view)
-
     def handles(self, frame: Frame) -> list[Artist]:
         """Explain stems, circles of atoms that are found, and neurons."""
         own = len(stem_atoms(frame.state))
@@ -117,11 +123,6 @@ def stem_atoms(measure: AnyMeasure) -> Atoms:
     """Atoms of a measure that are drawn as stems: all unless they are many and bare."""
     is_crowd = isinstance(measure, Atoms) and not is_few(measure)
     return Atoms.none(measure.dimension) if is_crowd else atoms_of(measure)
-
-
-def _prepare(ax: Axes, view: AngleView, title: str, *, pad: float = 2) -> None:
-    ax.set_title(title, loc="left", pad=pad)
-    view.set_axis(ax, "x")
 
 
 def _draw_stems(ax: Axes, view: AngleView, atoms: Atoms, *, has_masses: bool) -> None:
@@ -183,24 +184,26 @@ class SphereScene:
         there = [density for density in densities if density is not None]
         self.colours = projections.colours_for(there, self.limits, self.log)
 
-    def add_axes(self, figure: Figure | SubFigure) -> list[Axes]:
-        """Return axes of a map, or of both sides of a globe."""
-        if self.camera is None:
-            return [figure.add_subplot(projection=MOLLWEIDE)]
-        sides = (self.camera, self.camera.opposite)
+    def add_axes(self, figure: Figure | SubFigure, count: int) -> list[Axes]:
+        """Return axes of ``count`` maps, or of both sides of a globe."""
+        shape, looks = rows_and_columns(count), list[Any]([MOLLWEIDE] * count)
+        if self.camera is not None:
+            shape, looks = (1, 2), [self.camera, self.camera.opposite]
         return [
-            figure.add_subplot(1, 2, number, projection=side)
-            for number, side in enumerate(sides, 1)
+            figure.add_subplot(*shape, number, projection=look)
+            for number, look in enumerate(looks, 1)
         ]
 
-    def fill(self, axes: Sequence[Axes], frame: Frame) -> None:
-        """Draw a state on a map, or on both sides of a globe."""
-        for ax in axes:
-            self.draw(ax, frame)
+    def fill(self, axes: Sequence[Axes], frames: Sequence[Frame]) -> None:
+        """Draw states on maps, or the one there is on both sides of a globe."""
+        titles = [frame.title if len(frames) > 1 else "" for frame in frames]
         if self.camera is not None:
-            words = (_words_of(self.camera), "seen from the other side")
-            for ax, text in zip(axes, words, strict=True):
-                ax.set_title(text, pad=4, color=palette.LANDSCAPE)
+            polar = 0.5 - self.camera.latitude / np.pi
+            place = f"θ = {polar:.2f} π, φ = {self.camera.longitude / np.pi:.2f} π"
+            titles = [f"seen from {place}", "seen from the other side"]
+            frames = [*frames, *frames]
+        for ax, frame, title in zip(axes, frames, titles, strict=True):
+            self.draw(ax, frame).set_title(title, pad=4, color=palette.LANDSCAPE)
 
     def draw(self, ax: Axes, frame: Frame) -> Axes:
         """Draw density or particles, neurons, paths and atoms; return the picture's axes."""
@@ -249,6 +252,12 @@ def marks_of(scene: Scene) -> list[Artist]:
     return [mark for frame in scene.frames for mark in scene.handles(frame)]
 
 
+def rows_and_columns(count: int) -> tuple[int, int]:
+    """Rows and columns of ``count`` maps."""
+    columns = min(count, MAPS_IN_A_ROW)
+    return -(-count // columns), columns
+
+
 def is_crowd(measure: AnyMeasure) -> bool:
     """Whether the measure is particles: bare atoms, too many for discs."""
     return isinstance(measure, Atoms) and len(measure) > atoms.MOST_DISCS
@@ -262,8 +271,3 @@ def camera_on(measure: AnyMeasure) -> Camera:
         return FRONT
     # Rounded, as near a pole the longitude would be that of rounding.
     return Camera(*places_of(np.round(mean, 6)).tolist())
-
-
-def _words_of(camera: Camera) -> str:
-    polar, longitude = 0.5 - camera.latitude / np.pi, camera.longitude / np.pi
-    return f"seen from θ = {polar:.2f} π, φ = {longitude:.2f} π"

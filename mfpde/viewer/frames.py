@@ -13,40 +13,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from mfpde.arrays import FloatArray, IntArray
-from mfpde.geometry import Circle, Geometry, Sphere, Zonal
+from mfpde.geometry import Geometry, Sphere
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, atoms_of
 from mfpde.plotting.angle_view import AngleView, density_of, view_of_run
 from mfpde.runs.run import Run, spread_indices
 from mfpde.viewer.packed import Pack
 
-FEWEST_CELLS = {"circle": 256, "zonal": 256, "sphere": 32 * 64}
-"""Cells that a display has at least, where its grid has them."""
+FEWEST_CELLS = {1: 256, 2: 32 * 64}
+"""Cells that a display of a line or a sphere has at least, where its grid has them."""
 
 
 @dataclass(frozen=True, eq=False)
 class GridView:
-    """A grid by blocks of ``factor`` cells a side.
+    """A grid by blocks of ``factor`` cells a side; on a line blocks are rows."""
 
-    It has ``measures`` of its cells (rows, columns), widths in angle or on the sphere areas, and
-    ``angles`` of its rows (rows,).
-    """
-
-    kind: str
-    geometry: Circle | Sphere | Zonal
-    measures: FloatArray
-    angles: FloatArray
+    geometry: Geometry
     factor: int = 1
+
+    @property
+    def measures(self) -> FloatArray:
+        """Areas of the cells of a sphere (rows, columns), else their widths in angle (rows,)."""
+        grid = self.geometry
+        is_sphere = isinstance(grid, Sphere)
+        return grid.areas if is_sphere else np.full(grid.shape, grid.spacing)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of blocks."""
-        rows, columns = self.measures.shape
-        return rows // self.factor, max(1, columns // self.factor)
+        rows, *around = (side // self.factor for side in self.geometry.shape)
+        return rows, around[0] if around else 1
 
     @property
     def size(self) -> int:
@@ -63,20 +63,21 @@ class GridView:
 
     def coarsen(self, most: int) -> GridView:
         """Return the view by blocks, at most that many; as few as there may be otherwise."""
-        sides = [side for side in self.measures.shape if side > 1]
+        sides = self.geometry.shape
         factors = range(self.factor + 1, min(sides) + 1)
         coarser = (
             replace(self, factor=k) for k in factors if not np.mod(sides, k).any()
         )
-        fewest = FEWEST_CELLS[self.kind]
+        fewest = FEWEST_CELLS[len(sides)]
         views = [self, *(view for view in coarser if view.size >= fewest)]
         return next((view for view in views if view.size <= most), views[-1])
 
     def description(self) -> dict[str, Any]:
         """Return where rows and columns are; Gauss-Legendre rings are even to a fiftieth."""
-        rows, columns = self.shape
-        angles = self.angles.reshape(rows, self.factor).mean(axis=1)
-        shift = (self.factor - 1) * np.pi / self.measures.shape[1]
+        (rows, columns), grid = self.shape, cast("Any", self.geometry)
+        angles = grid.colatitudes if isinstance(grid, Sphere) else grid.angles
+        angles = angles.reshape(rows, self.factor).mean(axis=1)
+        shift = (self.factor - 1) * np.pi / (self.factor * columns)
         return {
             "rows": rows,
             "columns": columns,
@@ -84,18 +85,6 @@ class GridView:
             "step": float(angles[-1] - angles[0]) / (rows - 1),
             "longitude": float(shift) if columns > 1 else 0.0,
         }
-
-
-def grid_view(geometry: Geometry) -> GridView:
-    """Return the view of a grid; a subclass is shown as its parent."""
-    match geometry:
-        case Sphere():
-            return GridView("sphere", geometry, geometry.areas, geometry.colatitudes)
-        case Circle() | Zonal() as line:
-            kind = "circle" if line.axis is None else "zonal"
-            widths = np.full((line.num_cells, 1), line.spacing)
-            return GridView(kind, line, widths, line.angles)
-    raise AssertionError(geometry)
 
 
 FEWEST_SAVES = 100
@@ -136,7 +125,7 @@ def choose_frames(run: Run, room: int) -> Frames:
     density, most = density_of(states[0]), min(len(states), FEWEST_SAVES)
     grid, size = None, 0
     if density is not None:
-        grid = grid_view(density.geometry).coarsen(room // most)
+        grid = GridView(density.geometry).coarsen(room // most)
         size = grid.size
     # Coordinates and mass of a particle, of four bytes each, are two numbers each.
     crowd = max(len(s) if isinstance(s, Atoms) else 0 for s in states)
