@@ -231,21 +231,15 @@ class MeanFieldEquation:
     def on(self, geometry: Geometry) -> GridEquation:
         """Return the equation on a grid, with all static fields computed once.
 
-        Raises
-        ------
-        ValueError
-            If a term has another dimension than the grid, or the grid is too coarse for
-            beta (the message names one that is fine enough).
+        A term of another dimension than the grid is a ``ValueError``, and so is a grid too coarse
+        for beta (the message names one that is fine enough).
         """
         return _on_grid(self, geometry)
 
     def field(self, measure: AnyMeasure) -> MeasureField:
         """The field of ``measure``: F, v and E, at its own points and any others.
 
-        Raises
-        ------
-        ValueError
-            As for :meth:`on`, for a measure with a density.
+        Its density's grid is checked as by :meth:`on`.
         """
         if hasattr(measure, "field_under"):  # rows and tokens see others
             field: MeasureField = measure.field_under(self)

@@ -138,15 +138,11 @@ class SpectralSystem(ParticleSystem):
     """Particles on S^1 or S^2 whose interactions are all zonal kernels, summed by moments."""
 
     @cached_property
-    def _terms(self) -> tuple[InteractionTerm, ...]:
-        return tuple(t for t in self.equation.interactions if t.is_zonal)
-
-    @cached_property
     def _degree(self) -> int:
         # On S^1 more degrees cost little.
         where = (3, NEGLIGIBLE) if self._sphere.dimension == 3 else (2,)
-        limits = [term.zonal_kernel.band_limit(*where) for term in self._terms]
-        return max(limits, default=0)
+        kernels = (term.zonal_kernel for term in self.equation.interactions)
+        return max((kernel.band_limit(*where) for kernel in kernels), default=0)
 
     @cached_property
     def _sphere(self) -> Geometry:
@@ -156,15 +152,11 @@ class SpectralSystem(ParticleSystem):
 
     @cached_property
     def _spectra(self) -> tuple[tuple[InteractionTerm, FloatArray], ...]:
-        d, degree, terms = self._sphere.dimension, self._degree, self._terms
-        spectra = (term.zonal_kernel.spectrum(d, degree) for term in terms)
-        degrees = self._sphere.degrees(degree)
-        return tuple((t, one[degrees]) for t, one in zip(terms, spectra, strict=True))
+        where = self._sphere.dimension, self._degree
+        degrees, terms = self._sphere.degrees(self._degree), self.equation.interactions
+        return tuple((t, t.zonal_kernel.spectrum(*where)[degrees]) for t in terms)
 
     def _moments(self, points: FloatArray) -> ComplexArray:
-        if not self._terms:
-            return np.zeros(1, np.complex128)
-
         def sum_share(share: slice) -> ComplexArray:
             masses = self.masses[share]
             return self._sphere.atom_moments(points[share], masses, self._degree)
