@@ -23,6 +23,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.geometry.circle import angles_of
+from mfpde.measures.distributions import polar_angles
 
 Kind = Literal["atom", "forming", "curve", "unresolved", "jump", "frozen", "resolved"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -183,18 +185,14 @@ class ConcentratedRegion:
 
     @property
     def growth_rate(self) -> float:
-        """-div v at the mean, the rate at which the density there grows.
-
-        Its e-folding rate while an atom forms.
-        """
+        """-div v at the mean, the e-folding rate of the density there while an atom forms."""
         return -float(self.eigenvalues.sum())
 
     @property
     def pinning_force(self) -> float | None:
-        """Of an atom that exists on the grid only, the largest force that may hold it fixed.
+        """Outside force m h/2 below which face velocities hold an atom of core mass m fixed.
 
-        m h/2, m the mass of its core: a scheme with face velocities would hold it fixed against
-        a weaker outside force.  None of others.
+        None of what is no atom, or an exact one.
         """
         if self.kind != "atom" or self.is_exact or not np.isfinite(self.spacing):
             return None
@@ -223,9 +221,7 @@ class ConcentratedRegion:
 
 def angle_of(point: FloatArray) -> float:
     """Angle in [0, 2 pi) of a point (d,) of the circle, else in [0, pi] from the last axis."""
-    if len(point) == 2:
-        return float(np.mod(np.arctan2(point[1], point[0]), 2 * np.pi))
-    return float(np.arctan2(np.linalg.norm(point[:-1]), point[-1]))
+    return float(angles_of(point) if len(point) == 2 else polar_angles(point))
 
 
 def local_exponents(masses: FloatArray) -> FloatArray:

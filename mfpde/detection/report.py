@@ -140,22 +140,19 @@ class ConcentrationReport(Printed):
         ``"unresolved"`` (such a region), ``"jump"`` (anywhere), ``"frozen"`` (most of
         the mass), ``"resolved"``.
         """
-        frozen = self.frozen_mass / self.total_mass
+        total = self.total_mass
+        heavy = {region.kind for region in self.regions if region.mass > LIGHT * total}
+        frozen = self.frozen_mass / total
         findings: tuple[tuple[Verdict, bool], ...] = (
-            ("atoms", self._share_of("atom") > LIGHT),
-            ("forming", self._share_of("forming") > LIGHT),
-            ("curve", self._share_of("curve") > LIGHT),
+            ("atoms", "atom" in heavy),
+            ("forming", "forming" in heavy),
+            ("curve", "curve" in heavy),
             ("frozen", frozen >= 1 - LEAST_SHARE),
-            ("unresolved", self._share_of("unresolved") > LIGHT),
+            ("unresolved", "unresolved" in heavy),
             ("jump", len(self.jumps) > 0),
             ("frozen", frozen > 0.5),
         )
         return next((word for word, is_true in findings if is_true), "resolved")
-
-    def _share_of(self, kind: Kind) -> float:
-        """Share of the whole in the heaviest region of a kind."""
-        heaviest = max((region.mass for region in self.of_kinds(kind)), default=0.0)
-        return heaviest / self.total_mass
 
     @property
     def summary(self) -> str:

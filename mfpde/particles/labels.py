@@ -19,9 +19,10 @@ from scipy import fftpack
 from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly
 
 from mfpde.arrays import LARGEST_COUNT, FloatArray, check_kind, whole_number
-from mfpde.geometry.base import Geometry
+from mfpde.geometry.base import Geometry, as_kind
 from mfpde.geometry.circle import Circle, angles_of
 from mfpde.geometry.sphere import Sphere
+from mfpde.measures.distributions import TURN
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 
 FEWEST_LABELS = 8
@@ -32,7 +33,6 @@ RESOLVED = 1e-8
 ROUNDING = 1e-12
 KNOTS = 16384
 RESOLVED_SHARE = 1e-3
-FULL_TURN = 2 * np.pi
 
 
 def labels_of(start: AnyMeasure, count: int | None = None) -> Atoms:
@@ -122,8 +122,7 @@ def label_density(
             f"{len(labels)} labels in dimension {labels.dimension} give no density: at "
             f"least {FEWEST_LABELS} labels on S^1 (dimension 2) are needed"
         )
-    if not isinstance(circle, Circle):
-        raise ValueError(f"circle = {circle!r} must be a Circle")
+    as_kind("circle", circle, Circle)
     cumulated = _interpolate(
         _unroll(angles_of(labels.points)), _cumulate(labels.masses)
     )
@@ -143,19 +142,19 @@ def label_density(
 
 def _unroll(angles: FloatArray) -> FloatArray:
     """Angles (n + 1,) of labels, increasing; the last is the first, a turn later."""
-    gaps = np.mod(np.diff(angles, append=angles[:1]), FULL_TURN)
+    gaps = np.mod(np.diff(angles, append=angles[:1]), TURN)
     # Labels that have met may have swapped places, by what their integrator errs.
-    gaps = np.where(gaps > FULL_TURN - LARGEST_SWAP, gaps - FULL_TURN, gaps)
-    turns = round(float(gaps.sum()) / FULL_TURN)
+    gaps = np.where(gaps > TURN - LARGEST_SWAP, gaps - TURN, gaps)
+    turns = round(float(gaps.sum()) / TURN)
     if turns == 0:  # all labels have met: the one retreat is the rest of the circle
-        gaps[np.argmin(gaps)] += FULL_TURN
+        gaps[np.argmin(gaps)] += TURN
     elif turns != 1:
         raise ValueError(
             f"the labels wind {turns} times around the circle: they must be in cyclic "
             "order, as solve_particles(..., method='labels') returns them"
         )
     gaps = np.maximum(gaps, SMALLEST_GAP)
-    gaps *= FULL_TURN / gaps.sum()
+    gaps *= TURN / gaps.sum()
     return np.asarray(angles[0] + np.concatenate([[0.0], np.cumsum(gaps)]))
 
 

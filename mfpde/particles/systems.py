@@ -30,6 +30,7 @@ from mfpde.arrays import (
     ComplexArray,
     FloatArray,
     IntArray,
+    blocks_of_rows,
     choice,
     shown,
     whole_number,
@@ -215,9 +216,7 @@ class TokenSystem(ParticleSystem):
 
 def map_shares(work: Callable[[slice], Result], count: int) -> list[Result]:
     """Return what ``work`` makes of each share of ``count`` particles, in their order."""
-    shares = [
-        slice(first, min(first + _SHARE, count)) for first in range(0, count, _SHARE)
-    ]
+    shares = blocks_of_rows(count, 1, _SHARE)
     threads = min(thread_count(), len(shares))
     if threads == 1:
         return list(map(work, shares))
