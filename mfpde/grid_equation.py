@@ -168,10 +168,7 @@ class GridEquation:
     def velocity(
         self, moments: ComplexArray, external: FloatArray | None = None
     ) -> FloatArray:
-        """The velocity s grad F at the cell centres, or with another ``external`` part of it.
-
-        All are (directions, *shape).
-        """
+        """Velocity s grad F (directions, *shape) at the centres, or by another ``external``."""
         velocity = self.attention_velocity(moments)
         velocity += self.external_velocity if external is None else external
         return velocity

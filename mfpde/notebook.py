@@ -96,10 +96,7 @@ def _table(title: str, facts: dict[str, str]) -> str:
 
 
 def format_table(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows in columns under their headers.
-
-    Words stand at the left, numbers at the right, to 6 digits; NaN is ``-``.
-    """
+    """Return rows in columns: words left, numbers to 6 digits right, NaN as ``-``."""
     columns = []
     for header, *values in zip(headers, *rows, strict=True):
         are_words = bool(values) and isinstance(values[0], str)

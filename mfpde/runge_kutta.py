@@ -102,10 +102,7 @@ def interpolate(
     step: float,
     share: float,
 ) -> FloatArray:
-    """Return the cubic of Hermite a ``share`` of a ``step`` after its start, O(step^4).
-
-    ``ends`` are values at both ends of the step, ``slopes`` their derivatives.
-    """
+    """Return Hermite's cubic a ``share`` of a ``step`` on, by values and slopes at both ends."""
     back, far = 1.0 - share, share * share * (3.0 - 2.0 * share)
     inside = share * back * step
     return (

@@ -138,10 +138,7 @@ class CellFlow:
 
     @cached_property
     def rest_speed(self) -> float:
-        """Speed below which the field has no direction but rounding's.
-
-        The speed is infinite if the field is nothing but rounding.
-        """
+        """Speed below which a direction is rounding's; infinite if the whole field is rounding."""
         largest, scale = float(self.speeds.max()), max(1.0, self.equation.strength)
         return np.inf if largest <= ROUNDING * scale else ROUNDING * max(scale, largest)
 

@@ -111,10 +111,7 @@ def _find_steps(
     floor: float,
     beside: FloatArray | None = None,
 ) -> FloatArray:
-    """Step at each place, 0 where there is no jump, by densities so many cells to one side.
-
-    Those ``beside`` (m, n) must not stick out.
-    """
+    """Step at each place by densities so many cells to a side; 0 if those ``beside`` stick out."""
     sides = [np.stack([sample(side * cells) for cells in FAR]) for side in (-1, 1)]
     low, high = (side.mean(axis=0) for side in sides)
     step = np.abs(high - low)

@@ -51,10 +51,7 @@ class CountedVelocity:
 
 @dataclass(frozen=True)
 class DormandPrince:
-    """Dormand-Prince of order 8 (DOP853) or 5 with error control.
-
-    Source: Hairer, Norsett & Wanner (1993), II.5.
-    """
+    """Dormand-Prince of order 8 (DOP853) or 5; Hairer, Norsett & Wanner (1993), II.5."""
 
     rtol: float
     atol: float

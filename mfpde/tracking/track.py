@@ -71,11 +71,7 @@ class Track(Printed):
 
     @cached_property
     def counts(self) -> IntArray:
-        """Number of living atoms at each save, (saves,): those that have begun and not ended.
-
-        Atoms unseen for a while that come back are counted, those that have not come back are
-        not.
-        """
+        """Number of living atoms at each save, (saves,), with those unseen that come back."""
         counts = np.zeros(len(self.times), dtype=np.int64)
         for path in self.paths.values():
             counts += path.is_alive(self.times)

@@ -128,10 +128,7 @@ class Tracker:
 
     @property
     def junctions(self) -> tuple[Junction, ...]:
-        """The junctions found so far, by the times of their events.
-
-        Atoms that may come back have died, as far as is known.
-        """
+        """The junctions in time; atoms that may come back have died, as far as is known."""
         lost = [
             self._end("death", [identity], latest=path.unseen_at[0])
             for identity, path in self.paths.items()
