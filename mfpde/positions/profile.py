@@ -7,7 +7,7 @@ With c_k = sum_n omega_n Re int e^(inx) dGamma_k,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -38,53 +38,6 @@ LARGEST_RESIDUAL = 1e-6
 TERMS_OF_CLOSED_FORM = 64
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Readings:
-    """The profiles asked for, by the arguments of :func:`mfpde.retrieval_profile`."""
-
-    sources: FloatArray
-    times: FloatArray
-    reader: float
-    weights: FloatArray
-    alibi: FloatArray
-
-    @classmethod
-    def of(
-        cls,
-        sources: ArrayLike,
-        times: ArrayLike,
-        reader: float,
-        modes: int,
-        weights: ArrayLike | None,
-        alibi: ArrayLike,
-    ) -> Readings:
-        """Read the arguments; ``ValueError`` for those out of their range."""
-        reader = real_number("reader", reader, above=0.0, at_most=1.0)
-        s = np.atleast_1d(real_array("sources", sources))
-        t = np.atleast_1d(real_array("times", times))
-        rates = np.atleast_1d(real_array("alibi", alibi))
-        is_before = (s >= LEAST_SOURCE) & (s <= reader) & (np.diff(s, prepend=0.0) > 0)
-        allowed = f"must increase, from {LEAST_SOURCE:g} to reader = {reader:g}"
-        check_entries("sources", s, is_before, allowed)
-        is_later = (np.diff(t, prepend=0.0) > 0) & (t <= LONGEST_TIME)
-        check_entries(
-            "times", t, is_later, f"must increase, from 0 to {LONGEST_TIME:g}"
-        )
-        width = whole_number("modes", modes, at_least=1, at_most=MOST_MODES)
-        if weights is None:
-            n = np.arange(1, 4 * width + 1)
-            omega = np.exp(-((np.pi * n / width) ** 2) / 2)
-            omega = omega[omega >= NEGLIGIBLE_WEIGHT]
-        else:
-            omega = np.atleast_1d(real_array("weights", weights))
-        return cls(s, t, reader, omega, rates)
-
-    @property
-    def modes(self) -> IntArray:
-        """The modes n = 1, 2, ... of the weights."""
-        return np.arange(1, len(self.weights) + 1)
-
-
 def log_size(alibi: FloatArray, positions: FloatArray | float) -> FloatArray:
     """Return log |E(s) / lambda|, which is log s for lambda = 0."""
     exponents = alibi * positions
@@ -93,7 +46,7 @@ def log_size(alibi: FloatArray, positions: FloatArray | float) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RetrievalProfile(Readings, Shown):
+class RetrievalProfile(Shown):
     """Profiles S(s) of the sources at several times, for several lambda of ALiBi.
 
     Attributes
@@ -107,11 +60,21 @@ class RetrievalProfile(Readings, Shown):
         err by up to a tenth of it, of their largest.
     """
 
+    sources: FloatArray
+    times: FloatArray
+    reader: float
+    weights: FloatArray
+    alibi: FloatArray
     gammas: ComplexArray
     unresolved: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gammas", read_only(self.gammas))
+
+    @property
+    def modes(self) -> IntArray:
+        """The modes n = 1, 2, ... of the weights."""
+        return np.arange(1, len(self.weights) + 1)
 
     def check_series(self) -> RetrievalProfile:
         """Return the profile itself; ``ValueError`` if its series has not ended."""
@@ -199,6 +162,38 @@ class RetrievalProfile(Readings, Shown):
         }
 
 
+def ask_profile(
+    sources: ArrayLike,
+    times: ArrayLike,
+    reader: float,
+    modes: int,
+    weights: ArrayLike | None,
+    alibi: ArrayLike,
+) -> RetrievalProfile:
+    """Return a profile whose gammas are still to be found.
+
+    Arguments are those of :func:`mfpde.retrieval_profile`; ``ValueError`` out of their range.
+    """
+    reader = real_number("reader", reader, above=0.0, at_most=1.0)
+    s = np.atleast_1d(real_array("sources", sources))
+    t = np.atleast_1d(real_array("times", times))
+    rates = np.atleast_1d(real_array("alibi", alibi))
+    is_before = (s >= LEAST_SOURCE) & (s <= reader) & (np.diff(s, prepend=0.0) > 0)
+    allowed = f"must increase, from {LEAST_SOURCE:g} to reader = {reader:g}"
+    check_entries("sources", s, is_before, allowed)
+    is_later = (np.diff(t, prepend=0.0) > 0) & (t <= LONGEST_TIME)
+    check_entries("times", t, is_later, f"must increase, from 0 to {LONGEST_TIME:g}")
+    width = whole_number("modes", modes, at_least=1, at_most=MOST_MODES)
+    if weights is None:
+        n = np.arange(1, 4 * width + 1)
+        omega = np.exp(-((np.pi * n / width) ** 2) / 2)
+        omega = omega[omega >= NEGLIGIBLE_WEIGHT]
+    else:
+        omega = np.atleast_1d(real_array("weights", weights))
+    none = np.empty((0, len(t), len(omega)), dtype=complex)
+    return RetrievalProfile(s, t, reader, omega, rates, none)
+
+
 def retrieval_profile(
     beta: float,
     *,
@@ -224,7 +219,7 @@ def retrieval_profile(
     Parameters and errors are those of :func:`mfpde.retrieval_profile` and of
     :func:`mfpde.theory.growth_rates`.
     """
-    asked = Readings.of(sources, times, reader, modes, weights, alibi)
+    asked = ask_profile(sources, times, reader, modes, weights, alibi)
     ascends = choice("direction", direction, ("ascent", "descent")) == "ascent"
     kappa = real_number("diffusion", diffusion, at_least=0.0)
     attention = Attention(beta, normalized=normalized, kernel=kernel)
@@ -237,5 +232,4 @@ def retrieval_profile(
     # What overflows is no sum, and refused.
     with np.errstate(over="ignore", invalid="ignore"):
         gammas = gains**orders / factorial(orders) * np.exp(-kappa * n**2 * t)
-        found = RetrievalProfile(**vars(asked), gammas=gammas.astype(complex))
-        return found.check_series()
+        return replace(asked, gammas=gammas.astype(complex)).check_series()

@@ -22,8 +22,9 @@ Gamma_k = (g_n t)^(k+1)/(k+1)! h, g_n the growth rates: :func:`mfpde.theory.retr
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-import scipy.fft
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
@@ -32,14 +33,17 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle
 from mfpde.geometry.base import as_kind
 from mfpde.measures.measure import Density
-from mfpde.positions.profile import Readings, RetrievalProfile
-from mfpde.terms import Attention
+from mfpde.positions.profile import RetrievalProfile, ask_profile
+from mfpde.terms.interaction_on_grid import InteractionOnGrid
 
-FIRST_TERMS, MOST_TERMS = 12, 96
+NUMBERS_OF_TERMS = 12, 24, 48, 96
+"""Of the series, until it has ended."""
 TOLERANCE = 1e-10
 """Of the sum of the series, beside the largest value."""
-STEP_TOLERANCE = 1e-10
+STEP_TOLERANCE = 5e-11
 """Of steps in time, in the mean over numbers that are mostly 0: values err by some 1e-12."""
+LARGEST_DECAY = 6.0
+"""Of logarithms of degrees in a step, by diffusion: longer steps are not stable."""
 LARGEST_UNRESOLVED = 1e-2
 """Moment of the last eighth of degrees beyond which a profile tells no digits."""
 
@@ -85,21 +89,21 @@ def retrieval_profile(
         density that the grid no longer resolves at one of the times.
     """
     check_kind("start", start, Density, source="on a Circle")
-    asked = Readings.of(sources, times, reader, modes, weights, alibi)
+    asked = ask_profile(sources, times, reader, modes, weights, alibi)
     hierarchy = Hierarchy(equation, start, len(asked.weights))
-    count, profile = FIRST_TERMS, None
-    while profile is None or (profile.residual > TOLERANCE and count <= MOST_TERMS):
+    for count in NUMBERS_OF_TERMS:
         gammas, unresolved = hierarchy.solve(count, asked.times)
-        profile = RetrievalProfile(**vars(asked), gammas=gammas, unresolved=unresolved)
-        count *= 2
+        profile = replace(asked, gammas=gammas, unresolved=unresolved)
+        if profile.residual <= TOLERANCE:
+            break
     return profile.check_series()
 
 
 class Hierarchy:
     """The responses h, Gamma_0, Gamma_1, ... of the modes n = 1..``modes`` along mu(t).
 
-    They are masses of cells, held by their Fourier coefficients: a row mu, then h of all modes,
-    then each Gamma_k of all modes.
+    They are held by their moments: a row mu, then h, then each Gamma_k, where a response is two
+    rows a mode, those to cos(n x) mu_0 and sin(n x) mu_0 without their means.
     """
 
     def __init__(self, equation: MeanFieldEquation, start: Density, modes: int) -> None:
@@ -109,97 +113,88 @@ class Hierarchy:
                 raise ValueError(
                     f"a retrieval profile is that of attention without matrices, not of {term!r}"
                 )
-        circle = as_kind("start.geometry", start.geometry, Circle)
-        count = circle.num_cells
-        self._waves = scipy.fft.fftfreq(count, 1 / count)
-        self._slopes = 1j * self._waves * (2 * np.abs(self._waves) < count)
-        places = np.minimum(np.abs(self._waves).astype(int), grid.degree + 1)
-        # Fourier coefficients of the kernels, and beta where softmax divides by the mean.
-        self._kernels = []
-        for term in equation.interactions:
-            spectrum = np.append(term.zonal_kernel.spectrum(2, grid.degree), 0.0)
-            beta = None
-            if isinstance(term, Attention) and term.needs_values:
-                beta = term.beta
-            self._kernels.append((count * term.amplitude * spectrum[places], beta))
-        self._modes = np.arange(1, modes + 1)
-        sent = start.masses * np.exp(-1j * np.outer(self._modes, circle.angles))
-        sent -= np.outer(sent.sum(axis=1), start.masses)
-        self._start = scipy.fft.fft(np.concatenate([start.masses[np.newaxis], sent]))
-        # Of a coefficient of cells, to the integral of e^(inx).
-        self._phases = np.exp(1j * self._modes * circle.angles[0])
+        self._circle = circle = as_kind("start.geometry", start.geometry, Circle)
+        self._kernels = [
+            InteractionOnGrid.of_kernels([term], circle, grid.degree)
+            for term in equation.interactions
+        ]
+        self._degrees = np.arange(circle.max_degree + 1)
+        self._waves = np.exp(1j * np.outer(np.arange(1, modes + 1), circle.angles))
+        sent = np.concatenate([self._waves.real, self._waves.imag])
+        sent -= (sent @ start.masses)[:, np.newaxis]
+        rows = np.vstack([np.ones(circle.num_cells), sent]) * start.masses
+        self._start = circle.moments(rows, circle.max_degree)
 
     def solve(self, count: int, times: FloatArray) -> tuple[ComplexArray, float]:
         """Return int e^(inx) dGamma_k, k < ``count``, at ``times``, (count, times, modes).
 
-        The second result is the largest moment of mu in the last eighth of degrees.
-
-        Raises
-        ------
-        ValueError
-            If the grid no longer resolves mu at one of the times.
+        The second result is the largest moment of mu in the last eighth of degrees; a
+        ``ValueError`` says that the grid no longer resolves mu at one of the times.
         """
-        modes, width = len(self._modes), len(self._waves)
-        start = np.concatenate([self._start, np.zeros((count * modes, width))])
-        shape = start.shape
+        begun, zeros = self._start, np.zeros_like(self._start[1:])
+        start = np.concatenate([begun, *[zeros] * count])
+        decay = self._grid.diffusion * self._degrees[-1] ** 2
         solution = solve_ivp(
-            lambda t, y: self._find_rates(t, y.reshape(shape)).ravel(),
+            lambda t, y: self._find_rates(t, y.reshape(start.shape)).ravel(),
             (0.0, times[-1]),
             start.ravel(),
             method="DOP853",
             t_eval=times,
             rtol=STEP_TOLERANCE,
             atol=STEP_TOLERANCE,
+            max_step=LARGEST_DECAY / decay if decay > 0 else np.inf,
         )
         if not solution.success:
             raise ValueError(f"times up to {times[-1]:g}: {solution.message}")
-        found = np.asarray(solution.y).reshape(*shape, -1)
-        unresolved = self._check_resolved(float(times[-1]), found[0])
-        responses = found[1 + modes :].reshape(count, modes, width, -1)
-        read = responses[:, self._modes - 1, -self._modes % width]
-        return np.moveaxis(read, 1, 2) * self._phases, unresolved
+        found = np.moveaxis(solution.y.reshape(*start.shape, -1), -1, 0)
+        unresolved = self._check_resolved(float(times[-1]), found[:, 0])
+        masses = self._find_masses(found[:, len(begun) :])
+        responses = masses.reshape(len(times), count, 2, *self._waves.shape)
+        parts = np.einsum("tkamx,mx->aktm", responses, self._waves)
+        return parts[0] - 1j * parts[1], unresolved
+
+    def _find_masses(self, moments: ComplexArray) -> FloatArray:
+        """Return the masses (..., n) of cells that have ``moments``."""
+        masses = self._circle.centres.synthesis(moments)
+        masses /= self._circle.num_cells
+        return masses
 
     def _check_resolved(self, time: float, base: ComplexArray) -> float:
         """Return the largest moment of mu in the last eighth of degrees; ValueError if large."""
-        width = len(base)
-        last = base[16 * np.abs(self._waves) > 7 * width]
-        unresolved = float(np.abs(last).max(initial=0.0))
+        cells = self._circle.num_cells
+        last = np.abs(base[..., 16 * self._degrees > 7 * cells])
+        unresolved = float(last.max(initial=0.0))
         # What blows up is not finite.
         if not unresolved <= LARGEST_UNRESOLVED:
             raise ValueError(
-                f"Circle({width}) no longer resolves the density at t = {time:.3g}: a profile "
+                f"Circle({cells}) no longer resolves the density at t = {time:.3g}: a profile "
                 "is linear about a smooth one; take earlier times or more cells"
             )
         return unresolved
 
-    def _find_rates(self, time: float, spectra: ComplexArray) -> ComplexArray:
-        """Return the rates of change of all rows."""
-        base, acting = spectra[0], spectra[1 : -len(self._modes)]
-        self._check_resolved(time, base)
-        fluxes = scipy.fft.ifft(spectra)
-        sign, diffusion = self._grid.sign, self._grid.diffusion
-        masses = sign * fluxes[0].real
-        velocity = self._grid.external_velocity[0].copy()
-        forces = np.zeros(acting.shape, dtype=complex)
+    def _find_rates(self, time: float, moments: ComplexArray) -> ComplexArray:
+        """Return the rates of change of the moments of all rows."""
+        self._check_resolved(time, moments[0])
+        grid, fields = self._grid, self._circle.centres
+        used, response = moments[:, : grid.degree + 1], len(self._start) - 1
+        fluxes = self._find_masses(moments)
+        masses = fluxes[0].copy()
+        fluxes *= grid.velocity(used[0])[0]
         # In place: memory that is new for each result costs more than all transforms.
-        for kernel, beta in self._kernels:
-            wave = self._slopes * kernel
-            slope = scipy.fft.ifft(wave * base).real
-            force = scipy.fft.ifft(wave * acting, overwrite_x=True)
-            divisor = 1.0
-            if beta is not None:
-                mean = scipy.fft.ifft(kernel * base).real
-                values = scipy.fft.ifft(kernel * acting, overwrite_x=True)
-                values *= slope / mean
+        for kernel in self._kernels:
+            mean = kernel.mean_kernel(used[0])
+            changes = kernel.mean_kernel(used[1:-response])
+            force = fields.gradient(changes)[0]
+            factor = grid.sign * kernel.factor * masses
+            if kernel.softmax is not None:
+                divisor, values = fields.synthesis(mean), fields.synthesis(changes)
+                values *= fields.gradient(mean)[0] / divisor
                 force -= values
-                divisor = beta * mean
-            velocity += sign * slope / divisor
-            force *= masses / divisor
-            forces += force
-        fluxes *= velocity
-        fluxes[1 + len(self._modes) :] += forces
-        rates = scipy.fft.fft(fluxes, overwrite_x=True)
-        rates *= -self._slopes
-        if diffusion > 0:
-            rates -= diffusion * self._waves**2 * spectra
-        return np.asarray(rates)
+                factor /= divisor
+            force *= factor
+            fluxes[1 + response :] += force
+        rates = self._circle.moments(fluxes, len(self._degrees) - 1)
+        rates *= -1j * self._degrees
+        if grid.diffusion > 0:
+            rates -= grid.diffusion * self._degrees**2 * moments
+        return rates
