@@ -7,6 +7,7 @@ gradient synthesis (one more synthesis for softmax).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,7 +43,7 @@ class GridEquation:
             term.check_dimension(self.geometry.dimension)
             if self.geometry.axis is not None:
                 term.check_axis(self.geometry.axis)
-        _ = self.degree, self.heads
+        _ = self._acting
 
     @cached_property
     def degree(self) -> int:
@@ -57,27 +58,28 @@ class GridEquation:
         ]
         return max([min(WATCHED_DEGREE, geometry.max_degree), *limits])
 
-    @cached_property
+    @property
     def heads(self) -> tuple[InteractionOnGrid, ...]:
         """The heads of attention with matrices, on this grid."""
-        return tuple(
-            InteractionOnGrid.of_head(term, self.geometry, self.degree)
-            for term in self.interactions
-            if isinstance(term, Attention) and not term.is_zonal
-        )
+        return tuple(one for one in self._acting if one.head is not None)
 
     @cached_property
     def _acting(self) -> tuple[InteractionOnGrid, ...]:
-        """The interactions on this grid, those without softmax or matrices as one."""
-        geometry, degree = self.geometry, self.degree
-        terms = [term for term in self.interactions if term.is_zonal]
-        plain = [term for term in terms if not term.needs_values]
+        """The interactions on this grid."""
+        return self._put_on_grid(self.interactions)
+
+    def _put_on_grid(
+        self, terms: Sequence[InteractionTerm]
+    ) -> tuple[InteractionOnGrid, ...]:
+        """``terms`` on this grid, those without softmax or matrices as one."""
+        grid = self.geometry, self.degree
+        zonal = [term for term in terms if term.is_zonal]
+        plain = [term for term in zonal if not term.needs_values]
         sums = [plain] if plain else []
-        sums += [[term] for term in terms if term.needs_values]
-        kernels = (
-            InteractionOnGrid.of_kernels(some, geometry, degree) for some in sums
-        )
-        return (*kernels, *self.heads)
+        sums += [[term] for term in zonal if term.needs_values]
+        kernels = (InteractionOnGrid.of_kernels(some, *grid) for some in sums)
+        heads = (t for t in terms if isinstance(t, Attention) and not t.is_zonal)
+        return (*kernels, *(InteractionOnGrid.of_head(head, *grid) for head in heads))
 
     @property
     def has_softmax(self) -> bool:

@@ -19,117 +19,92 @@ from typing import Any
 import numpy as np
 from scipy.special import ive
 
-from mfpde.arrays import BoolArray, ComplexArray, FloatArray
+from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.geometry.base import Fields
 from mfpde.grid_equation import GridEquation
 from mfpde.positions.rows import PositionedDensity
 from mfpde.positions.weights import Full
-from mfpde.terms import Attention, InteractionTerm, Positions
+from mfpde.terms import Attention, Positions
 from mfpde.terms.interaction import Mix
+from mfpde.terms.interaction_on_grid import InteractionOnGrid
 from mfpde.terms.softmax_sums import EMPTY
 from mfpde.transport import Scheme, Transport, scheme_for
 from mfpde.transport.base import DEFAULT_RTOL
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """The terms by which tokens see the same others.
-
-    Attributes
-    ----------
-    mix
-        What takes numbers of rows (P, m) to those of their mixtures.
-    is_used
-        Which moments count.
-    grid
-        The equation of these terms alone.
-    """
+class MixedTerm:
+    """An ``interaction`` on the grid, of what each row sees: ``mix`` makes it of all rows."""
 
     mix: Mix
-    is_used: BoolArray
-    grid: GridEquation
+    interaction: InteractionOnGrid
 
     def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
         """The drift grad A of the mixtures, (directions, P, ...)."""
-        mixed = self.mix(moments[:, self.is_used])
-        if not self.grid.heads:
-            return self.grid.attention_velocity(mixed, where)
-        each = [self.grid.attention_velocity(row, where) for row in mixed]
+        mixed = self.mix(moments)
+        if self.interaction.head is None:
+            return self.interaction.drift(mixed, where)
+        each = [self.interaction.drift(row, where) for row in mixed]
         return np.stack(each, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class TurnedPart(Part):
-    """The heads whose queries and keys are turned by the angles omega s (P,)."""
+class TurnedHead:
+    """Attention whose queries and keys are turned by the ``angles`` omega s (P,)."""
 
+    mix: Mix
+    attention: Attention
     angles: FloatArray
 
     def drift(self, moments: ComplexArray, where: Fields) -> FloatArray:
-        """The drift of the heads, (1, P, ...)."""
-        k = np.arange(int(self.is_used.sum()))
+        """The drift, (1, P, ...)."""
+        k, beta = np.arange(moments.shape[-1]), self.attention.beta
         back = np.exp(1j * np.outer(self.angles, k))
-        turned = moments[:, self.is_used] * back.conj()
+        turned = moments * back.conj()
         cos, sin = np.cos([self.angles]).T, np.sin([self.angles]).T
         a, b, seen = map(self.mix, (cos * turned, sin * turned, turned))
         along, across = back * (cos * a + sin * b), back * (sin * a - cos * b)
-        total = np.zeros((len(moments), *where.tangents.shape[1:-1]))
-        for head in self.grid.interactions:
-            assert isinstance(head, Attention)
-            below, above = ive(np.abs(k - 1), head.beta), ive(k + 1, head.beta)
-            sums = 1j * (below - above) * along + (below + above) * across
-            pull = where.synthesis(sums / 2)
-            if head.needs_values:
-                mean = where.synthesis(ive(k, head.beta) * back * seen)
-                total += pull / np.maximum(mean, EMPTY)
-            else:
-                total += head.amplitude * pull
-        return total[np.newaxis]
+        below, above = ive(np.abs(k - 1), beta), ive(k + 1, beta)
+        sums = 1j * (below - above) * along + (below + above) * across
+        pull = where.synthesis(sums / 2)
+        if not self.attention.needs_values:
+            return self.attention.amplitude * pull[np.newaxis]
+        mean = where.synthesis(ive(k, beta) * back * seen)
+        return np.asarray(pull / np.maximum(mean, EMPTY))[np.newaxis]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowsEquation(GridEquation):
     """The terms of an equation for rows: moments (P, ...) in, velocities (directions, P, ...) out.
 
-    Attributes
-    ----------
-    edges
-        Edges (P + 1,) of the cells of positions.
-
-    Raises
-    ------
-    ValueError
-        If weights are not those of P rows.
+    ``edges`` (P + 1,) are those of the cells of positions; ``ValueError`` if weights are not
+    those of P rows.
     """
 
     edges: FloatArray
     # A softmax knows the moments of mixtures, not their masses.
     may_lose_mass = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _ = self._acting
-
     @cached_property
     def _acting(self) -> tuple[Any, ...]:
-        """The parts, each of terms by which tokens see the same others."""
-        terms: dict[Positions, list[InteractionTerm]] = {}
+        """The interactions, each with what takes rows to the mixtures that they see."""
+        terms: dict[Positions, list[Any]] = {}
         for term in self.interactions:
             terms.setdefault(term.positions or Full(), []).append(term)
-        degrees, parts = self.geometry.degrees(self.degree), []
+        acting: list[MixedTerm | TurnedHead] = []
         for seen, some in terms.items():
-            grid = GridEquation(self.geometry, tuple(some), (), 1, 0.0)
-            given = seen.mixing(self.edges), degrees <= grid.degree, grid
+            mix = seen.mixing(self.edges)
             if not seen.rope:
-                parts.append(Part(*given))
+                acting += [MixedTerm(mix, one) for one in self._put_on_grid(some)]
                 continue
-            if self.geometry.dimension != 2 or grid.heads:
+            if self.geometry.dimension != 2 or not all(one.is_zonal for one in some):
                 raise ValueError(
                     f"{some[0]!r} on {self.geometry!r}: rope turns tokens on a Circle, whose "
                     "attention has no matrices"
                 )
             middles = (self.edges[1:] + self.edges[:-1]) / 2
-            parts.append(TurnedPart(*given, seen.rope * middles))
-        return tuple(parts)
+            acting += [TurnedHead(mix, one, seen.rope * middles) for one in some]
+        return tuple(acting)
 
     def velocity(
         self, moments: ComplexArray, external: FloatArray | None = None
