@@ -30,7 +30,7 @@ from mfpde.terms.softmax_sums import PointFields
 from mfpde.transport import Scheme
 from mfpde.transport.base import DEFAULT_RTOL, NOTHING, Flow, State, Transport
 from mfpde.transport.circle import DonorBlendedCircle, drain_cells, net_rate
-from mfpde.transport.euler_stages import IGNORED_SHARE, find_draining_time
+from mfpde.transport.euler_stages import IGNORED_SHARE
 from mfpde.transport.lagrangian import LONGEST_MOVE, LagrangianSphere
 
 TINY = 1e-300
@@ -117,7 +117,7 @@ class TokensOnCircle(TokensTransport, DonorBlendedCircle):
         counts = is_heavy(masses)
         self.check_radii(find_radii(masses)[counts])
         emptied = super().draining_time(masses, outflows[:2], least)
-        falls = find_draining_time(masses[1, counts], -outflows[2:, 1, counts], 0.0)
+        falls = super().draining_time(masses[1, counts], -outflows[2:, 1, counts], 0.0)
         return min(emptied, LARGEST_FALL * falls)
 
 

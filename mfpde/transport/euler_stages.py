@@ -13,11 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.compiled import compiled
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL, Flow, State
 from mfpde.transport.fluxes import FluxTransport
-from mfpde.transport.kinks import ROUNDING, external_velocity_beside_kinks
+from mfpde.transport.kinks import external_velocity_beside_kinks
 
 # The step may outlast the draining time of cells that hold less than this share of the mass in
 # the mean over the cells: they are drained completely, which keeps them positive.  It saves most
@@ -64,9 +63,8 @@ class DrainingTransport(FluxTransport):
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         super().__init__(grid, rtol)
         geometry = grid.geometry
-        half = (1 + ROUNDING) / 2 * geometry.spacing
         self._external_velocity = external_velocity_beside_kinks(
-            grid, geometry.points, geometry.tangents, behind=half, ahead=half
+            grid, geometry.points, geometry.tangents
         )
 
     @abstractmethod
@@ -88,9 +86,10 @@ class DrainingTransport(FluxTransport):
             flow = self.find_flow(new)
             new = self.stage(new, flow, length)
             if share != 1.0:
-                mix_in(new.masses.ravel(), state.masses.ravel(), share)
+                # Rounded shares need not add up to 1, and the mass would drift.
+                masses = state.masses + share * (new.masses - state.masses)
                 points = (1.0 - share) * state.points + share * new.points
-                new = new.moved(new.masses, points)
+                new = new.moved(masses, points)
         return new
 
     def stage(self, state: State, flow: Flow, step: float) -> State:
@@ -111,26 +110,7 @@ class DrainingTransport(FluxTransport):
         self, masses: FloatArray, outflows: FloatArray, least: float
     ) -> float:
         """Shortest draining time of the cells that hold more than ``least``; inf for none."""
-        sides = outflows.reshape(len(outflows), -1)
-        return find_draining_time(masses.ravel(), sides, least)
-
-
-@compiled
-def mix_in(values: FloatArray, others: FloatArray, share: float) -> None:
-    """Replace ``values`` by share times them plus (1 - share) times ``others``."""
-    for i in range(len(values)):
-        # Rounded shares need not add up to 1, and the mass would drift.
-        values[i] = others[i] + share * (values[i] - others[i])
-
-
-@compiled
-def find_draining_time(masses: FloatArray, outflows: FloatArray, least: float) -> float:
-    """Shortest draining time by outflows (sides, n) of cells (n,) of more than ``least`` mass."""
-    shortest = np.inf
-    for i in range(len(masses)):
-        leaving = outflows[0, i]
-        for side in range(1, len(outflows)):
-            leaving += outflows[side, i]
-        if masses[i] > least and leaving > 0.0:
-            shortest = min(shortest, masses[i] / leaving)
-    return float(shortest)
+        counts = masses > least
+        rates = outflows.sum(axis=0)[counts] / masses[counts]
+        fastest = float(rates.max(initial=0.0))
+        return 1.0 / fastest if fastest > 0.0 else np.inf

@@ -24,30 +24,17 @@ ROUNDING = 1e-9
 
 
 def external_velocity_beside_kinks(
-    grid: GridEquation,
-    points: FloatArray,
-    tangents: FloatArray,
-    *,
-    behind: float,
-    ahead: float = 0.0,
+    grid: GridEquation, points: FloatArray, tangents: FloatArray
 ) -> FloatArray:
     """External velocity without what the neurons of half-stable kinks push close to them.
 
-    Parameters
-    ----------
-    grid
-        The equation on the grid.
-    points, tangents
-        Points (..., d) and directions (..., d) there.
-    behind, ahead
-        Angles from the kink within which the neuron that brings mass, and the one that repels
-        it, count as close.
-
-    Returns
-    -------
-    Components (...) along the tangents.
+    It is that at ``points`` (..., d) along ``tangents`` (..., d) there, (...).  Close are half a
+    cell to either side, or on a zonal grid, where no point but a face counts, one behind a kink.
     """
-    result = grid.external_velocity_along(points, tangents)
+    result, cell = grid.external_velocity_along(points, tangents), grid.geometry.spacing
+    behind = ahead = (1 + ROUNDING) / 2 * cell
+    if grid.geometry.axis is not None:
+        behind, ahead = (1 - ROUNDING) * cell, 0.0
     for term in grid.externals:
         layer = term.layer
         if layer is None or layer.activation.silent_below is None:

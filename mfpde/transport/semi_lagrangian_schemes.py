@@ -27,7 +27,7 @@ from mfpde.geometry.remap import GHOSTS
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL, State
-from mfpde.transport.kinks import ROUNDING, external_velocity_beside_kinks
+from mfpde.transport.kinks import external_velocity_beside_kinks
 from mfpde.transport.line import blends, wrap
 from mfpde.transport.phases import SmoothTransport
 from mfpde.transport.semi_lagrangian import SemiLagrangian
@@ -54,10 +54,9 @@ class SemiLagrangianCircle(SemiLagrangian):
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         self.circle = as_kind("geometry", grid.geometry, Circle)
-        faces, half = self.circle.faces, (1 + ROUNDING) / 2 * self.circle.spacing
-        external = external_velocity_beside_kinks(
-            grid, faces.points, faces.tangents[0], behind=half, ahead=half
-        )
+        faces = self.circle.faces
+        places = faces.points, faces.tangents[0]
+        external = external_velocity_beside_kinks(grid, *places)
         super().__init__(grid, rtol, faces, external)
         # Means over cells multiply wave k by sin(k h / 2) / (k h / 2).
         waves = np.arange(grid.degree + 1)
@@ -116,9 +115,8 @@ class SemiLagrangianZonal(SemiLagrangian):
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         self.zonal = as_kind("geometry", grid.geometry, Zonal)
         angles = self.zonal.face_angles
-        along = self.zonal.points_at(angles), self.zonal.tangents_at(angles)
-        cell = (1 - ROUNDING) * self.zonal.spacing
-        external = external_velocity_beside_kinks(grid, *along, behind=cell)
+        places = self.zonal.points_at(angles), self.zonal.tangents_at(angles)
+        external = external_velocity_beside_kinks(grid, *places)
         super().__init__(grid, rtol, self.zonal.faces, external)
         # Bumps as narrow as 1/sqrt(d) err by more than the moments that are watched.
         self.tolerance_share = min(0.1, 1.0 / grid.geometry.dimension)
