@@ -26,20 +26,11 @@ _TABLES = 4.5
 def memory_of_run(
     geometry: Geometry, degree: int, saves: int, *, reported: bool = False
 ) -> float:
-    """Bytes that a run takes beyond its start, about.
+    """Bytes that a run with moments of a ``degree`` takes beyond its start, about.
 
-    Parameters
-    ----------
-    geometry
-        The grid of the run.
-    degree
-        Degree of its moments.
-    saves
-        Number of the states that are kept; of a run that may be stopped 2, as it need not come
-        to the others.
-    reported
-        Whether it is stored, and reported on at its end, as ``mfpde run`` does: on a sphere
-        that takes more than the run.
+    ``saves`` are the states that are kept; of a run that may be stopped 2, as it need not come to
+    the others.  What is stored and ``reported`` on at its end, as ``mfpde run`` does, takes more
+    than the run on a sphere.
     """
     is_sphere = len(geometry.shape) == 2
     of_cell, of_save = (280.0, 32.0) if is_sphere else (680.0, 8.0)

@@ -79,20 +79,13 @@ def _face_slope(m: FloatArray, k: int) -> float:
 
 @compiled
 def edge_densities(masses: FloatArray) -> FloatArray:
-    """Mass densities (per cell) of each cell at its lower and its upper face, and slopes.
+    """Densities (per cell) of each cell at its lower and its upper face, and slopes, (4, n).
 
-    Parameters
-    ----------
-    masses
-        Masses of n cells with three ghost cells at each end, shape (n + 6,).
-
-    Returns
-    -------
-    Array (4, n).  Rows 0 and 1 are densities between 0 and three times the cell's mass, so
-    that the cubic with these end slopes is monotone (Fritsch & Carlson 1980).  Rows 2 and 3
-    are the amounts by which the density's slopes at the faces exceed those of the parabola
-    with the cell's mass and its densities at the faces; they are 0 where these densities are
-    limited, and limited by the densities.
+    ``masses`` are those of n cells with three ghost cells at each end, (n + 6,).  Rows 0 and 1
+    are densities between 0 and three times the cell's mass, so that the cubic with these end
+    slopes is monotone (Fritsch & Carlson 1980).  Rows 2 and 3 are the amounts by which the
+    density's slopes at the faces exceed those of the parabola with the cell's mass and its
+    densities at the faces; they are 0 where these are limited, and limited by them.
     """
     n = len(masses) - 2 * GHOSTS
     result = np.empty((4, n))
@@ -137,15 +130,9 @@ def sum_between_feet(
 ) -> FloatArray:
     """Masses between consecutive feet, shape (len(feet) - 1,).
 
-    Parameters
-    ----------
-    masses
-        Cell masses (n,); positions outside [0, n] are taken around the circle.
-    densities
-        Result of :func:`edge_densities`, (4, n).
-    feet
-        Positions in cells from face 0.  One that lies behind the next, or beyond the last, is
-        moved up to it, or back.
+    ``masses`` are those of cells (n,), ``densities`` those of :func:`edge_densities`, (4, n), and
+    ``feet`` positions in cells from face 0, outside [0, n] taken around the circle.  A foot that
+    lies behind the next, or beyond the last, is moved up to it, or back.
     """
     n = len(masses)
     count = len(feet) - 1

@@ -70,12 +70,8 @@ def line_if(progress: bool) -> AbstractContextManager[LineReport | None]:
 def progress_line(console: Console | None = None) -> Iterator[LineReport]:
     """Show a line while the block runs; the block gives it the share that is done, and words.
 
-    Parameters
-    ----------
-    console
-        Console to draw on, by default stderr.  In a notebook the line is in the output of the
-        cell; on a console that is no terminal (a log) one is written every now and then, the
-        first after some seconds.
+    It is drawn on a ``console``, by default stderr: in a notebook in the output of the cell; in a
+    log, which is no terminal, one is written every now and then, the first after some seconds.
     """
     from rich import progress as bars
     from rich.console import Console

@@ -61,25 +61,12 @@ def save_times(
 ) -> FloatArray:
     """Return the times at which a run from ``start_time`` to ``t_end`` saves its state.
 
-    Parameters
-    ----------
-    t_end, start_time
-        End of the run, above its start.
-    save_every
-        Saves at the start, after save_every, 2 save_every, ..., and at t_end.
-    save_at
-        Saves at exactly these times: increasing, within [start_time, t_end].
-    default_saves, breaks
-        If neither is given, saves at the ends of about this many intervals, of which each of
-        ``breaks`` between start and end is one; without it at the start and t_end only.  A save
-        that misses one of them by rounding is there: no step as short as that follows.
-
-    Raises
-    ------
-    ValueError
-        If a value is out of its range, ``save_at`` is empty or not increasing, both
-        ``save_every`` and ``save_at`` are given, or there would be more than a million
-        saves.
+    They are the start, ``save_every``, twice that, ..., and the end; or exactly those of
+    ``save_at``.  Without both they are the ends of about ``default_saves`` intervals, of which
+    each of ``breaks`` between start and end is one, or start and end alone.  A save that misses
+    a break by rounding is there: no step as short as that follows.  ``ValueError`` if a value is
+    out of its range, ``save_at`` is empty or not increasing, both are given, or there would be
+    more than a million saves.
     """
     t_end = real_number("t_end", t_end, above=start_time)
     if save_every is not None and save_at is not None:

@@ -34,15 +34,9 @@ from mfpde.transport import State
 class Snapshot:
     """A state of a run as a diagnostic sees it.
 
-    Attributes
-    ----------
-    equation, measure
-        The equation, at a breakpoint that of the layer that ends, and the state.
-    step
-        The last time step.
-    state
-        The solver's own form of the measure: masses of cells, and atoms with a width as the
-        points that represent them.
+    It is the ``measure`` under an ``equation``, at a breakpoint that of the layer that ends, after
+    the last time ``step``.  The ``state`` is the solver's own form of the measure: masses of
+    cells, and atoms with a width as the points that represent them.
     """
 
     equation: MeanFieldEquation

@@ -35,18 +35,9 @@ AT_REST = 1e-14
 class TimeLoop:
     """The loop of steps, which always holds the last finite state.
 
-    Attributes
-    ----------
-    method, recorder
-        How steps are made, and what keeps the saved states.
-    stages
-        The equations of the run, and when they end.
-    save_times
-        Times of all saves, increasing.
-    conditions
-        What may stop the run; what judges rest may do so in the last stage alone.
-    now
-        The present moment; steps change it.
+    Steps are made by the ``method``, change the present moment ``now``, and end where a stage
+    does; the ``recorder`` keeps the states at the ``save_times``.  ``conditions`` may stop the
+    run; what judges rest may do so in the last stage alone.
     """
 
     method: Method

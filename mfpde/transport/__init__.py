@@ -99,13 +99,8 @@ _SCHEMES: dict[type[Geometry], list[Scheme]] = {
 def register_scheme(geometry: type[Geometry], scheme: Scheme) -> None:
     """Let ``transport=scheme.name`` name ``scheme`` on grids of a class and its subclasses.
 
-    Parameters
-    ----------
-    geometry
-        Class of geometries, such as ``Circle``.
-    scheme
-        The scheme; one of the same name that this class had is replaced.  The first scheme
-        of a geometry of one's own is its default.
+    One of the same name that this class had is replaced.  The first scheme of a geometry of one's
+    own is its default.
     """
     others = [s for s in _SCHEMES.get(geometry, []) if s.name != scheme.name]
     _SCHEMES[geometry] = [*others, scheme]
@@ -136,12 +131,7 @@ def scheme_for(
     donor-blended scheme, with which atoms move on the grid, is the default elsewhere; on the
     circle after a semi-Lagrangian phase and on the sphere after a spectral one, which last
     while the grid resolves the density.  On a geometry of one's own it is the first scheme
-    registered for it.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or a geometry without schemes.
+    registered for it.  ``ValueError`` for an unknown name, or a geometry without schemes.
     """
     schemes = _schemes_of(geometry)
     if name is not None:

@@ -132,22 +132,12 @@ def _extend(velocities: FloatArray, periodic: bool) -> FloatArray:
 def find_departure_points(
     velocities: FloatArray, weights: FloatArray, periodic: bool
 ) -> FloatArray:
-    """Departure points X(0..n) of the faces under flows in frozen velocities.
+    """Departure points X(0..n) of the faces under flows, (n + 1,) in cells from face 0.
 
-    Parameters
-    ----------
-    velocities
-        In cells per unit time at the faces 0..n, one row for each stage, (stages, n + 1).
-    weights
-        One row for each flow in the order of time, (flows, stages): the flow of duration 1
-        in the velocity sum_s weights[s] velocities[s].  Each is traced backwards by as many
-        Runge-Kutta steps as its compression asks for.
-    periodic
-        Whether face n is face 0; otherwise faces 0 and n do not move.
-
-    Returns
-    -------
-    Positions (n + 1,) in cells from face 0.
+    ``velocities`` (stages, n + 1) are in cells per unit time at the faces 0..n.  Each row of
+    ``weights`` (flows, stages), in the order of time, is the flow of duration 1 in the velocity
+    sum_s weights[s] velocities[s], traced backwards by as many Runge-Kutta steps as its
+    compression asks for.  On a ``periodic`` line face n is face 0, else both do not move.
     """
     n = velocities.shape[1] - 1
     positions = np.arange(n + 1.0)

@@ -49,12 +49,8 @@ SSPRK42 = EulerStages(1 / 3, (1.0, 1.0, 3 / 4))
 class DrainingTransport(FluxTransport):
     """Base of the schemes whose steps are Euler stages that conserve mass and sign.
 
-    Attributes
-    ----------
-    method_in_time
-        The Runge-Kutta method of these stages.
-    draining_share
-        Share of the draining time that a stage may last.
+    ``method_in_time`` is the Runge-Kutta method of these stages, ``draining_share`` the share of
+    the draining time that a stage may last.
     """
 
     method_in_time = SSPRK43

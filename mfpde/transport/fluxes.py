@@ -41,11 +41,8 @@ _CLOUD_SHARE = 0.5
 class FluxTransport(Transport):
     """Base of the schemes that send mass through the sides of cells.
 
-    Attributes
-    ----------
-    net_tolerance, gross_tolerance
-        Errors that a step may make besides, as the grid itself makes them, relative to how far
-        the moments move, and to how far transport and heat alone would move them.
+    A step may make errors besides, as the grid itself makes them: the ``net_tolerance`` times how
+    far the moments move, and ``gross_tolerance`` times how far transport and heat alone move them.
     """
 
     net_tolerance = gross_tolerance = 0.0

@@ -107,14 +107,8 @@ def fifth_order_flux(
     flux is continuous in v: one that switches sides with the sign of v never lets a step end
     where the face of a kink is a point of rest.
 
-    Parameters
-    ----------
-    flows, densities
-        rho v and rho at the centres.
-    cell
-        The cell before the face; two cells before it and three behind it count.
-    speed
-        |v| at the face.
+    ``flows`` and ``densities`` are rho v and rho at the centres, ``cell`` is the one before the
+    face (two before it and three behind it count), ``speed`` is |v| at the face.
     """
     f, r, j = flows, densities, cell
     central = (

@@ -23,10 +23,7 @@ LARGEST_NEGATIVE_MASS = 1e-5
 class SmoothTransport(Transport):
     """A transport of densities that the grid resolves, without atoms.
 
-    Attributes
-    ----------
-    name
-        What the phase is called in ``run.statistics["..._until"]``.
+    Its ``name`` is what the phase is called in ``run.statistics["..._until"]``.
     """
 
     name: str

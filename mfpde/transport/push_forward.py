@@ -55,17 +55,7 @@ class Deposit(NamedTuple):
 
 
 def deposit_masses(labels: FloatArray, masses: FloatArray, sphere: Sphere) -> Deposit:
-    """Deposit the masses of labels in the cells of a sphere.
-
-    Parameters
-    ----------
-    labels
-        Unit vectors (nlat, nlon, 3), where the labels of the cells are now.
-    masses
-        Masses (nlat, nlon) that they carry.
-    sphere
-        The grid.
-    """
+    """Deposit the ``masses`` (nlat, nlon) that ``labels`` (nlat, nlon, 3) carry in the cells."""
     edges = _find_edges(labels)
     moved = _lengths(labels - sphere.points)
     moved += 0.5 * _lengths(edges[:2] - _edges_at_rest(sphere)).sum(axis=0)
@@ -260,20 +250,11 @@ def _small_grid() -> tuple[Sphere, RealHarmonics, FloatArray]:
 def fit_moments(
     masses: FloatArray, wanted: ComplexArray, sphere: Sphere, kept: FloatArray
 ) -> FloatArray:
-    """Masses times 1 + f, of the same total, with the moments ``wanted`` if they can be.
+    """Masses (nlat, nlon) times 1 + f, of the same total, with the moments ``wanted`` if they can.
 
     The factor stays between 0 and 3, so that what is empty stays so, and nothing is negative.
-
-    Parameters
-    ----------
-    masses
-        Masses (nlat, nlon) of the cells.
-    wanted
-        Moments up to degree 8.
-    sphere
-        The grid.
-    kept
-        The parts (nlat, nlon) of the masses that are right where they are, and have no factor.
+    The moments are those up to degree 8; what is ``kept`` (nlat, nlon) of the masses is right
+    where it is, and has no factor.
     """
     nodes, harmonics, values = _small_grid()
     others = masses - kept

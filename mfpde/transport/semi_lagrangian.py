@@ -45,15 +45,9 @@ class SemiLagrangian(FluxTransport):
     """Semi-Lagrangian transport on any line of equal cells, bounded or periodic.
 
     The flow's ``velocity`` is the face velocity at the faces 0..n in cells per unit time,
-    (1, n + 1); its ``outflows`` are the same array.
-
-    Parameters
-    ----------
-    grid, rtol
-        As for any transport.
-    line, external
-        The fields and the external velocity (faces,) at the faces: on a periodic line at the
-        upper ones of the cells, else at all.
+    (1, n + 1); its ``outflows`` are the same array.  ``line`` and ``external`` are the fields and
+    the external velocity (faces,) at the faces: on a periodic line the upper ones of the cells,
+    else all.
     """
 
     periodic: bool

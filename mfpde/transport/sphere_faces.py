@@ -54,12 +54,8 @@ CHORD = 10
 class Faces(NamedTuple):
     """Lengths and weights of the faces of a sphere.
 
-    Attributes
-    ----------
-    per_area, sizes
-        1 / cell area, (nlat, 1), and group size, (nlat,), of each ring.
-    lengths
-        A row for each ring, by the columns above: one array is compiled sooner than many.
+    ``per_area`` (nlat, 1) is 1 / cell area and ``sizes`` (nlat,) the group size of each ring;
+    ``lengths`` have a row for each ring, by the columns above: one array is compiled sooner.
     """
 
     per_area: FloatArray
