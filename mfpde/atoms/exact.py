@@ -99,8 +99,7 @@ class _Exchange:
 
     def record(self, kind: EventKind, atoms: Clusters) -> None:
         """Record an event of the given kind for these atoms."""
-        event = Event(kind, self.time, atoms.positions.copy(), atoms.masses.copy())
-        self.events.append(event)
+        self.events.append(Event(kind, self.time, atoms.positions, atoms.masses))
 
 
 class ExactAtoms:
@@ -136,10 +135,8 @@ class ExactAtoms:
         np.add.at(weights, nearest, masses)
         np.add.at(sums, nearest, masses[:, np.newaxis] * centres)
         whole = Atoms(normalize(sums), weights)
-        points, masses, events = self.motion.move(
-            whole.points, whole.masses, start=start, end=end
-        )
-        return state_of(np.zeros_like(state.masses), Atoms(points, masses)), events
+        moved, events = self.motion.move(whole, start=start, end=end)
+        return state_of(np.zeros_like(state.masses), moved), events
 
     def hand_off(
         self, state: State, flow: Flow, time: float

@@ -25,6 +25,7 @@ from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import normalize
 from mfpde.measures.events import Event
+from mfpde.measures.measure import Atoms
 from mfpde.terms import PointMasses
 
 RELATIVE_TOLERANCE = 1e-10
@@ -52,15 +53,15 @@ class AtomMotion:
     meeting_distance: float
 
     def move(
-        self, points: FloatArray, masses: FloatArray, *, start: float, end: float
-    ) -> tuple[FloatArray, FloatArray, tuple[Event, ...]]:
-        """Return points (n, d), masses (n,) at the time ``end``, and merges since ``start``.
+        self, atoms: Atoms, *, start: float, end: float
+    ) -> tuple[Atoms, tuple[Event, ...]]:
+        """Return the atoms at the time ``end``, as points, and merges since ``start``.
 
         It is a ``StepTooSmallError`` if the integrator fails, or takes steps that would never
         reach the end.
         """
         events: list[Event] = []
-        points, masses = points.copy(), masses.copy()
+        points, masses = atoms.points.copy(), atoms.masses.copy()
         while True:
             while (near := nearest_pair(points))[0] <= self.meeting_distance * _MET:
                 first, second = met = [*near[1:]]
@@ -70,7 +71,7 @@ class AtomMotion:
                 masses = np.delete(masses, second)
                 masses[first] = total
             if start >= end or len(masses) == 0:
-                return points, masses, tuple(events)
+                return Atoms(points, masses), tuple(events)
             points, start = self._advance_to_meeting(
                 points, masses, start=start, end=end
             )

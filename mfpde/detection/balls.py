@@ -19,10 +19,7 @@ from mfpde.compiled import compiled
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.base import as_kind
-from mfpde.measures.distributions import (
-    ANGLE_ROUNDING,
-    AngularDistribution,
-)
+from mfpde.measures.distributions import ANGLE_ROUNDING, AngularDistribution
 from mfpde.measures.measure import Measure
 
 LARGEST_RADIUS = np.pi / 6

@@ -18,7 +18,6 @@ from scipy.integrate import DOP853, RK45
 from mfpde.arrays import FloatArray
 from mfpde.atoms.motion import AtomMotion, StepTooSmallError
 from mfpde.measures.events import Event
-from mfpde.measures.measure import Atoms
 from mfpde.particles.systems import ParticleSystem, particle_system
 from mfpde.positions.blocks import LayerMaps
 from mfpde.runge_kutta import CLASSICAL, combine, find_slopes
@@ -137,11 +136,8 @@ class Merging:
         motion = AtomMotion(equation, self.distance)
         for begin, end in pairwise(times.tolist()):
             before = velocity.system.atoms(velocity.system.start)
-            points, masses, events = motion.move(
-                before.points, before.masses, start=begin, end=end
-            )
+            after, events = motion.move(before, start=begin, end=end)
             self.events += events
-            after = Atoms(points, masses)
             velocity.system = particle_system(equation, after, "direct")
             yield end, velocity.system.start
 
