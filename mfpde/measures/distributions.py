@@ -46,13 +46,9 @@ MOST_SHIFTS = 1000
 class AngularDistribution:
     """The function F on [0, span]: piecewise linear, nondecreasing, with jumps at the atoms.
 
-    Attributes
-    ----------
-    angles, levels
-        Nodes of the graph of F from (0, 0) to (span, total mass), shape (n,); the span is
-        2 pi, of polar angles pi.  A jump of F is a vertical edge, a gap of the measure a
-        horizontal one: both arrays are nondecreasing, and read the other way the graph is
-        the quantile's.
+    ``angles`` and ``levels`` (n,) are nodes of its graph from (0, 0) to (span, total mass), both
+    nondecreasing: a jump of F is a vertical edge, a gap of the measure a horizontal one.  Read
+    the other way the graph is the quantile's.
     """
 
     angles: FloatArray

@@ -75,8 +75,7 @@ def _draw_map(
     ax: Axes, view: AngleView, curves: Sequence[FloatArray], *, times: FloatArray
 ) -> None:
     values = style.largest_in_rows(np.stack(curves))
-    means = [float(values.mean())]
-    norm = style.density_scale([values], means, depth=style.MAP_DEPTH, log=True)
+    norm = style.density_scale([values], depth=style.MAP_DEPTH, log=True)
     # Edges are halfway between the saves; the first and the last save are edges too.
     edges = np.array([times[0] - 0.5, times[0] + 0.5])
     if len(times) > 1:

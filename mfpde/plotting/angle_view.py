@@ -36,8 +36,7 @@ class AngleView:
     """How points, densities and neurons look against an angle in [0, span].
 
     ``angles_of`` points (..., d) are (...); ``points_at`` and ``tangents_at`` angles (n,) are
-    (n, d); ``curve_of`` a density is what is drawn against its cells' angles.  Tick
-    labels stand at the quarters of the axis.
+    (n, d).  Tick labels stand at the quarters of the axis.
     """
 
     dimension: int
@@ -49,7 +48,6 @@ class AngleView:
     angles_of: Callable[[FloatArray], FloatArray]
     points_at: Callable[[FloatArray], FloatArray]
     tangents_at: Callable[[FloatArray], FloatArray]
-    curve_of: Callable[[Density], Curve]
 
     @property
     def is_periodic(self) -> bool:
@@ -68,8 +66,10 @@ class AngleView:
         axis.set_label_text(self.angle_label)
 
     def curve(self, measure: AnyMeasure) -> Curve:
-        """Return the curve of a measure (:func:`density_of`)."""
-        return self.curve_of(cast("Density", density_of(measure)))
+        """Return the mass per angle of the density of a measure (:func:`density_of`)."""
+        density = cast("Density", density_of(measure))
+        grid = cast("Circle | Zonal", density.geometry)
+        return grid.angles, density.masses / grid.spacing
 
     def continue_beyond_ends(self, curve: Curve) -> Curve:
         """Return the curve to both ends of the axis: a periodic one by a cell on each side."""
@@ -90,7 +90,6 @@ CIRCLE = AngleView(
     angles_of=angles_of,
     points_at=points_at,
     tangents_at=tangents_at,
-    curve_of=lambda density: (angles_of(density.geometry.points), density.values),
 )
 
 
@@ -106,7 +105,6 @@ def zonal_view(zonal: Zonal) -> AngleView:
         angles_of=polar_angles,
         points_at=zonal.points_at,
         tangents_at=zonal.tangents_at,
-        curve_of=lambda density: (zonal.angles, density.masses / zonal.spacing),
     )
 
 

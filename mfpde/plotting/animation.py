@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from matplotlib.animation import AbstractMovieWriter, FFMpegWriter, PillowWriter
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from mfpde.arrays import check_kind, choice, real_number, whole_number
 from mfpde.geometry.arcs import normalize
-from mfpde.measures.measure import (
-    Atoms,
-    Density,
-    Measure,
-    as_measure,
-    atoms_of,
-)
+from mfpde.measures.measure import Atoms, Density, Measure, as_measure, atoms_of
 from mfpde.plotting import palette, style
 from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame
@@ -167,38 +163,35 @@ def film_of(
     saves = np.unique([*np.floor(positions), *np.ceil(positions)]).astype(int)
     frames = [_frame_at(run, float(save)) for save in saves]
     figure = style.Picture(figsize=SIZES[view], layout="constrained")
-    scene: Scene
-    if view == "curve":
-        scene = CurveScene(frames, limits=limits, log=log)
-    elif view != "rows":
-        # The camera stands still, in front of where the mass is in the end.
-        camera = camera_on(frames[-1].state) if view == "globe" else None
-        scene = SphereScene(frames, camera=camera, limits=limits, log=log)
-    marks = [] if view == "rows" else marks_of(scene)
-
-    def compose_at(position: float) -> None:
-        frame = _frame_at(run, position)
-        figure.clear()
-        if view == "rows":
-            compose_rows(figure, [frame], frames, limits=limits, log=log)
-        else:
-            compose(figure, scene, [frame], marks=marks)
-        # From the left, so that the title does not tremble with the width of its number.
-        figure.suptitle(frame.title, x=0.47, ha="left", color=palette.LANDSCAPE)
-
+    fill: Callable[[Sequence[Frame]], None]
     if view == "rows":
-        return figure, compose_at
-    # The axes keep the places that they have in the first frame.
-    compose_at(positions[0])
-    figure.draw_without_rendering()
-    places = [ax.get_position() for ax in figure.axes]
-    figure.set_layout_engine("none")
+        fill = partial(compose_rows, figure, scaled=frames, limits=limits, log=log)
+    else:
+        scene: Scene
+        if view == "curve":
+            scene = CurveScene(frames, limits, log)
+        else:
+            # The camera stands still, in front of where the mass is in the end.
+            camera = camera_on(frames[-1].state) if view == "globe" else None
+            scene = SphereScene(frames, camera, limits=limits, log=log)
+        fill = partial(compose, figure, scene, marks=marks_of(scene))
+    places: list[Bbox] = []
 
     def draw(position: float) -> None:
-        compose_at(position)
-        for ax, place in zip(figure.axes, places, strict=True):
+        frame = _frame_at(run, position)
+        figure.clear()
+        fill([frame])
+        # From the left, so that the title does not tremble with the width of its number.
+        figure.suptitle(frame.title, x=0.47, ha="left", color=palette.LANDSCAPE)
+        for ax, place in zip(figure.axes, places, strict=False):
             ax.set_position(place)
 
+    draw(positions[0])
+    if view != "rows":
+        # The axes keep the places that they have now.
+        figure.draw_without_rendering()
+        places += [ax.get_position() for ax in figure.axes]
+        figure.set_layout_engine("none")
     return figure, draw
 
 

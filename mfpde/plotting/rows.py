@@ -58,17 +58,17 @@ def _draw_maps(
     """Draw each frame as colours over position and angle, cells as wide as they are."""
     if not any(given is not None for given in scale.values()):
         scale["log"] = True
-    values, mean = [frame.state.values for frame in scaled], 1 / CIRCLE.span
-    means = [mean] * len(values)
-    norm = style.density_scale(values, means, depth=style.MAP_DEPTH, **scale)
+    values = [frame.state.values for frame in scaled]
+    norm = style.density_scale(values, depth=style.MAP_DEPTH, **scale)
     axes = figure.subplots(1, len(frames), sharey=True, squeeze=False)[0]
     look: Look = {"cmap": palette.DENSITY_MAP, "norm": norm, "rasterized": True}
-    for ax, (rows, *_, time) in zip(axes, frames, strict=True):
+    for ax, frame in zip(axes, frames, strict=True):
+        rows = frame.state
         shown = np.maximum(style.largest_in_rows(rows.values).T, norm.vmin or 0.0)
         faces = np.linspace(0.0, CIRCLE.span, len(shown) + 1) + rows.geometry.first_face
         ax.pcolormesh(rows.edges, faces, shown, gid="rows", **look)
         CIRCLE.set_axis(ax, "y")
-        title = f"t = {time:.4g}" if len(frames) > 1 else ""
+        title = frame.title if len(frames) > 1 else ""
         ax.set(xlabel=POSITION, xlim=(0.0, 1.0), title=title)
         ax.label_outer()
     add_colour_bar(figure, norm, label=CIRCLE.density_label, ax=axes)

@@ -189,7 +189,7 @@ ENTRY_WIDTH = 1.3
 
 def density_scale(
     values: Sequence[FloatArray],
-    means: Sequence[float],
+    means: Sequence[float] | None = None,
     *,
     depth: float,
     limits: Limits | None = None,
@@ -199,10 +199,12 @@ def density_scale(
 
     A linear one begins at 0, a logarithmic one at ``depth`` times the largest value, or at
     1e-2 of the largest mean if that is lower (so that what an extreme peak leaves behind stays
-    in sight), and never below the smallest positive value.  With ``limits`` its ends are
-    these, and it is logarithmic if they are 50 times apart; ``log`` says itself whether it is.
-    Limits that are not two numbers, are negative, or do not increase, are a ``ValueError``.
+    in sight), and never below the smallest positive value.  The ``means`` are given where
+    cells differ in area.  With ``limits`` its ends are these, and it is logarithmic if they are
+    50 times apart; ``log`` says itself whether it is.  Limits that are not two numbers, are
+    negative, or do not increase, are a ``ValueError``.
     """
+    means = [float(each.mean()) for each in values] if means is None else means
     if limits is None:
         high = max(float(v.max()) for v in values) or 1.0
         least = min(float(v[v > 0].min(initial=high)) for v in values)
@@ -232,8 +234,7 @@ def set_density_axis(
     log: bool | None = None,
 ) -> None:
     """Give the y axis the common scale of densities (:func:`density_scale`)."""
-    means = [float(curve.mean()) for curve in curves]
-    scale = density_scale(curves, means, depth=CURVE_DEPTH, limits=limits, log=log)
+    scale = density_scale(curves, depth=CURVE_DEPTH, limits=limits, log=log)
     is_logarithmic = isinstance(scale, LogNorm)
     low, high = float(scale.vmin or 0.0), float(scale.vmax or 1.0)
     if limits is None:

@@ -1,8 +1,7 @@
 """Runs as one HTML page: everything inside, nothing from the network, opened from disk.
 
-``grids`` says how a geometry is shown, ``packed`` how numbers become text in a page, ``frames``
-what is kept of the saved states, ``landscape`` of the perceptron, ``exhibit`` of a whole run;
-``writing`` puts it into the page, whose parts are in ``page``.
+``packed`` says how numbers become text in a page, ``frames`` what is kept of the saved states,
+``exhibit`` of a whole run; ``writing`` puts it into the page, whose parts are in ``page``.
 """
 
 from mfpde.viewer.exhibit import Exhibit, exhibit_of

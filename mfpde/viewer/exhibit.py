@@ -8,15 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.equation import MeanFieldEquation
+from mfpde.geometry import sphere
 from mfpde.measures.measure import AnyMeasure
 from mfpde.measures.sampling import as_atoms
 from mfpde.plotting.angle_view import density_of
+from mfpde.plotting.landscape import external_field, largest_sum, neurons_of
 from mfpde.runs.run import Run, spread_indices
 from mfpde.tracking import Track
 from mfpde.tracking.paths import join_atoms
 from mfpde.tracking.track import stack_bands
 from mfpde.viewer.frames import Frames, choose_frames, describe_frames, notes_of
-from mfpde.viewer.landscape import landscapes_of
 from mfpde.viewer.packed import Pack, round_to
 
 DIGITS = 9
@@ -44,11 +46,14 @@ def exhibit_of(
     a geometry without a picture, is a ValueError.
     """
     frames, pack, track = choose_frames(run, room), Pack(), run.track
+    facts = dict(run.facts)
+    if "version" in run.statistics:
+        facts["version"] = f"mfpde {run.statistics['version']}"
     card = {
         "name": name,
         "parameters": dict(parameters or {}),
         "domain": frames.domain,
-        "facts": _facts(run),
+        "facts": [list(fact) for fact in facts.items()],
         "thumbnail": _thumbnail(run, frames),
         "middle": _middle(run.states[-1]) if frames.domain == "sphere" else None,
         "atoms": None if track is None else int(track.counts[-1]),
@@ -57,7 +62,7 @@ def exhibit_of(
     description = {
         "notes": notes_of(run, frames),
         "frames": describe_frames(run, frames, pack),
-        "landscapes": landscapes_of(run, frames, pack),
+        "landscapes": _describe_landscapes(run, frames, pack),
         "diagnostics": _diagnostics(run, frames.domain),
         "track": None if track is None else _describe_track(run, track, frames),
         "breakpoints": list(run.layers.breakpoints) if run.layers is not None else [],
@@ -65,12 +70,72 @@ def exhibit_of(
     return Exhibit(card, pack.text(description))
 
 
-def _facts(run: Run) -> list[list[str]]:
-    """Pairs of a word and what there is to say, as a notebook shows them."""
-    facts = [[name, told] for name, told in run.facts.items()]
-    if "version" in run.statistics:
-        facts.append(["version", f"mfpde {run.statistics['version']}"])
-    return facts
+ANGLES = 721
+RINGS = 128
+MANY_LAYERS = 8
+MOST_LAYERS = 64
+LARGEST = 3e37
+
+
+def _describe_landscapes(run: Run, frames: Frames, pack: Pack) -> list[dict[str, Any]]:
+    """The landscape of each layer with external terms, and the times between which it acts.
+
+    A run of more than 64 layers has none.
+    """
+    layers: list[Any] = [(run.equation, 0.0, None)]
+    if run.layers is not None:
+        times = run.layers.breakpoints.tolist()
+        layers = list(zip(run.layers.equations, times, times[1:], strict=False))
+    if len(layers) > MOST_LAYERS:
+        return []
+    rings = RINGS // 2 if len(layers) > MANY_LAYERS else RINGS
+    return [
+        {"from": start, "to": end, **_describe_landscape(equation, frames, rings, pack)}
+        for equation, start, end in layers
+        if equation is not None and equation.externals
+    ]
+
+
+def _describe_landscape(
+    equation: MeanFieldEquation, frames: Frames, rings: int, pack: Pack
+) -> dict[str, Any]:
+    """Neurons, V (else the drift along an angle), and the largest a.x + b on the sphere.
+
+    On the circle and on zonal grids V stands against the angle, on the sphere on rings.
+    """
+    view = frames.view
+    neurons = neurons_of(equation, 3 if view is None else view.dimension)
+    axis = None if frames.grid is None else frames.grid.geometry.axis
+    told = [
+        {
+            # Along the axis of a zonal grid.
+            "a": n.direction.tolist() if axis is None else [float(n.direction @ axis)],
+            "w": float(n.weight) if np.ndim(n.weight) == 0 else None,
+            "b": n.bias,
+        }
+        for n in neurons
+    ]
+    found: dict[str, Any] = {"neurons": told, "field": None, "zone": None}
+    if view is not None:
+        angles = np.linspace(0.0, view.span, ANGLES)
+        along, name = external_field(equation, angles, view)
+        return {**found, "field": {"name": name, **_put(along, pack)}}
+    grid = {"rows": rings, "columns": 2 * rings}
+    angles = np.arange(2 * rings) * np.pi / rings
+    points = sphere.points_at((angles[:rings, np.newaxis] + angles[1] / 2), angles)
+    if all(term.is_gradient for term in equation.externals):
+        values = np.asarray(sum(term.value(points) for term in equation.externals))
+        found["field"] = {"name": "V", **grid, **_put(values, pack)}
+    largest = largest_sum(neurons, points) if neurons else np.zeros(1)
+    if (largest < 0).any():
+        found["zone"] = {**grid, **_put(largest, pack)}
+    return found
+
+
+def _put(values: FloatArray, pack: Pack) -> dict[str, Any]:
+    shown = np.clip(values, -LARGEST, LARGEST)
+    ends = {"low": float(shown.min()), "high": float(shown.max())}
+    return {**ends, **pack.add_halves(shown)}
 
 
 def _diagnostics(run: Run, domain: str) -> dict[str, Any]:
