@@ -86,7 +86,7 @@ class SmoothPlace(Place):
     @cached_property
     def rates(self) -> tuple[FloatArray, ...]:
         """The negated eigenvalues of G_c without those of rotations, of many the largest."""
-        return (self.gibbs.leading_modes[0] - 1,)
+        return (self.gibbs.leading - 1,)
 
     def measure_move(self, direction: FloatArray) -> float:
         """Return the largest change of s F / kappa."""

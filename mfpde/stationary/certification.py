@@ -48,8 +48,7 @@ class Certificate(Printed):
     rounding
         Estimate of what rounding may have changed in the energy, included in gap too.
     mean_field, floor, smallest, point
-        int F dmu / m, the lower bound of F, the smallest value of F that was met, and
-        where.
+        int F dmu / m, the lower bound of F, the smallest value of F that was met, and where.
     is_tight
         Whether the bound of F is as close to its minimum, or to its mean, as was wanted; if
         not, the gap holds but is larger than it need be.
@@ -97,16 +96,14 @@ def certificate(
     Parameters
     ----------
     equation
-        Descent with unnormalised attention, its heads with a symmetric positive
-        semidefinite D and V = a D, a >= 0, or any kernel with ``bounds`` and no negative
-        eigenvalue, perceptrons with scalar weights and activations with bounds, no
-        diffusion.
+        Descent with unnormalised attention, its heads with a symmetric positive semidefinite D and
+        V = a D, a >= 0, or any kernel with ``bounds`` and no negative eigenvalue, perceptrons with
+        scalar weights and activations with bounds, no diffusion.
     measure
         Density, atoms, or both.
     tolerance
-        How close the bound of F should come to its minimum, relative to the
-        size of the energy (as for :func:`minimize`); a hundredth of the gap is enough in
-        any case.
+        How close the bound of F should come to its minimum, relative to the size of the energy (as
+        for :func:`minimize`); a hundredth of the gap is enough in any case.
 
     Raises
     ------

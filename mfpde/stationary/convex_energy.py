@@ -6,10 +6,7 @@ attention with a symmetric D and V = a D, in the shifted form with c = beta |D|_
     (a / beta) e^{beta x.Dy - c} = a |D|_2 e^{c (x.By - 1)} / c,    B = D / |D|_2,
 
 the kernel W of inverse temperature c, A = a |D|_2.  Along a great arc x.By = b.gamma with b = By,
-|b| <= 1, so that what holds for W along great arcs bounds it (``ridge_fields.py``).  For W
-itself, |W'| <= 1, and |W''| s^2 + |W'| |b.gamma| <= c + 1: for a unit of mass
-
-    |grad F| <= a |D|_2,    -a |D|_2 <= Hess F <= a (beta |D|_2^2 + |D|_2).
+|b| <= 1, so that what holds for W along great arcs bounds it (``ridge_fields.py``).
 
 E is convex if K is positive semidefinite on measures of mass 0.  With D = R^2, R symmetric,
 e^{beta x.Dy} is e^{beta u.v} at u = Rx and v = Ry, a series of powers of u.v with positive
@@ -34,7 +31,6 @@ from mfpde.stationary.ridge_fields import (
     KernelRidges,
     NeuronRidges,
     RidgeField,
-    neuron_field,
 )
 from mfpde.terms import Perceptron, PointMasses
 from mfpde.terms.kernels import Kernel
@@ -110,7 +106,7 @@ class ConvexEnergy:
     @cached_property
     def external(self) -> RidgeField:
         """The potential V."""
-        return neuron_field(self.neurons, self.dimension)
+        return RidgeField(tuple(map(NeuronRidges, self.neurons)), self.dimension)
 
     @cached_property
     def curvature(self) -> float:

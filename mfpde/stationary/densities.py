@@ -1,7 +1,5 @@
 r"""Stationary densities with diffusion: the one that a start goes down to, and its stability.
 
-v rho = kappa grad rho has the solutions rho = M e^{s F / kappa} / Z, F the first variation at rho.
-
 1. Psi (``gibbs_states.py``) falls by Newton's method in a trust region, with conjugate gradients
    that follow a direction of negative curvature to the region's edge (Steihaug, SIAM J. Numer.
    Anal. 20, 1983), until its fall is lost in its rounding.
@@ -19,7 +17,6 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 from scipy.sparse.linalg import LinearOperator, minres
 
-from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Atoms, Density, Measure
 from mfpde.notebook import Printed
@@ -65,16 +62,6 @@ class StationaryDensity(Printed, GibbsState):
         """
         bound = self.size**2 / 2
         return bound if self.equation.sign < 0 else None
-
-    @property
-    def leading(self) -> FloatArray:
-        """Largest eigenvalues mu of the interaction, 0 for rotations.
-
-        All above 1/2 and the next one, down to 0 in descent.  The second derivative of
-        kappa int rho log rho - s E, divided by kappa, is 1 - mu in L^2(1 / rho): a direction
-        is unstable if mu > 1.  On a zonal grid those of the directions that are zonal too.
-        """
-        return self.leading_modes[0]
 
     @property
     def symmetry_dimension(self) -> int:
@@ -146,8 +133,7 @@ def stationary_density(
         The equation, with diffusion and unnormalised attention: of x.y, heads with a symmetric
         positive semidefinite D and V = a D, a >= 0, or kernels without negative eigenvalues.
     density
-        The start, on a Circle, a Sphere or a Zonal grid whose cells resolve the stationary
-        state.
+        The start, on a Circle, a Sphere or a Zonal grid whose cells resolve the stationary state.
 
     Returns
     -------

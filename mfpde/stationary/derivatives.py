@@ -149,11 +149,6 @@ def external_field(
     return FieldDerivatives(drift, jacobian, own, scales)
 
 
-def is_differenced(term: ExternalTerm) -> bool:
-    """Whether second derivatives of the term come from finite differences."""
-    return term.layer is None or term.layer.activation.derivative is None
-
-
 def _of_layer(
     term: Perceptron, points: FloatArray, frames: FloatArray, *, sign: int
 ) -> LocalField:

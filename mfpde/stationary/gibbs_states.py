@@ -216,30 +216,28 @@ class GibbsState:
         return find_basis(problem.multiply_by_root(np.stack(columns, axis=1)))
 
     @cached_property
-    def leading_modes(self) -> tuple[FloatArray, FloatArray]:
-        """Eigenvalues mu (m,) of 1 - G_c, decreasing, and their eigenvectors (n, m).
+    def leading(self) -> FloatArray:
+        """Largest eigenvalues mu of 1 - G_c, the interaction's, decreasing; 0 for rotations.
 
-        0 stands for the eigenvalues of rotations.  All of a few; of many, in ascent those above
-        1/2 and the next one, and some further down; in descent 0 for the largest.  Lanczos'
-        method (ARPACK) finds a few at a time across those found before, until none above 1/2 is
-        left: one alone may find a multiple eigenvalue less often than it is there.  Starts are
-        drawn with a fixed seed.
+        All above 1/2 and the next one, down to 0 in descent.  The second derivative of
+        kappa int rho log rho - s E, divided by kappa, is 1 - mu in L^2(1 / rho): a direction
+        is unstable if mu > 1.  On a zonal grid those of the directions that are zonal too.
         """
         size, known = len(self.coefficients), self.rotation_modes
         if size <= LARGEST_MATRIX:
             across = np.eye(size) - known @ known.T
-            values, vectors = np.linalg.eigh(
-                across @ (np.eye(size) - self.hessian) @ across
-            )
-            return values[::-1], vectors[:, ::-1]
+            inside = across @ (np.eye(size) - self.hessian) @ across
+            return np.asarray(np.linalg.eigvalsh(inside)[::-1])
         if self.equation.sign < 0:
-            return np.zeros(1), np.zeros((size, 1))
+            return np.zeros(1)
 
         def multiply(vector: FloatArray) -> FloatArray:
             rest = vector.ravel() - known @ (known.T @ vector.ravel())
             image = rest - self.product(rest)
             return np.asarray(image - known @ (known.T @ image))
 
+        # ARPACK finds a multiple eigenvalue less often than it is there: a few at a time come
+        # across those found before, from starts with a fixed seed, until none is above 1/2.
         matrix = LinearOperator((size, size), matvec=multiply, dtype=np.float64)
         generator, values = np.random.default_rng(0), np.empty(0)
         while not len(values) or values[-AT_ONCE:].max() > 1 / 2:
@@ -248,5 +246,4 @@ class GibbsState:
             found, vectors = eigsh(matrix, AT_ONCE, which="LA", v0=start)
             values = np.append(values, found)
             known = np.concatenate([known, vectors], axis=1)
-        order = np.argsort(-values)
-        return values[order], known[:, self.rotation_modes.shape[1] + order]
+        return np.sort(values)[::-1]

@@ -125,22 +125,17 @@ def _head_matrix(
     head: Attention, geometry: Geometry, packed: RealHarmonics, degree: int
 ) -> FloatArray:
     nodes = geometry.with_degree(degree)
-    points = nodes.points.reshape(-1, geometry.dimension)
-    vectors = points @ head.keys_matrix
-    lengths = np.maximum(np.linalg.norm(vectors, axis=1), NO_LENGTH)
-    one = np.ones(1)
-    rows = np.stack(
-        [
-            packed.read(geometry.atom_moments(row[np.newaxis], one, degree))
-            for row in vectors / lengths[:, np.newaxis]
-        ]
-    )
-    rows *= _factors(head, lengths, packed.degrees, geometry.dimension)
     shares = nodes.areas / nodes.areas.sum()
-    columns = [
-        packed.read(nodes.moments(column.reshape(nodes.shape) * shares, degree))
-        for column in rows.T
-    ]
+    vectors = nodes.points.reshape(-1, geometry.dimension) @ head.keys_matrix
+    lengths = np.maximum(np.linalg.norm(vectors, axis=1), NO_LENGTH)
+    units = (vectors / lengths[:, np.newaxis])[:, np.newaxis]
+    one = np.ones(1)
+    rows = [packed.read(geometry.atom_moments(u, one, degree)) for u in units]
+    values = np.stack(rows) * _factors(
+        head, lengths, packed.degrees, geometry.dimension
+    )
+    fields = values.T.reshape(-1, *nodes.shape) * shares
+    columns = [packed.read(nodes.moments(field, degree)) for field in fields]
     found = np.stack(columns, axis=1)
     is_higher = packed.degrees > packed.degrees[:, np.newaxis]
     return np.where(is_higher, found, found.T)

@@ -9,8 +9,7 @@ K(x.y) <= K(1) with equality at x = y alone (beta > 0), so that
 ReLU without biases: V(x) = x.M x / 2 on each cell of the arrangement {a_j.x = 0}, M the sum of
 w_j a_j a_j^T over the active neurons (paper, section 3.3).  V is C^1, so that a maximum on a
 closed cell is an eigenvector of its M: the largest eigenvalue whose eigenspace meets its cell is
-2 max V.  Where it meets it in a cone of dimension e > 1, maximisers form a continuum of
-dimension e - 1.
+2 max V.  A cone of dimension e > 1 in both is a continuum of maximisers of dimension e - 1.
 
 Cells are found by deletion and restriction.  The last hyperplane cuts those cells of the others
 that it meets; these are the cells of the others' traces on it.  So cells in dimension k come from
@@ -33,15 +32,15 @@ from scipy.optimize import linprog
 from mfpde.arrays import FloatArray, IntArray, real_number, refuse
 from mfpde.equation import MeanFieldEquation
 from mfpde.notebook import Printed, format_table
-from mfpde.stationary.certification import LARGEST_DIMENSION, TOLERANCE
-from mfpde.stationary.convex_energy import check_terms, turn_neurons
-from mfpde.stationary.field_minima import (
-    find_minima,
-    floor_of,
-    lowest_apart,
-    scanning_points,
+from mfpde.stationary.certification import (
+    LARGEST_DIMENSION,
+    TOLERANCE,
+    CertifiedState,
+    certify,
 )
-from mfpde.stationary.ridge_fields import SAME, NeuronRidges, neuron_field
+from mfpde.stationary.convex_energy import ConvexEnergy, check_terms, turn_neurons
+from mfpde.stationary.field_minima import find_minima, lowest_apart, scanning_points
+from mfpde.stationary.ridge_fields import SAME
 from mfpde.terms import Perceptron
 
 MOST_CELLS = 100_000
@@ -132,7 +131,7 @@ def maximize(equation: MeanFieldEquation, *, tolerance: float = TOLERANCE) -> Ma
     tolerance = real_number("tolerance", tolerance, above=0.0)
     if all(t.activation.name == "relu" and not t.biases.any() for t in terms):
         points, sizes = maximize_in_cells(terms)
-        field = neuron_field(terms, terms[0].dimension)
+        field = ConvexEnergy((), terms, terms[0].dimension).external
         potential = float(field.values(points).max())
         gap, method = 2 * field.bounds.rounding, "cells"
     else:
@@ -146,27 +145,24 @@ def _search(
 ) -> tuple[FloatArray, IntArray, float, float]:
     """Maximisers, their dimensions, max V and the certified gap."""
     frame = _searched_frame(layers)
-    # Minima of -V are the maxima of V.
-    terms = turn_neurons(layers, frame, sign=-1)
-    field = neuron_field(terms, frame.shape[1])
+    # Maxima of V are minima of -V, which is convex as an energy.
+    energy = ConvexEnergy((), turn_neurons(layers, frame, sign=-1), frame.shape[1])
+    field = energy.external
     points = find_minima(field, scanning_points(field.dimension, field.bounds.width))
     values = field.values(points)
     lowest = float(values.min())
     points = points[values <= lowest + SAME * np.abs(values).max()]
-    floor = floor_of(field, lowest, tolerance / 2)
-    smallest = min(lowest, floor.smallest)
+    gap = certify(CertifiedState(field, lowest, lowest, 1.0), tolerance).gap
     found = field.expansion(points, np.zeros(len(points)))
     bends = np.abs(np.linalg.eigvalsh(found.hessian))
-    largest = sum(NeuronRidges(term).curvature for term in terms)
-    dimensions = (bends <= NEAR * largest).sum(axis=1)
+    dimensions = (bends <= NEAR * energy.curvature).sum(axis=1)
     spare = len(frame) - frame.shape[1]
     if spare:
         dimensions = dimensions + spare * (np.abs(points[:, -1]) > NEAR)
         points[:, -1] = np.abs(points[:, -1])
         distinct = lowest_apart(points, field.values(points), apart=NEAR)
         points, dimensions = points[distinct], dimensions[distinct]
-    gap = smallest - floor.bound + 2 * field.bounds.rounding
-    return points @ frame.T, dimensions, -smallest, float(gap)
+    return points @ frame.T, dimensions, -lowest, gap
 
 
 def _searched_frame(layers: tuple[Perceptron, ...]) -> FloatArray:

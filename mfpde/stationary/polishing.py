@@ -9,13 +9,10 @@ the splitting test (``result.py``).  With D the derivative of grad F by the posi
 
 1. The equations of atom i are divided by the size of the contributions to its velocity, so
    that weakly coupled atoms are placed as well as strongly coupled ones.
-2. u is the least-squares solution that leaves alone the rotations of the equation, and other
-   directions that change nothing at relative size 1e-12 (1.5e-8 where second derivatives come
-   from differences).
+2. u is the least-squares solution that leaves alone the rotations of the equation, and what
+   changes nothing at relative size 1e-12 (1.5e-8 where second derivatives are differences).
 3. t keeps each step within half of what an atom may move in all, and is halved until the
-   scaled residual falls.
-4. The iteration goes on until the residual falls no further, and stops early once an atom
-   has moved further than it may.
+   scaled residual falls; where it falls no further, or an atom has moved too far, the end is.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from mfpde.detection import ConcentratedRegion
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import distances, geodesic_moves, tangent_frames
 from mfpde.measures.measure import Atoms
-from mfpde.stationary.derivatives import FieldDerivatives, is_differenced
+from mfpde.stationary.derivatives import FieldDerivatives
 from mfpde.stationary.field_minima import unite_neighbours
 from mfpde.stationary.result import PolishedAtoms, linear_rates
 from mfpde.stationary.symmetry import (
@@ -107,7 +104,8 @@ def polish(
             f"unite these by a larger merge_within (now {merge_within:g})"
         )
     reach = _reach(equation, start, max_move)
-    is_exact = not any(is_differenced(term) for term in equation.externals)
+    layers = [term.layer for term in equation.externals]
+    is_exact = all(one and one.activation.derivative for one in layers)
     negligible = NEGLIGIBLE if is_exact else INDEPENDENT
     points, field, rotation, iterations = _find_zero(equation, start, reach, negligible)
     speeds = np.linalg.norm(field.gradient, axis=1)

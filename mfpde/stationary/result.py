@@ -64,8 +64,7 @@ class PolishedAtoms(Printed):
         eigenvalues of s Hess F(x_i), own mass included (real parts for a general drift).
         Where an atom sits on a neuron's kink the less stable side counts.
     symmetry_dimension
-        Number of independent motions of the atoms by rotations that leave the equation
-        as it is.
+        Number of independent motions of the atoms by rotations that leave the equation as it is.
     rounding
         Rates smaller than this have no sign: 1e-12 of the largest contributions to them,
         or 1.5e-8 where second derivatives come from differences.

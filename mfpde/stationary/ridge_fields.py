@@ -247,8 +247,3 @@ class RidgeField:
         radial = np.einsum("ni,ni->n", points, pull)
         hessian -= radial[:, np.newaxis, np.newaxis] * np.eye(d - 1)
         return Expansion(values, np.einsum("nai,ni->na", frames, pull), hessian)
-
-
-def neuron_field(terms: tuple[Perceptron, ...], dimension: int) -> RidgeField:
-    """The potential V of perceptrons with scalar weights on S^(dimension-1)."""
-    return RidgeField(tuple(map(NeuronRidges, terms)), dimension)

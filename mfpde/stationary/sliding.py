@@ -2,13 +2,12 @@ r"""The minimiser of E among atoms with masses, with its certificate.
 
 1. Local minima of F below its mean come in as new atoms, with the best masses on all (below);
    atoms without mass go out.
-2. Neighbours within a radius are united, and the atoms slide (below).  The result is kept if its
-   energy is not above that after 1.  Without progress the radius is halved, with progress doubled.
+2. Neighbours within a radius are united, and the atoms slide (below), unless the energy rises.
+   Without progress the radius is halved, with progress doubled.
 3. Once F has no minimum below its mean, it is bounded below over the whole sphere; if the gap is
    too large, points where F is low come in.
 
-This is the sliding Frank-Wolfe method (Denoyelle, Duval, Peyre & Soubies, 2019), which without
-step 2 is the fully corrective Frank-Wolfe method.
+This is the sliding Frank-Wolfe method (Denoyelle, Duval, Peyre & Soubies, 2019).
 
 Atoms slide by Newton's method on phi(x) = min_m E(x, m), masses m >= 0 of total 1.  In the
 variables y = sqrt(m) u (displacement) and q = dm / sqrt(m), on the plane of constant mass,
@@ -16,10 +15,9 @@ variables y = sqrt(m) u (displacement) and q = dm / sqrt(m), on the plane of con
     grad phi = E_y,   Hess phi = E_yy - E_yq E_qq^{-1} E_qy.
 
 A step minimises the quadratic model, shifted until no atom moves further than a radius, which is
-halved until the energy falls by half as much as in the model (Moré & Sorensen, 1983).  Where the
-energy is at its rounding the gradient has to fall instead.  An atom whose best mass is zero is
-removed, so that the method ends where Newton's method on positions and masses together creeps
-along the boundary of m >= 0.
+halved until the energy falls by half as much as in the model (Moré & Sorensen, 1983), or, at its
+rounding, the gradient does.  An atom whose best mass is zero is removed: Newton's method on
+positions and masses together would creep along the boundary of m >= 0.
 
 Best masses on given points, min m.K m / 2 + V.m over m >= 0, sum m = 1, come from a primal
 active-set method: the equality-constrained problem is solved on the free points; a step that would
@@ -123,7 +121,7 @@ def _slide(energy: ConvexEnergy, start: BalancedAtoms) -> BalancedAtoms:
 def _step(energy: ConvexEnergy, start: BalancedAtoms) -> BalancedAtoms | None:
     """The state after a step within the first radius where E falls as in the model, or None."""
     points, masses = start.atoms
-    slope, sizes, axes = _expand(_differentiate(energy, start.atoms))
+    slope, sizes, axes = _expand(*_differentiate(energy, start.atoms))
     radius, frames = energy.kernel_width, tangent_frames(points)
     least = NEGLIGIBLE * max(float(np.abs(sizes).max()), NEGLIGIBLE)
     shift = max(0.0, -2 * float(sizes[0])) + least
@@ -143,25 +141,18 @@ def _step(energy: ConvexEnergy, start: BalancedAtoms) -> BalancedAtoms | None:
             return there
         radius, shift = longest / 2, 2 * shift
     # The energy no longer shows the fall, the gradient does.
-    gradient = _differentiate(energy, there.atoms).gradient
+    gradient, _ = _differentiate(energy, there.atoms)
     falls = np.linalg.norm(gradient) < np.linalg.norm(slope) / 2
     return there if falls and there.energy <= start.energy + energy.rounding else None
 
 
-class _Derivatives(NamedTuple):
-    """Derivatives of E: ``gradient`` E_y (n k,), ``moves`` E_yy, ``cross`` E_yq, ``masses`` E_qq.
+def _differentiate(
+    energy: ConvexEnergy, atoms: PointMasses
+) -> tuple[FloatArray, FloatArray]:
+    """E_y (n k,), and all second derivatives of E by y and then q, (n k + n - 1, n k + n - 1).
 
-    Those by q are on the plane of constant mass, in n - 1 coordinates.
+    Those by y are in ``tangent_frames``, those by q in coordinates of the plane of constant mass.
     """
-
-    gradient: FloatArray
-    moves: FloatArray
-    cross: FloatArray
-    masses: FloatArray
-
-
-def _differentiate(energy: ConvexEnergy, atoms: PointMasses) -> _Derivatives:
-    """Derivatives of the energy by positions, in ``tangent_frames``, and by masses."""
     points, roots = atoms.points, np.sqrt(atoms.masses)
     frames, plane = tangent_frames(points), null_space(roots[np.newaxis])
     count, size, _ = frames.shape
@@ -170,33 +161,33 @@ def _differentiate(energy: ConvexEnergy, atoms: PointMasses) -> _Derivatives:
     by_x, by_both = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
     moves = np.einsum("n,m,namb->namb", roots, roots, by_both)
     np.einsum("nanb->nab", moves)[:] += field.hessian
+    moves = moves.reshape(count * size, -1)
     cross = np.einsum("n,m,nam->nam", roots, roots, by_x)
-    return _Derivatives(
-        (roots[:, np.newaxis] * field.gradient).ravel(),
-        moves.reshape(count * size, -1),
-        cross.reshape(count * size, -1) @ plane,
-        plane.T @ (energy.matrix(points, points) * np.outer(roots, roots)) @ plane,
-    )
+    cross = cross.reshape(count * size, -1) @ plane
+    kernel = energy.matrix(points, points) * np.outer(roots, roots)
+    hessian = np.block([[moves, cross], [cross.T, plane.T @ kernel @ plane]])
+    return (roots[:, np.newaxis] * field.gradient).ravel(), hessian
 
 
-def _expand(here: _Derivatives) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _expand(
+    gradient: FloatArray, hessian: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The gradient of phi in the axes of its Hessian, the sizes of the Hessian and these axes.
 
     E_qq is inverted up to its rounding.
     """
-    values, vectors = np.linalg.eigh(here.masses)
+    y, q = np.split(np.arange(len(hessian)), [len(gradient)])
+    values, vectors = np.linalg.eigh(hessian[np.ix_(q, q)])
     least = NEGLIGIBLE * values.max(initial=0.0)
-    half = (here.cross @ vectors) / np.sqrt(np.maximum(values, least))
-    moves = here.moves - half @ half.T
+    half = hessian[np.ix_(y, q)] @ vectors / np.sqrt(np.maximum(values, least))
+    moves = hessian[np.ix_(y, y)] - half @ half.T
     sizes, axes = np.linalg.eigh((moves + moves.T) / 2)
-    return axes.T @ here.gradient, sizes, axes
+    return axes.T @ gradient, sizes, axes
 
 
 def find_condition(energy: ConvexEnergy, atoms: PointMasses) -> float:
     """Condition number of positions and masses together; inf unless E is convex there."""
-    here = _differentiate(energy, atoms)
-    whole = np.block([[here.moves, here.cross], [here.cross.T, here.masses]])
-    values = np.linalg.eigvalsh(whole)
+    values = np.linalg.eigvalsh(_differentiate(energy, atoms)[1])
     return float(values[-1] / values[0]) if values[0] > 0 else np.inf
 
 
