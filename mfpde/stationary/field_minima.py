@@ -165,20 +165,16 @@ def flat_bounds(field: RidgeField, level: float) -> tuple[float, float]:
 def largest_fall(found: Expansion, radii: FloatArray, third: float) -> FloatArray:
     """Bound (n,) of how far a field falls below its value at the centre within ``radii`` (n,).
 
-    ``third`` is T.
+    T r^3 / 6, T = ``third``, and -min (g t + lambda t^2 / 2) over |t| <= r in each axis.
     """
     sizes, vectors = np.linalg.eigh(found.hessian)
     slopes = np.abs(np.einsum("nab,na->nb", vectors, found.gradient))
-    parts = _box_fall(slopes, sizes, radii[:, np.newaxis]).sum(axis=1)
-    return np.asarray(parts + third * radii**3 / 6)
-
-
-def _box_fall(slopes: FloatArray, sizes: FloatArray, reach: FloatArray) -> FloatArray:
-    """Return -min (g t + lambda t^2 / 2) over |t| <= reach, for ``slopes`` g >= 0."""
+    reach = radii[:, np.newaxis]
     bottom = (sizes > 0) & (slopes <= sizes * reach)
     safe = np.where(bottom, sizes, 1.0)
     at_end = slopes * reach - sizes * reach**2 / 2
-    return np.where(bottom, slopes**2 / (2 * safe), at_end)
+    parts = np.where(bottom, slopes**2 / (2 * safe), at_end).sum(axis=1)
+    return np.asarray(parts + third * radii**3 / 6)
 
 
 def scanning_points(dimension: int, width: float) -> FloatArray:

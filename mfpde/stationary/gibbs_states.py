@@ -93,8 +93,7 @@ class GibbsProblem:
         """The potential V at the nodes, with what the constant adds to F."""
         known = self.harmonics
         total = np.zeros(len(known.points))
-        for term in self.equation.externals:
-            total += term.value(known.points)
+        total += sum(term.value(known.points) for term in self.equation.externals)
         if self._matrix.ndim == 2:
             total += known.synthesis(self.mass * self._matrix[1:, 0])
         return total
@@ -157,27 +156,19 @@ class GibbsState:
         """The length |G|."""
         return float(np.linalg.norm(self.gradient))
 
-    @property
-    def _factor(self) -> float:
-        return self.equation.sign * self.problem.mass / self.equation.diffusion
-
     def product(self, direction: FloatArray) -> FloatArray:
         """The product of G_c with a direction (n,)."""
         problem, probabilities = self.problem, self.probabilities
         values = problem.field(direction)
         values -= probabilities @ values
         changes = problem.harmonics.integrals(probabilities * values)
-        return direction - self._factor * problem.multiply_by_root(changes)
+        factor = self.equation.sign * problem.mass / self.equation.diffusion
+        return direction - factor * problem.multiply_by_root(changes)
 
     @cached_property
     def hessian(self) -> FloatArray:
         """Matrix (n, n) of G_c."""
-        table, multiply = self.problem.harmonics.table, self.problem.multiply_by_root
-        probabilities = self.probabilities[:, np.newaxis]
-        # A matrix times its own transpose takes half the work of two matrices.
-        centred = np.sqrt(probabilities) * (table - (probabilities * table).sum(axis=0))
-        scaled = multiply(multiply(centred.T @ centred).T)
-        return np.asarray(np.eye(len(scaled)) - self._factor * scaled)
+        return np.stack([self.product(row) for row in np.eye(len(self.coefficients))])
 
     @cached_property
     def density(self) -> Density:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import gamma
 
 import numpy as np
@@ -45,23 +45,17 @@ NO_LENGTH = np.sqrt(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True, eq=False)
 class Harmonics:
-    """Functions B_k, k = 1..n, n = ``count``, at the nodes of a quadrature.
+    """Functions B_k, k = 1..n, at the nodes of a quadrature.
 
     The nodes ``points`` (nodes, d) are unit vectors, those of one cell one after the other, and
     ``shares`` (nodes,) their weights for the uniform probability.  ``synthesis`` makes the values
     (nodes,) of sum_k a_k B_k of a (n,), ``integrals`` those (n,) of B_k against masses (nodes,).
     """
 
-    count: int
     points: FloatArray
     shares: FloatArray
     synthesis: Callable[[FloatArray], FloatArray]
     integrals: Callable[[FloatArray], FloatArray]
-
-    @cached_property
-    def table(self) -> FloatArray:
-        """The functions at the nodes, (nodes, n)."""
-        return np.stack([self.synthesis(row) for row in np.eye(self.count)], axis=1)
 
 
 @lru_cache(maxsize=4)
@@ -72,15 +66,14 @@ def harmonics_on(geometry: Geometry, degree: int) -> Harmonics:
     packed = RealHarmonics.of(geometry, degree)
 
     def synthesis(coefficients: FloatArray) -> FloatArray:
-        field = packed.pack(np.insert(coefficients, 0, 0.0))
-        return geometry.synthesis(field).ravel()
+        return geometry.synthesis(packed.pack(np.append(0.0, coefficients))).ravel()
 
     def integrals(masses: FloatArray) -> FloatArray:
         return packed.read(geometry.moments(masses.reshape(geometry.shape), degree))[1:]
 
     points = geometry.points.reshape(-1, geometry.dimension)
     shares = (geometry.areas / geometry.areas.sum()).ravel()
-    return Harmonics(len(packed.degrees) - 1, points, shares, synthesis, integrals)
+    return Harmonics(points, shares, synthesis, integrals)
 
 
 def _zonal_harmonics(geometry: Zonal, degree: int) -> Harmonics:
@@ -92,7 +85,6 @@ def _zonal_harmonics(geometry: Zonal, degree: int) -> Harmonics:
     shares *= np.tile(weights, len(geometry.angles))
     values = zonal_harmonics(geometry.dimension, degree, np.cos(angles))[1:]
     return Harmonics(
-        count=degree,
         points=geometry.points_at(angles),
         shares=shares / shares.sum(),
         synthesis=np.ascontiguousarray(values.T).__matmul__,
