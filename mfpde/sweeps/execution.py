@@ -7,13 +7,17 @@ a process that is killed leaves the lock, and its run goes on from the last chec
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 import time
 import traceback
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from mfpde.detection import concentration
+from mfpde.measures.measure import Measure
 from mfpde.runs.run import LOCK, Run
 from mfpde.runs.stopping import ENDED
 from mfpde.settings import Settings
@@ -28,13 +32,7 @@ from mfpde.storage import (
 from mfpde.storage.files import StoreLockedError
 from mfpde.storage.places import lock_store, remove_parts
 from mfpde.sweeps.plan import PlannedRun
-from mfpde.sweeps.records import (
-    RunRecord,
-    SweepRecords,
-    describe_error,
-    summarize_end,
-    summarize_results,
-)
+from mfpde.sweeps.records import RunRecord, SweepRecords, describe_error
 
 ELSEWHERE = "elsewhere"
 """What becomes of a run that another process computes."""
@@ -42,6 +40,8 @@ FAILURES = ("non_finite", "step_too_small")
 """Kinds of a run's end that are no result."""
 LIMITS = {"step_limit": "max_steps", "wall_time_limit": "wall_time_limit"}
 """Kinds of a run's end before its time, from which it goes on, and the settings that set them."""
+COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
+"""The statistics of a run that are kept."""
 SECONDS_FOR_LOCK = 2.0
 """How long the lock of a store is waited for: a process that was killed ends after a moment."""
 _ONE_AT_A_TIME = threading.Lock()
@@ -77,7 +77,7 @@ def execute(run: PlannedRun, records: SweepRecords) -> str:
 
 def _judge_run(record: RunRecord, run: Run, settings: Settings) -> RunRecord:
     """Return the record of how a run ended."""
-    kind, summary = run.stop.kind, summarize_end(run)
+    kind, summary = run.stop.kind, _summarize_end(run)
     if kind == "interrupted":
         raise KeyboardInterrupt
     if kind in FAILURES:
@@ -89,7 +89,7 @@ def _judge_run(record: RunRecord, run: Run, settings: Settings) -> RunRecord:
             "on from there, as far again"
         )
         return replace(record, state="stopped", error=reason, summary=summary)
-    summary |= summarize_results(run)
+    summary |= _summarize_results(run)
     return replace(record, state="finished", summary=summary)
 
 
@@ -122,3 +122,52 @@ def _compute_run(settings: Settings, store: Path, *, anew: bool) -> Run:
     )
     # With what was saved before.
     return run if checkpoint is None else load(store)
+
+
+def _summarize_end(run: Run) -> dict[str, Any]:
+    """Return how a run ended, by name: what is known also where a limit has stopped it."""
+    return {
+        "stop_kind": run.stop.kind,
+        "stop_message": run.stop.message,
+        "final_time": float(run.final_time),
+        **{n: run.statistics[n] for n in COUNTED if n in run.statistics},
+    }
+
+
+def _summarize_results(run: Run) -> dict[str, Any]:
+    """Return the numbers of a run that has finished as plain values and lists, by name.
+
+    Of every diagnostic with one value at each save the first and the last one are kept, as
+    ``energy_first`` and ``energy_last``.
+    """
+    followed = () if run.track is None else run.track.events
+    merges = [one.time for one in followed or run.events if one.kind == "merge"]
+    found: dict[str, Any] = {
+        "saves": len(run.times),
+        "mass_drift": run.mass_drift,
+        "merges": len(merges),
+        "first_merge": min(merges, default=math.nan),
+        "last_merge": max(merges, default=math.nan),
+    }
+    for name, values in run.diagnostics.items():
+        if values.ndim == 1 and len(values):
+            found[f"{name}_first"] = float(values[0])
+            found[f"{name}_last"] = float(values[-1])
+    if run.equation is not None and isinstance(run.final, Measure):
+        report = concentration(run.final, run.equation)
+        # Atoms and those forming, the heaviest first.
+        clusters = report.clusters
+        found |= {
+            "verdict": report.verdict,
+            "atoms": len(report.atoms),
+            "forming": len(report.forming),
+            "clusters": len(clusters),
+            "arrived_mass": float(report.arrived_mass),
+            "frozen_mass": float(report.frozen_mass),
+            "atom_masses": [float(one.mass) for one in clusters],
+            "atom_angles": [float(one.angle) for one in clusters],
+        }
+        if run.final.dimension == 3:
+            places = [one.position for one in clusters]
+            found["atom_longitudes"] = [math.atan2(y, x) for x, y, _ in places]
+    return found

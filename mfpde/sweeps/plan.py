@@ -7,9 +7,7 @@ import hashlib
 import itertools
 import json
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mfpde.settings.base import Section, SettingsError, check_path, mark_lines
@@ -25,47 +23,31 @@ MOST_RUNS = 1_000_000
 LONGEST_VALUE = 40
 
 
-@dataclass(frozen=True)
-class SweepSection:
-    """[sweep]: the folder, and how settings vary."""
+def read_axes(
+    folder: str, product: Any = None, cases: Any = None
+) -> tuple[str, dict[str, Axis]]:
+    """The folder, and what varies by the name of each axis, to be combined each with each other.
 
-    folder: str
-    product: Any = None
-    cases: Any = None
-
-    def __post_init__(self) -> None:
-        """Raise ``ValueError`` for what is no path."""
-        check_path("folder", self.folder)
-
-    def axes(self) -> dict[str, Axis]:
-        """Return what varies, by the name of each axis, to be combined each with each other.
-
-        Raises
-        ------
-        SettingsError
-            If there are too many runs, or two axes change one setting.
-        """
-        # Cases come first, so that runs that differ little are beside each other.
-        axes = {} if self.cases is None else {CASE: _read_cases(self.cases)}
-        for name, values in _read_values(self.product).items():
-            axes[name] = [(value, {name: value}) for value in values]
-        count = math.prod(map(len, axes.values()))
-        if count > MOST_RUNS:
-            raise SettingsError(f"[sweep] has {count} runs; at most {MOST_RUNS}")
-        changed = Counter(
-            name
-            for axis in axes.values()
-            for name in {*itertools.chain.from_iterable(changes for _, changes in axis)}
-        )
-        for name in (name for name, times in changed.items() if times > 1):
-            raise SettingsError(f"[sweep] changes {name!r} in two ways: leave one")
-        return axes
+    ``ValueError`` if there are too many runs, or cases change what is in the product.
+    """
+    check_path("folder", folder)
+    # Cases come first, so that runs that differ little are beside each other.
+    axes = {} if cases is None else {CASE: _read_cases(cases)}
+    by_cases = {name for _, changes in axes.get(CASE, ()) for name in changes}
+    for name, values in _read_values(product).items():
+        if name in by_cases:
+            raise ValueError(f"changes {name!r} in two ways: leave one")
+        axes[name] = [(value, {name: value}) for value in values]
+    count = math.prod(map(len, axes.values()))
+    if count > MOST_RUNS:
+        raise ValueError(f"has {count} runs; at most {MOST_RUNS}")
+    return folder, axes
 
 
-def read_sweep_section(data: Any) -> SweepSection:
-    """Return the table [sweep]; raise ``SettingsError`` with one line for each error."""
+def read_sweep_section(data: Any) -> tuple[str, dict[str, Axis]]:
+    """Return what :func:`read_axes` reads in [sweep]; ``SettingsError`` with a line an error."""
     try:
-        return Section(SweepSection).read(data)  # type: ignore[no-any-return]
+        return Section(read_axes).read(data)  # type: ignore[no-any-return]
     except ValueError as error:
         raise SettingsError("\n".join(mark_lines(error, "[sweep]"))) from error
 
@@ -73,46 +55,38 @@ def read_sweep_section(data: Any) -> SweepSection:
 def _read_cases(given: Any) -> Axis:
     is_list = isinstance(given, list) and all(isinstance(t, Mapping) for t in given)
     if not (is_list and given):
-        raise SettingsError(
-            f"[sweep] cases = {given!r} must be tables [[sweep.cases]], one or more"
+        raise ValueError(
+            f"cases = {given!r} must be tables [[sweep.cases]], one or more"
         )
     found: dict[str, dict[str, Any]] = {}
     for number, table in enumerate(given, start=1):
         changes = flatten(table)
         name = str(changes.pop("name", number))
         if name in found:
-            raise SettingsError(f"[[sweep.cases]] name = {name!r} is there twice")
+            raise ValueError(f"cases: the name {name!r} is there twice")
         found[name] = changes
     return [*found.items()]
 
 
 def _read_values(table: Any) -> dict[str, list[Any]]:
     """Return the values of each setting."""
-    where = "[sweep.product]"
     if not isinstance(table, Mapping | None):
-        raise SettingsError(f"{where} = {table!r} must be a table of settings")
+        raise ValueError(f"product = {table!r} must be a table of settings")
     found = flatten(table or {})
     for name, values in found.items():
         if not (isinstance(values, list) and values):
-            raise SettingsError(
-                f"{where} {name} = {values!r} must be a list of values, one or more"
+            raise ValueError(
+                f"product.{name} = {values!r} must be a list of values, one or more"
             )
     return found
 
 
 class PlannedRun(NamedTuple):
-    """One run of a sweep.
+    """One run of a sweep, its ``settings`` as JSON.
 
-    Attributes
-    ----------
-    name
-        The hash of its settings and of the version, 16 hexadecimal digits.
-    settings
-        Its settings as JSON, for :func:`mfpde.settings.settings.settings_from_dict`.
-    parameters
-        The values of what the sweep varies, by dotted name; of cases their names.
-    label
-        The values in words.
+    Its ``name`` is the hash of them and of the version, 16 hexadecimal digits; ``parameters``
+    are the values of what the sweep varies by dotted name (of cases their names), which
+    ``label`` says in words.
     """
 
     name: str
@@ -130,10 +104,7 @@ def plan_runs(
 ) -> tuple[PlannedRun, ...]:
     """Return a run for each combination of changes of the base; the last axis varies fastest.
 
-    Raises
-    ------
-    SettingsError
-        With a line for each error of the first run that has any, which names the run.
+    ``SettingsError`` with a line for each error of the first run that has any.
     """
     found: dict[str, PlannedRun] = {}
     for chosen in itertools.product(*axes.values()):

@@ -10,7 +10,6 @@ written by the process that holds the lock of the run's store.
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -18,17 +17,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mfpde.detection import concentration
-from mfpde.measures.measure import Measure
-from mfpde.runs.run import Run
 from mfpde.storage import StoreError
 
 RUNS = "runs"
 """The folder of the stores, in that of the sweep."""
 TABLE = "runs.sqlite"
-PENDING = "pending"
-COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
-"""The statistics of a run that are kept."""
 PATIENCE = 60.0
 """Seconds that a row waits until others have written theirs."""
 _CREATE = """CREATE TABLE IF NOT EXISTS runs
@@ -37,25 +30,16 @@ _CREATE = """CREATE TABLE IF NOT EXISTS runs
 
 @dataclass(frozen=True)
 class RunRecord:
-    """How a run of a sweep ended.
+    """How the run whose hash is ``name`` ended.
 
-    Attributes
-    ----------
-    name
-        The hash of the run.
-    state
-        ``"pending"`` until it has begun, then ``"running"``, also if its process was killed;
-        at last ``"finished"``, ``"stopped"`` by a limit before its end, or ``"failed"``.
-    error
-        The reason why it stopped or failed, else empty.
-    since, process
-        When it was last begun or gone on with (seconds of the epoch), and by which process.
-    summary
-        The numbers of the run, empty if it failed.
+    Its ``state`` is ``"pending"`` until it has begun, then ``"running"``, also if its process was
+    killed; at last ``"finished"``, ``"stopped"`` by a limit before its end, or ``"failed"``, for
+    the reason ``error``.  It was last begun or gone on with at ``since`` (seconds of the epoch)
+    by the ``process`` of that number.  ``summary`` are its numbers, if it has not failed.
     """
 
     name: str
-    state: str = PENDING
+    state: str = "pending"
     error: str = ""
     since: float = 0.0
     process: int = 0
@@ -123,52 +107,3 @@ class SweepRecords:
                 f"{file} cannot be used: {error}; it may be removed while no sweep goes on: "
                 "the stores say, too, how their runs ended"
             ) from error
-
-
-def summarize_end(run: Run) -> dict[str, Any]:
-    """Return how a run ended, by name: what is known also where a limit has stopped it."""
-    return {
-        "stop_kind": run.stop.kind,
-        "stop_message": run.stop.message,
-        "final_time": float(run.final_time),
-        **{n: run.statistics[n] for n in COUNTED if n in run.statistics},
-    }
-
-
-def summarize_results(run: Run) -> dict[str, Any]:
-    """Return the numbers of a run that has finished as plain values and lists, by name.
-
-    Of every diagnostic with one value at each save the first and the last one are kept, as
-    ``energy_first`` and ``energy_last``.
-    """
-    followed = () if run.track is None else run.track.events
-    merges = [one.time for one in followed or run.events if one.kind == "merge"]
-    found: dict[str, Any] = {
-        "saves": len(run.times),
-        "mass_drift": run.mass_drift,
-        "merges": len(merges),
-        "first_merge": min(merges, default=math.nan),
-        "last_merge": max(merges, default=math.nan),
-    }
-    for name, values in run.diagnostics.items():
-        if values.ndim == 1 and len(values):
-            found[f"{name}_first"] = float(values[0])
-            found[f"{name}_last"] = float(values[-1])
-    if run.equation is not None and isinstance(run.final, Measure):
-        report = concentration(run.final, run.equation)
-        # Atoms and those forming, the heaviest first.
-        clusters = report.clusters
-        found |= {
-            "verdict": report.verdict,
-            "atoms": len(report.atoms),
-            "forming": len(report.forming),
-            "clusters": len(clusters),
-            "arrived_mass": float(report.arrived_mass),
-            "frozen_mass": float(report.frozen_mass),
-            "atom_masses": [float(one.mass) for one in clusters],
-            "atom_angles": [float(one.angle) for one in clusters],
-        }
-        if run.final.dimension == 3:
-            places = [one.position for one in clusters]
-            found["atom_longitudes"] = [math.atan2(y, x) for x, y, _ in places]
-    return found

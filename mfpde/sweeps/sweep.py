@@ -89,11 +89,10 @@ class Sweep(Printed):
         table = data.pop("sweep")
         if folder is not None and isinstance(table, Mapping):
             table = {**table, "folder": str(folder)}
-        section = read_sweep_section(table)
-        axes = section.axes()
+        place, axes = read_sweep_section(table)
         self.varied = tuple(axes)
         self.runs: tuple[PlannedRun, ...] = plan_runs(data, axes)
-        self.folder = Path(section.folder).absolute()
+        self.folder = Path(place).absolute()
         self._records = SweepRecords(self.folder)
 
     def run(
@@ -144,7 +143,7 @@ class Sweep(Printed):
             states = compute_runs(work, pending, records, workers, scheduler)
         if progress:
             labels = {run.name: run.label for run in pending}
-            states = show_progress(states, SweepProgress(records, labels))
+            states = show_progress(states, records, labels)
         deque(states, maxlen=0)
         return self
 
@@ -206,30 +205,23 @@ def _write_value(value: Any) -> Any:
     return value if isinstance(value, str | int | float) else json.dumps(value)
 
 
-class SweepProgress:
-    """How many runs of a sweep have ended, by their states, and which have run for longest.
+def show_progress(
+    states: Iterable[str], records: SweepRecords, labels: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield the states of runs as they end; show how many, and which have run for longest.
 
     ``labels`` are the runs that are computed, in words, by their hashes.
     """
-
-    def __init__(self, records: SweepRecords, labels: Mapping[str, str]) -> None:
-        self.labels, self.counts = labels, Counter[str]()
-        self._records, self._began = records, time.time()
-
-    def __str__(self) -> str:
-        told = [f"{self.counts.total()}/{len(self.labels)} runs"]
-        told += [f"{count} {s}" for s, count in self.counts.items() if s != "finished"]
-        now, running = time.time(), []
-        with suppress(StoreError):
-            running = self._records.running(self._began)[:MOST_RUNNING]
-        lines = [f"{now - r.since:.0f} s: {self.labels.get(r.name)}" for r in running]
-        return printable("; ".join([", ".join(told), *lines]))
-
-
-def show_progress(states: Iterable[str], progress: SweepProgress) -> Iterator[str]:
-    """Yield the states of runs as they end, and show the progress on stderr."""
+    counts, began = Counter[str](), time.time()
     with progress_line() as line:
         for state in states:
-            progress.counts[state] += 1
-            line(progress.counts.total() / len(progress.labels), progress)
+            counts[state] += 1
+            told = [f"{counts.total()}/{len(labels)} runs"]
+            told += [f"{count} {s}" for s, count in counts.items() if s != "finished"]
+            now, running = time.time(), list[RunRecord]()
+            with suppress(StoreError):
+                running = records.running(began)[:MOST_RUNNING]
+            words = [f"{now - r.since:.0f} s: {labels.get(r.name)}" for r in running]
+            words = [", ".join(told), *words]
+            line(counts.total() / len(labels), printable("; ".join(words)))
             yield state
