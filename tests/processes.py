@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.storage import StoreError
-from mfpde.storage.journal import CHECKPOINT, NO_CHECKPOINT, Journal
+from mfpde.storage.journal import Journal
 from mfpde.sweeps.execution import execute
 from mfpde.sweeps.records import RunRecord, SweepRecords
 
@@ -25,7 +25,7 @@ def has_checkpoint(store: Path) -> bool:
     """Whether the run of a store has saved something that it can go on from."""
     try:
         with contextlib.closing(Journal(store)) as journal:
-            return journal.read(CHECKPOINT).text != NO_CHECKPOINT
+            return bool(journal.read(Journal.CHECKPOINT).text)
     except (FileNotFoundError, StoreError):
         return False
 

@@ -20,7 +20,7 @@ from processes import Processes, processes
 import mfpde
 from mfpde import storage
 from mfpde.commands.command_line import main
-from mfpde.storage.journal import BEGINNING, CHECKPOINT, Journal, Row
+from mfpde.storage.journal import Journal, Row
 from mfpde.storage.records import encode_checkpoint
 
 RUNS = {
@@ -231,7 +231,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused(
     kill_after(4, path)
     changed = row(path)
     with closing(Journal(path)) as journal:
-        journal.write({CHECKPOINT: changed})
+        journal.write({Journal.CHECKPOINT: changed})
     with pytest.raises(storage.StoreError, match=said):
         storage.stored_checkpoint(path)
     assert not Path("executed").exists()
@@ -266,9 +266,9 @@ def test_a_run_whose_settings_give_another_equation_is_not_resumed(
     settings = storage.read_description(killed).settings
     settings["attention"]["beta"] = 3.5
     with closing(Journal(killed)) as journal:
-        attributes = json.loads(journal.read(BEGINNING).text)
+        attributes = json.loads(journal.read(Journal.BEGINNING).text)
         attributes["settings"] = json.dumps(settings)
-        journal.write({BEGINNING: Row(json.dumps(attributes))})
+        journal.write({Journal.BEGINNING: Row(json.dumps(attributes))})
     assert main(["resume", killed, "--quiet"]) == 2
     assert "another equation than the one it was begun with" in stored.line_of(capsys)
 

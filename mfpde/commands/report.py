@@ -25,7 +25,7 @@ from mfpde.settings import Settings
 from mfpde.settings.files import flatten
 from mfpde.solver.solve import UNFINISHED
 from mfpde.storage import PARTICLES, StoreError, load, read_description, save
-from mfpde.storage.files import has_journal
+from mfpde.storage.journal import has_journal
 
 if TYPE_CHECKING:
     from mfpde.viewer import NamedRun

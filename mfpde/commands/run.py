@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from mfpde.settings.base import Section
     from mfpde.storage import RunWriter
 
-FAILED = ("non_finite", "step_too_small")
-"""Kinds of the end of a run that is no result."""
-
 
 def run(
     config: options.Config,
@@ -79,6 +76,7 @@ def _solve(
 ) -> int:
     """Solve until the end or a signal, report on the whole run, and return the exit code."""
     from mfpde.commands import report
+    from mfpde.runs.stopping import FAILED
     from mfpde.solver.notes import SYMMETRY
     from mfpde.storage.places import lock_store
 
@@ -178,7 +176,7 @@ def settings() -> int:
 def _list_keys(section: Section, indent: str = "") -> Iterator[str]:
     """Yield a line for each key, and for each table of a key what it builds, and its keys."""
     for name, default in section.keys.items():
-        form = section.tables.get(name, {})
+        form: Any = section.tables.get(name, {})
         forms = form if isinstance(form, dict) else {"": form}
         if default is mfpde.settings.NEEDED:
             told = "    (needed)"

@@ -19,7 +19,9 @@ SHORTEST_TIME = 1e-100
 """A shorter run or step has no rates: changes divided by it are no numbers."""
 STEP_LIMIT = "step_limit"
 """Kind of the reason with which a limit of steps stops a run."""
-ENDED = ("t_end", "steady_state", "non_finite", "step_too_small", "vanished")
+FAILED = ("non_finite", "step_too_small")
+"""Kinds of the reasons of an end that is no result."""
+ENDED = ("t_end", "steady_state", *FAILED, "vanished")
 """Kinds of the reasons after which a run does not go on."""
 MESSAGES = {
     "t_end": "the end time t = {time:.6g} was reached",

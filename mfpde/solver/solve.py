@@ -19,7 +19,7 @@ from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Layers, checked_dynamics, largest_degree, stages_of
 from mfpde.runs.progress import line_if
 from mfpde.runs.run import Run
-from mfpde.runs.stopping import StoppingCondition, stopping_conditions
+from mfpde.runs.stopping import FAILED, StoppingCondition, stopping_conditions
 from mfpde.runs.times import DEFAULT_SAVES, end_time, save_times
 from mfpde.solver.arguments import check_moment, choose_method
 from mfpde.solver.diagnostics import Diagnostic, choose_diagnostics
@@ -28,7 +28,7 @@ from mfpde.solver.recorder import LineObserver, Observer, Recorder
 from mfpde.solver.time_loop import TimeLoop
 from mfpde.tracking import Concentration, Tracker
 
-UNFINISHED = ("interrupted", "non_finite", "step_too_small")
+UNFINISHED = ("interrupted", *FAILED)
 
 
 def solve(

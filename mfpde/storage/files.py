@@ -1,11 +1,4 @@
-"""The parts of a store in its folder, and the errors of stores.
-
-x.zarr/zarr.json, density/, energy/, ...   the Dataset of a run that has ended
-x.zarr/particles/                          a group: the particle run beside it
-x.zarr/journal.sqlite                      the run until it has ended
-x.zarr/lock/lock.sqlite                    held by the thread that writes
-x.zarr/.new/                               the Dataset while it is written
-"""
+"""What all parts of a store share: its version, the folder of what is new, its errors."""
 
 from __future__ import annotations
 
@@ -18,12 +11,8 @@ from mfpde.arrays import shown
 
 FORMAT = 7
 """Version of the layout of stores."""
-DESCRIPTION = "zarr.json"
-JOURNAL = "journal.sqlite"
-JOURNAL_FILES = tuple(JOURNAL + end for end in ("-wal", "-shm", "-journal", ""))
-"""The journal, after what SQLite keeps beside it."""
-LOCK_FILE = "lock.sqlite"
 NEW = ".new"
+"""The folder of a journal or a Dataset while it is made, which is moved into place then."""
 
 
 class StoreError(ValueError):
@@ -32,10 +21,6 @@ class StoreError(ValueError):
     def __str__(self) -> str:
         """Return the message in one line, whatever is quoted in it."""
         return " ".join(super().__str__().split())
-
-
-class StoreLockedError(StoreError):
-    """Another process or thread writes to the store."""
 
 
 @contextmanager
@@ -68,8 +53,3 @@ def check_format(folder: str | Path, version: object) -> None:
             f"{folder} was written by {age} version of mfpde (format {version}); this one "
             f"reads format {FORMAT}"
         )
-
-
-def has_journal(folder: str | Path) -> bool:
-    """Whether the store in ``folder`` has a journal: its run has not ended."""
-    return (Path(folder) / JOURNAL).is_file()

@@ -20,26 +20,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mfpde.storage.files import (
-    FORMAT,
-    JOURNAL,
-    JOURNAL_FILES,
-    NEW,
-    StoreError,
-    check_format,
-    name_damage,
-)
+from mfpde.storage.files import FORMAT, NEW, StoreError, check_format, name_damage
 
-BEGINNING, PROGRESS, CHECKPOINT = -1, -2, -3
-"""Numbers of rows that are no saves: what is said of the run that stays, what each save changes,
-such as the number of ``rows``, and what the run goes on from."""
-NO_CHECKPOINT = "null"
-"""The text of a checkpoint before there is one."""
-_NAMES = {BEGINNING: "beginning", PROGRESS: "progress", CHECKPOINT: "checkpoint"}
+JOURNAL = "journal.sqlite"
+JOURNAL_FILES = tuple(JOURNAL + end for end in ("-wal", "-shm", "-journal", ""))
+"""The journal, after what SQLite keeps beside it."""
 _TABLE = """rows(number INTEGER PRIMARY KEY, text TEXT, type TEXT, data BLOB,
     checksum INTEGER)"""
 _SHARED = ("nfs", "cifs", "smb", "fuse.sshfs", "lustre", "gpfs", "beegfs", "9p")
 """File systems of networks, by the beginnings of their names."""
+
+
+def has_journal(folder: str | Path) -> bool:
+    """Whether the store in ``folder`` has a journal: its run has not ended."""
+    return (Path(folder) / JOURNAL).is_file()
 
 
 class Row(NamedTuple):
@@ -52,9 +46,13 @@ class Row(NamedTuple):
 class Journal:
     """The open journal of the store in a folder; with ``rows`` that of a run that begins.
 
-    None to open is a ``FileNotFoundError``; what is no journal, damaged, or of another version a
-    ``StoreError``.
+    Rows that are no saves are the ``BEGINNING``, what is said of the run that stays, ``PROGRESS``,
+    what each save changes, such as the number of ``rows``, and the ``CHECKPOINT`` that the run
+    goes on from, which is empty before there is one.  None to open is a ``FileNotFoundError``;
+    what is no journal, damaged, or of another version a ``StoreError``.
     """
+
+    BEGINNING, PROGRESS, CHECKPOINT = -1, -2, -3
 
     def __init__(
         self, folder: str | Path, rows: Mapping[int, Row] | None = None
@@ -128,7 +126,9 @@ class Journal:
     def read(self, number: int) -> Row:
         """Return a row; raise ``StoreError`` if it was changed or is gone."""
         found = self._execute("SELECT * FROM rows WHERE number = ?", (number,))
-        with name_damage(self.file, _NAMES.get(number, f"save {number}")):
+        names = {self.BEGINNING: "beginning", self.PROGRESS: "progress"}
+        names |= {self.CHECKPOINT: "checkpoint"}
+        with name_damage(self.file, names.get(number, f"save {number}")):
             if not found:
                 raise ValueError("it is missing")
             _, text, kind, data, checksum = found[0]
@@ -142,8 +142,10 @@ class Journal:
 
     def read_attributes(self) -> dict[str, Any]:
         """Return all that is said of the run; raise ``StoreError`` if it was changed."""
-        beginning, progress = self.read(BEGINNING), self.read(PROGRESS)
-        return {**json.loads(beginning.text), **json.loads(progress.text)}
+        rows = self.read(self.BEGINNING), self.read(self.PROGRESS)
+        return {
+            name: said for row in rows for name, said in json.loads(row.text).items()
+        }
 
     def _execute(self, statement: str, values: tuple[Any, ...] = ()) -> list[Any]:
         """Execute a statement; return all rows that it gives."""

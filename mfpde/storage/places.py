@@ -22,26 +22,19 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.runs.run import LOCK, PARTICLES
-from mfpde.storage.files import (
-    DESCRIPTION,
-    JOURNAL,
-    JOURNAL_FILES,
-    LOCK_FILE,
-    NEW,
-    StoreError,
-    StoreLockedError,
-    check_path,
-    has_journal,
-)
-from mfpde.storage.journal import Journal
-from mfpde.storage.zarr_files import list_variables, read_attributes
+from mfpde.storage.files import NEW, StoreError, check_path
+from mfpde.storage.journal import JOURNAL, JOURNAL_FILES, Journal, has_journal
+from mfpde.storage.zarr_files import DESCRIPTION, list_variables, read_attributes
 
+LOCK_FILE = "lock.sqlite"
 _GROUP = '{"zarr_format": 3, "node_type": "group", "attributes": {}}'
-
-
 _HELD: dict[tuple[int, int, str], tuple[sqlite3.Connection, int]] = {}
 """The open transaction of a lock, and how many locks of its thread share it, by process, thread
 and folder: a process that is forked holds nothing of its parent's."""
+
+
+class StoreLockedError(StoreError):
+    """Another process or thread writes to the store."""
 
 
 def lock_store(path: str | Path, patience: float = 0.2) -> ExitStack:
@@ -75,12 +68,9 @@ def _begin_exclusively(path: str | Path, patience: float) -> sqlite3.Connection:
     if not (folder / DESCRIPTION).is_file():
         (folder / DESCRIPTION).write_text(_GROUP)
     # The thread that ends a process closes what others have opened.
-    connection = sqlite3.connect(
-        folder / LOCK_FILE,
-        timeout=patience,
-        isolation_level=None,
-        check_same_thread=False,
-    )
+    shared: Any = {"isolation_level": None, "check_same_thread": False}
+    file = folder / LOCK_FILE
+    connection: sqlite3.Connection = sqlite3.connect(file, patience, **shared)
     try:
         connection.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:
@@ -117,11 +107,7 @@ def clear_place(path: str | Path, *, overwrite: bool) -> ExitStack:
 
 
 def stored_attributes(path: str | Path) -> dict[str, Any]:
-    """Return the attributes of the store at ``path``.
-
-    If there is none that is a ``FileNotFoundError``, one that is damaged or of another version a
-    ``StoreError``.
-    """
+    """Return the attributes of the store at ``path``; errors as :func:`read_attributes`."""
     if not has_journal(path):
         return read_attributes(path)
     with closing(Journal(path)) as journal:
@@ -129,7 +115,7 @@ def stored_attributes(path: str | Path) -> dict[str, Any]:
 
 
 def _remove_store(folder: Path) -> None:
-    """Remove the store in a folder; what else is there stays, and so does the lock."""
+    """Remove the store in a folder; what else is there stays."""
     own = list_variables(folder) | list_variables(folder / NEW)
     remove_parts(folder, own | {NEW, DESCRIPTION, *JOURNAL_FILES})
 

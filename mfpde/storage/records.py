@@ -97,11 +97,9 @@ class Description:
 
 def parse_attributes(attributes: Mapping[str, Any]) -> Description:
     """Return the description that attributes hold."""
-    names = [one.name for one in fields(Description) if one.name in attributes]
-    record = {
-        name: attributes[name] if name in PLAIN else json.loads(attributes[name])
-        for name in names
-    }
+    known = {one.name for one in fields(Description)} & attributes.keys()
+    record = {n: attributes[n] for n in known}
+    record |= {n: json.loads(record[n]) for n in known.difference(PLAIN)}
     description: Description = CONVERTER.structure(record, Description)
     return description
 
@@ -203,10 +201,9 @@ def _read_kind(record: dict[str, Any], base: type) -> Any:
             f"{base.__name__.lower()} of kind {kind!r}{nearest(kind, kinds)} is unknown; "
             f"known are {', '.join(map(repr, kinds))}: a newer version may have written it"
         )
-    if kinds[kind] is Interaction:
-        given["kernel"] = _read_kind(given["kernel"], Kernel)
-    if "positions" in given:
-        given["positions"] = _read_kind(given["positions"], Positions)
+    for name, part in (("kernel", Kernel), ("positions", Positions)):
+        if isinstance(given.get(name), dict):
+            given[name] = _read_kind(given[name], part)
     return kinds[kind](**given)
 
 

@@ -29,16 +29,10 @@ from mfpde.runs.run import (
 )
 from mfpde.runs.stopping import StopReason
 from mfpde.solver.diagnostics import DIAGNOSTICS
+from mfpde.storage import records
 from mfpde.storage.files import StoreError
 from mfpde.storage.journal import Row
-from mfpde.storage.records import (
-    Description,
-    describe_beginning,
-    describe_end,
-    make_attributes,
-    parse_attributes,
-    to_json,
-)
+from mfpde.storage.records import Description
 from mfpde.storage.zarr_files import Contents, StoredArray
 from mfpde.tracking import Track
 
@@ -110,12 +104,16 @@ def stack_run(run: Run) -> Contents:
     """Return what a store of a run holds."""
     final, track, count = run.final, run.track, len(run.times)
     geometry = None if isinstance(final, Atoms) else final.geometry
-    attributes = describe_beginning(run.dynamics, geometry) | describe_end(run)
-    attributes |= make_attributes(quantities=dict(run.quantities), saves=count)
+    attributes = records.describe_beginning(
+        run.dynamics, geometry
+    ) | records.describe_end(run)
+    attributes |= records.make_attributes(quantities=dict(run.quantities), saves=count)
     sightings = [""] * count
     if track is not None:
-        attributes |= make_attributes(junctions=track.junctions)
-        sightings = [*map(to_json, zip(track.verdicts, track.seen, strict=True))]
+        attributes |= records.make_attributes(junctions=track.junctions)
+        sightings = [
+            *map(records.to_json, zip(track.verdicts, track.seen, strict=True))
+        ]
     rows = []
     for index, time in enumerate(run.times.tolist()):
         numbers = {name: values[index] for name, values in run.diagnostics.items()}
@@ -131,7 +129,7 @@ def stack_rows(rows: Sequence[Row], attributes: Mapping[str, Any]) -> Contents:
 
     Dimensions may grow from row to row, as the number of atoms does: beyond is NaN.
     """
-    description = parse_attributes(attributes)
+    description = records.parse_attributes(attributes)
     about: dict[str, Variable] = {}
     sizes = {TIME: len(rows)}
     for row in rows:
@@ -178,7 +176,7 @@ def _describe_variable(name: str, ndim: int, description: Description) -> Variab
 
 def build_run(contents: Contents, path: object) -> Run:
     """Return the run in a store at ``path``; raise ``StoreError`` if nothing was saved."""
-    description = parse_attributes(contents.attributes)
+    description = records.parse_attributes(contents.attributes)
     arrays = {
         name: array.values
         for name, array in contents.variables.items()

@@ -20,26 +20,11 @@ from mfpde.runs.layers import Dynamics
 from mfpde.runs.run import TIME, Quantity, Run
 from mfpde.runs.stopping import ENDED
 from mfpde.solver.recorder import Observer
-from mfpde.storage.files import check_path, has_journal, name_damage
-from mfpde.storage.journal import (
-    BEGINNING,
-    CHECKPOINT,
-    NO_CHECKPOINT,
-    PROGRESS,
-    Journal,
-    Row,
-)
+from mfpde.storage import records
+from mfpde.storage.files import check_path, name_damage
+from mfpde.storage.journal import Journal, Row, has_journal
 from mfpde.storage.places import clear_place, lock_store, stored_attributes
-from mfpde.storage.records import (
-    Description,
-    decode_checkpoint,
-    describe_beginning,
-    describe_end,
-    encode_checkpoint,
-    make_attributes,
-    parse_attributes,
-    to_json,
-)
+from mfpde.storage.records import Description
 from mfpde.storage.run_dataset import build_run, encode_save, stack_rows, stack_run
 from mfpde.storage.zarr_files import Contents, read_zarr, write_zarr
 from mfpde.tracking import Tracker
@@ -54,26 +39,11 @@ class RunWriter(Observer):
     Each save is in the journal of the store once it is made, so that what a killed process has
     saved can be loaded, and the run continued.  A run that has ended becomes one Dataset.
 
-    Parameters
-    ----------
-    path
-        Path of the store; missing directories are made.
-    equation
-        The equation, or layers; one with a user's functions is stored without its terms.
-    geometry
-        The grid of the densities; None for particles.
-    settings
-        The settings that the run comes from; needed to resume it.
-    overwrite
-        Replace a store that is there.
-
-    Raises
-    ------
-    FileExistsError
-        If there is something at ``path`` and ``overwrite`` is not set, or it is not the
-        store of a run.
-    StoreError
-        If another process or thread writes to it.
+    Directories of ``path`` that are missing are made.  An ``equation``, or layers, with a user's
+    functions is stored without its terms; particles have the ``geometry`` None; ``mfpde resume``
+    needs the ``settings`` that the run comes from.  ``FileExistsError`` if there is something
+    at ``path`` and ``overwrite`` is not set, or it is not the store of a run; ``StoreError`` if
+    another process or thread writes to it.
     """
 
     def __init__(
@@ -85,11 +55,11 @@ class RunWriter(Observer):
         settings: Settings | None = None,
         overwrite: bool = False,
     ) -> None:
-        beginning = describe_beginning(equation, geometry, settings)
+        beginning = records.describe_beginning(equation, geometry, settings)
         rows = {
-            BEGINNING: Row(json.dumps(beginning)),
-            PROGRESS: Row(json.dumps({"rows": 0, "saves": 0})),
-            CHECKPOINT: Row(NO_CHECKPOINT),
+            Journal.BEGINNING: Row(json.dumps(beginning)),
+            Journal.PROGRESS: Row(json.dumps({"rows": 0, "saves": 0})),
+            Journal.CHECKPOINT: Row(),
         }
         with clear_place(path, overwrite=overwrite) as lock:
             self._go_on(Journal(path, rows), lock)
@@ -101,25 +71,24 @@ class RunWriter(Observer):
         Saves after the checkpoint are forgotten, and the reason of the end is taken back; without
         a checkpoint the run is begun anew.
         """
-        writer, saves = cls.__new__(cls), 0
-        row, progress = Row(NO_CHECKPOINT), dict[str, Any]()
+        writer, row, progress = cls.__new__(cls), Row(), {"rows": 0, "saves": 0}
         if checkpoint is not None:
-            saves, memory = checkpoint.saves, checkpoint.tracker
-            row = encode_checkpoint(checkpoint)
-            progress = make_attributes(events=checkpoint.events)
-            if memory is not None:
-                progress |= make_attributes(junctions=memory.track.junctions)
-        progress |= {"rows": saves, "saves": saves}
+            row = records.encode_checkpoint(checkpoint)
+            progress = dict.fromkeys(progress, checkpoint.saves)
+            progress |= records.make_attributes(events=checkpoint.events)
+            if (memory := checkpoint.tracker) is not None:
+                progress |= records.make_attributes(junctions=memory.track.junctions)
+        told = Row(json.dumps(progress))
         with lock_store(path) as lock:
             journal = Journal(path)
-            journal.write({PROGRESS: Row(json.dumps(progress)), CHECKPOINT: row})
+            journal.write({Journal.PROGRESS: told, Journal.CHECKPOINT: row})
             writer._go_on(journal, lock)
         return writer
 
     def _go_on(self, journal: Journal, lock: ExitStack) -> None:
         """Write to ``journal`` from now on, and hold the lock."""
-        self._journal, self._progress = journal, json.loads(journal.read(PROGRESS).text)
-        self._last_time = -math.inf
+        self._journal, self._last_time = journal, -math.inf
+        self._progress = json.loads(journal.read(Journal.PROGRESS).text)
         if saves := self._progress["saves"]:
             self._last_time = float(journal.read(saves - 1).arrays[TIME])
         self._tracker: Tracker | None = None
@@ -135,9 +104,9 @@ class RunWriter(Observer):
     ) -> None:
         """Keep the meanings and units of the diagnostics."""
         self._tracker, self._events = tracker, events
-        beginning = json.loads(self._journal.read(BEGINNING).text)
-        beginning |= make_attributes(quantities=dict(quantities))
-        self._journal.write({BEGINNING: Row(json.dumps(beginning))})
+        beginning = json.loads(self._journal.read(Journal.BEGINNING).text)
+        beginning |= records.make_attributes(quantities=dict(quantities))
+        self._journal.write({Journal.BEGINNING: Row(json.dumps(beginning))})
 
     def save(
         self, time: float, measure: RunState, diagnostics: Mapping[str, Any]
@@ -154,22 +123,23 @@ class RunWriter(Observer):
         progress = self._progress | {"rows": number + 1, "saves": number + 1}
         if self._tracker is not None:
             track = self._tracker.track
-            progress |= make_attributes(junctions=track.junctions)
-            sighting = to_json((track.verdicts[-1], track.seen[-1]))
+            progress |= records.make_attributes(junctions=track.junctions)
+            sighting = records.to_json((track.verdicts[-1], track.seen[-1]))
         if self._events:
-            progress |= make_attributes(events=tuple(self._events))
+            progress |= records.make_attributes(events=tuple(self._events))
         row = Row(sighting, encode_save(time, measure, diagnostics))
-        self._journal.write({number: row, PROGRESS: Row(json.dumps(progress))})
+        self._journal.write({number: row, Journal.PROGRESS: Row(json.dumps(progress))})
         self._progress, self._last_time = progress, time
 
     def keep(self, checkpoint: Checkpoint) -> None:
         """Replace the checkpoint from which the run can go on to the bit, if it is finite."""
         if checkpoint.is_finite:
-            self._journal.write({CHECKPOINT: encode_checkpoint(checkpoint)})
+            row = records.encode_checkpoint(checkpoint)
+            self._journal.write({Journal.CHECKPOINT: row})
 
     def finish(self, run: Run) -> None:
         """Note the end; a run that has ended becomes one Dataset, and its journal goes."""
-        end, more = describe_end(run), []
+        end, more = records.describe_end(run), []
         if run.final_time > self._last_time:
             more = [Row("", encode_save(run.final_time, run.final, {}))]
         if run.stop.kind in ENDED:
@@ -180,8 +150,8 @@ class RunWriter(Observer):
         else:
             saves = self._progress["saves"]
             progress = self._progress | end | {"rows": saves + len(more)}
-            rows = {PROGRESS: Row(json.dumps(progress)), **dict(enumerate(more, saves))}
-            self._journal.write(rows)
+            told = {Journal.PROGRESS: Row(json.dumps(progress))}
+            self._journal.write(told | dict(enumerate(more, saves)))
             self._journal.close()
         self._unlock()
 
@@ -246,7 +216,7 @@ def _read_journal(
 def read_description(path: str | Path) -> Description:
     """Return what the store at ``path`` says of its run: settings, end, where it was made."""
     with name_damage(path, "its attributes"):
-        return parse_attributes(stored_attributes(path))
+        return records.parse_attributes(stored_attributes(path))
 
 
 def stored_checkpoint(path: str | Path) -> Checkpoint | None:
@@ -260,10 +230,10 @@ def stored_checkpoint(path: str | Path) -> Checkpoint | None:
         stored_attributes(path)
         return None
     with closing(Journal(path)) as journal, name_damage(journal.file, "checkpoint"):
-        row = journal.read(CHECKPOINT)
-        if row.text == NO_CHECKPOINT:
+        row = journal.read(Journal.CHECKPOINT)
+        if not row.text:
             return None
-        checkpoint = decode_checkpoint(row)
+        checkpoint = records.decode_checkpoint(row)
         if checkpoint.saves == 0:
             return checkpoint
         return _add_saves(checkpoint, build_run(_read_journal(journal), path))
@@ -291,5 +261,5 @@ def _add_saves(checkpoint: Checkpoint, run: Run) -> Checkpoint:
 
 def matches_stored(path: str | Path, dynamics: Dynamics) -> bool:
     """Whether ``dynamics`` is what the run at ``path`` was begun with."""
-    given = describe_beginning(dynamics, None)
+    given = records.describe_beginning(dynamics, None)
     return bool(stored_attributes(path)["equation"] == given["equation"])

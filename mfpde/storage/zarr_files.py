@@ -26,15 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray
-from mfpde.storage.files import (
-    DESCRIPTION,
-    FORMAT,
-    NEW,
-    StoreError,
-    check_format,
-    name_damage,
-)
+from mfpde.storage.files import FORMAT, NEW, StoreError, check_format, name_damage
 
+DESCRIPTION = "zarr.json"
 VERSION = "mfpde_version"
 _FORMAT = "format_version"
 _FILES = "files"

@@ -16,28 +16,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mfpde import storage
 from mfpde.detection import concentration
 from mfpde.measures.measure import Measure
 from mfpde.runs.run import LOCK, Run
-from mfpde.runs.stopping import ENDED
+from mfpde.runs.stopping import ENDED, FAILED
 from mfpde.settings import Settings
 from mfpde.solver.solve import solve
-from mfpde.storage import (
-    RunWriter,
-    StoreError,
-    load,
-    read_description,
-    stored_checkpoint,
-)
-from mfpde.storage.files import StoreLockedError
-from mfpde.storage.places import lock_store, remove_parts
+from mfpde.storage.places import StoreLockedError, lock_store, remove_parts
 from mfpde.sweeps.plan import PlannedRun
 from mfpde.sweeps.records import RunRecord, SweepRecords, describe_error
 
 ELSEWHERE = "elsewhere"
 """What becomes of a run that another process computes."""
-FAILURES = ("non_finite", "step_too_small")
-"""Kinds of a run's end that are no result."""
 LIMITS = {"step_limit": "max_steps", "wall_time_limit": "wall_time_limit"}
 """Kinds of a run's end before its time, from which it goes on, and the settings that set them."""
 COUNTED = ("steps", "rejected", "evaluations", "wall_seconds")
@@ -80,13 +71,12 @@ def _judge_run(record: RunRecord, run: Run, settings: Settings) -> RunRecord:
     kind, summary = run.stop.kind, _summarize_end(run)
     if kind == "interrupted":
         raise KeyboardInterrupt
-    if kind in FAILURES:
+    if kind in FAILED:
         return replace(record, state="failed", error=run.reason, summary=summary)
     if kind in LIMITS:
-        t_end = settings.solve_arguments()["t_end"]
         reason = (
-            f"{LIMITS[kind]} at t = {run.final_time:.6g} of {t_end:g}; the same sweep goes "
-            "on from there, as far again"
+            f"{LIMITS[kind]} at t = {run.final_time:.6g} of {settings.save_times()[-1]:g}; "
+            "the same sweep goes on from there, as far again"
         )
         return replace(record, state="stopped", error=reason, summary=summary)
     summary |= _summarize_results(run)
@@ -100,19 +90,19 @@ def _compute_run(settings: Settings, store: Path, *, anew: bool) -> Run:
     """
     known, checkpoint = None, None
     if not anew:
-        with contextlib.suppress(StoreError, FileNotFoundError):
-            known = read_description(store)
+        with contextlib.suppress(storage.StoreError, FileNotFoundError):
+            known = storage.read_description(store)
     if known is None:
         # What a killed process left may be no store yet.
         remove_parts(store, {part.name for part in store.iterdir()} - {LOCK})
         model = settings.dynamics, settings.geometry
-        writer = RunWriter(store, *model, settings=settings, overwrite=True)
+        writer = storage.RunWriter(store, *model, settings=settings, overwrite=True)
     elif known.stop is not None and known.stop.kind in ENDED:
         # Only the record of its end was left to be written.
-        return load(store)
+        return storage.load(store)
     else:
-        checkpoint = stored_checkpoint(store)
-        writer = RunWriter.resume(store, checkpoint)
+        checkpoint = storage.stored_checkpoint(store)
+        writer = storage.RunWriter.resume(store, checkpoint)
     run = solve(
         settings.dynamics,
         settings.start,
@@ -121,7 +111,7 @@ def _compute_run(settings: Settings, store: Path, *, anew: bool) -> Run:
         observer=writer,
     )
     # With what was saved before.
-    return run if checkpoint is None else load(store)
+    return run if checkpoint is None else storage.load(store)
 
 
 def _summarize_end(run: Run) -> dict[str, Any]:
