@@ -71,24 +71,13 @@ def check_path(name: str, value: Any) -> None:
 
 
 class Section:
-    """The keys of a table, which are the parameters of what it builds.
+    """The keys of a table: the parameters of what it builds, ``construct``, which checks them.
 
-    An array may be given by the name of a file too.  A geometry is that of an earlier table.
-
-    Parameters
-    ----------
-    construct
-        A class or a function; its checks are those of the settings.
-    needed
-        Keys that a file must give although the constructor has defaults for them.
-    names
-        The constructor's names for keys that are called otherwise in a file.
-    key
-        What a key is called in errors.
-    each
-        The mark of each table, as ``"head {}:"``, where there may be a list of them.
-    tables
-        The forms of the tables in the table, by their keys.
+    A file must give those that are ``needed`` although there are defaults for them.  Keys that
+    are called otherwise in a file have the constructor's ``names``; in errors each is a ``key``.
+    An array may be given by the name of a file too; a geometry is that of an earlier table.
+    ``tables`` are the forms of the tables in the table, by their keys.  Where there may be a list
+    of tables, ``each`` is the mark of one of them, as ``"head {}:"``.
     """
 
     def __init__(
@@ -184,36 +173,41 @@ class Section:
         return self.key.format(name).partition(" ")[2].strip("'")
 
 
-Form = Section | dict[str, Section]
-"""A table, or tables of several kinds."""
+class Kinds(dict[str, Section]):
+    """Tables of several kinds, each with its ``kind``; of some there may be a list."""
+
+    each = ""
+
+    def read(self, given: Any, before: Mapping[str, Any]) -> Any:
+        """Return what a table builds, as its kind does."""
+        check_table(given)
+        if "kind" not in given:
+            listed = ", ".join(map(repr, self))
+            raise ValueError(f"needs the setting 'kind', one of {listed}")
+        kind = choice("kind", given.pop("kind"), self)
+        built = self[kind].read(given, before, kind)
+        given["kind"] = kind
+        return built
+
+
+Form = Section | Kinds
 
 
 def read_form(form: Form, given: Any, before: Mapping[str, Any]) -> Any:
-    """Return what a table builds; of a list of them, a tuple of what they build."""
-    each = getattr(form, "each", "")
-    if each and isinstance(given, list):
-        found: list[Any] = []
+    """Return what a table builds; where there may be several, a tuple of what they build."""
+    if not form.each:
+        return form.read(given, before)
+    found: list[Any] = []
 
-        def read(one: Any) -> None:
-            found.append(_read_one(form, one, before))
+    def read(one: Any) -> None:
+        found.append(form.read(one, before))
 
-        check_all((each.format(k), partial(read, one)) for k, one in enumerate(given))
-        return tuple(found)
-    built = _read_one(form, given, before)
-    return (built,) if each and isinstance(form, Section) else built
-
-
-def _read_one(form: Form, given: Any, before: Mapping[str, Any]) -> Any:
-    if isinstance(form, dict):
-        check_table(given)
-        if "kind" not in given:
-            listed = ", ".join(map(repr, form))
-            raise ValueError(f"needs the setting 'kind', one of {listed}")
-        kind = choice("kind", given.pop("kind"), form)
-        built = form[kind].read(given, before, kind)
-        given["kind"] = kind
-        return built
-    return form.read(given, before)
+    if isinstance(given, list):
+        each = enumerate(given)
+        check_all((form.each.format(k), partial(read, one)) for k, one in each)
+    else:
+        read(given)
+    return tuple(found)
 
 
 def check_table(given: Any) -> None:

@@ -23,14 +23,9 @@ from mfpde.notebook import STORED, call_above
 from mfpde.positions.rows import PositionedDensity
 from mfpde.positions.weights import POSITIONS
 from mfpde.runs.layers import MOST_LAYERS
-from mfpde.runs.stopping import (
-    SteadyState,
-    StepLimit,
-    StoppingCondition,
-    WallTimeLimit,
-)
+from mfpde.runs.stopping import SteadyState, StepLimit, WallTimeLimit
 from mfpde.runs.times import save_times
-from mfpde.settings.base import Section, check_all, check_path, default
+from mfpde.settings.base import Kinds, Section, check_all, check_path, default
 from mfpde.solver.arguments import positive_or_infinite
 from mfpde.solver.solve import solve
 from mfpde.terms import KERNELS, Attention, Perceptron
@@ -38,7 +33,7 @@ from mfpde.tracking import Concentration
 
 # The equation
 
-SEEN = {kind: Section(positions) for kind, positions in POSITIONS.items()}
+SEEN = Kinds({kind: Section(positions) for kind, positions in POSITIONS.items()})
 HEADS = Section(Attention, needed=("beta",), each="head {}:", positions=SEEN)
 Draw = Callable[[int], Perceptron]
 """Returns the neurons of the k-th of several layers, from 0: random ones differ."""
@@ -61,19 +56,6 @@ def random_options(
     return {"units": units, "seed": seed, "scale": scale}
 
 
-def _check_ways(named: list[str], random: dict[str, Any] | None) -> None:
-    """Raise ``ValueError`` unless settings of these names, or random ones, give neurons."""
-    if random is not None and named:
-        raise ValueError(
-            f"random and {', '.join(named)} exclude each other: give one of them"
-        )
-    if random is None and named[:2] != ["directions", "weights"]:
-        raise ValueError(
-            "needs the settings 'directions' and 'weights', or 'random' = "
-            "{units, seed, scale}"
-        )
-
-
 def perceptron(
     geometry: Geometry,
     directions: ArrayLike | None = None,
@@ -86,21 +68,26 @@ def perceptron(
     """Neurons: given ones (on a zonal grid numbers too, along its axis), or random ones."""
     given: dict[str, Any] = {"directions": directions, "weights": weights}
     given |= {"biases": biases, "output_bias": output_bias}
-    _check_ways([n for n, value in given.items() if value is not None], random)
+    named = [name for name, value in given.items() if value is not None]
+    if random is not None and named:
+        raise ValueError(
+            f"random and {', '.join(named)} exclude each other: give one of them"
+        )
+    if random is None and named[:2] != ["directions", "weights"]:
+        raise ValueError(
+            "needs the settings 'directions' and 'weights', or 'random' = "
+            "{units, seed, scale}"
+        )
     axis = geometry.axis
-    if axis is not None and directions is not None and np.ndim(directions) == 1:
-        directions = np.outer(real_array("directions", directions), axis)
-    if axis is not None and output_bias is not None and np.ndim(output_bias) == 0:
-        output_bias = real_array("output_bias", output_bias) * axis
+    for name, numbers in (("directions", 1), ("output_bias", 0)):
+        if axis is not None and name in named and np.ndim(given[name]) == numbers:
+            given[name] = np.multiply.outer(real_array(name, given[name]), axis)
 
     def draw(layer: int) -> Perceptron:
-        if random is not None:
-            options = {**random, "seed": random["seed"] + layer}
-            return Perceptron.random(
-                dimension=geometry.dimension, activation=activation, **options
-            )
-        biased: Any = {"biases": biases, "output_bias": output_bias}
-        return Perceptron(directions, weights, activation, **biased)  # type: ignore[arg-type]
+        if random is None:
+            return Perceptron(activation=activation, **given)
+        options = {**random, "seed": random["seed"] + layer, "activation": activation}
+        return Perceptron.random(dimension=geometry.dimension, **options)
 
     neurons = draw(0)
     neurons.check_dimension(geometry.dimension)
@@ -117,7 +104,7 @@ PERCEPTRON = Section(perceptron, random=Section(random_options))
 Start = Density | Measure | PositionedDensity
 
 
-class Blocks(dict[str, Section]):
+class Blocks(Kinds):
     """The kinds of a start, of which several are those of blocks of positions."""
 
     each = "block {}:"
@@ -198,23 +185,23 @@ def solve_options(
 ) -> dict[str, Any]:
     """How far a run goes (t_end: needed without layers), its saves, its steps and limits."""
     saves: dict[str, Any] = {"save_every": save_every, "save_at": save_at}
-    limits = {"steady_state": steady_state, "max_steps": max_steps}
-    limits |= {"wall_time_limit": wall_time_limit}
-    stop: list[StoppingCondition] = []
-
-    def take_limits(name: str) -> None:
-        if limits[name] is not None:
-            stop.append(LIMITS[name].read({name: limits[name]}))
-
+    given = {"steady_state": steady_state, "max_steps": max_steps}
+    given |= {"wall_time_limit": wall_time_limit}
+    limits = [
+        partial(LIMITS[name].read, {name: value})
+        for name, value in given.items()
+        if value is not None
+    ]
     checks: list[Callable[[], object]] = [
         lambda: t_end is None or save_times(t_end, **saves),
         lambda: real_number("rtol", rtol, above=0.0, at_most=1.0),
         lambda: positive_or_infinite("max_step", max_step),
-        *(partial(take_limits, name) for name in limits),
+        *limits,
     ]
     check_all(("", check) for check in checks)
-    options = {"t_end": t_end, "transport": transport, "atoms": atoms}
-    return {**options, **saves, "rtol": rtol, "max_step": max_step, "stop": stop}
+    options = {"t_end": t_end, "transport": transport, "atoms": atoms, **saves}
+    stop = [read() for read in limits]
+    return {**options, "rtol": rtol, "max_step": max_step, "stop": stop}
 
 
 LIMITS = {
@@ -253,15 +240,15 @@ class LayerOptions:
 # The whole file
 
 SECTIONS: dict[str, Any] = {
-    "geometry": {
-        "circle": Section(Circle, names={"cells": "num_cells"}),
-        "sphere": Section(Sphere),
-        "zonal": Section(
+    "geometry": Kinds(
+        circle=Section(Circle, names={"cells": "num_cells"}),
+        sphere=Section(Sphere),
+        zonal=Section(
             Zonal, names={"cells": "num_cells"}, needed=("dimension", "cells")
         ),
-    },
+    ),
     "attention": HEADS,
-    "interaction": {kind: Section(kernel) for kind, kernel in KERNELS.items()},
+    "interaction": Kinds({kind: Section(kernel) for kind, kernel in KERNELS.items()}),
     "perceptron": PERCEPTRON,
     "equation": EQUATION,
     "start": Blocks({kind: Section(make) for kind, make in STARTS.items()}),

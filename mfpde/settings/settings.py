@@ -76,14 +76,13 @@ class Settings:
         self.solve = self.solve or sections.solve_options()
         if not layers and self.solve["t_end"] is None:
             raise ValueError("[solve] needs the setting 't_end'")
-        starts: Any = self.start if isinstance(self.start, tuple) else (self.start,)
         if self.rows is not None:
-            starts = (self.rows(starts),)
-        if len(starts) != 1:
+            self.start = (self.rows(self.start),)
+        if len(self.start) != 1:
             raise ValueError(
                 "[[start]]: several are blocks of positions and need [rows]"
             )
-        self.start = starts[0]
+        (self.start,) = self.start
         check_all(
             [
                 ("[geometry]", self._check_geometry),
