@@ -65,11 +65,8 @@ def _application() -> cyclopts.App:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.
 
-    Parameters
-    ----------
-    argv
-        The arguments after ``mfpde``; by default those of the process, which then shows
-        what no check has foreseen in a line too.
+    The arguments after ``mfpde`` are ``argv``; by default those of the process, which then shows
+    what no check has foreseen in a line too.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:

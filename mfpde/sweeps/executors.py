@@ -33,20 +33,16 @@ if TYPE_CHECKING:
 MOST_RETRIES = 2
 """How often a run is given to a new executor after its worker was lost."""
 SECONDS_TO_CONNECT = 20
-PRELOADED = ["mfpde.sweeps.execution"]
-"""What is loaded once for all worker processes."""
-Work = Callable[["PlannedRun"], str]
-"""Computes a run, and returns its state."""
 
 
 def compute_runs(
-    work: Work,
+    work: Callable[[PlannedRun], str],
     runs: Sequence[PlannedRun],
     records: SweepRecords,
     workers: int,
     scheduler: str | None,
 ) -> Iterator[str]:
-    """Compute runs on an executor, and yield the state of each that ends.
+    """Compute runs on an executor by ``work``, and yield the state of each that ends.
 
     Those of a lost worker go to a new executor, twice at most; the second time they are alone
     on it: another run may be what ends all workers.
@@ -104,7 +100,7 @@ def start_server() -> Any:
     It loads the package while this process goes on.
     """
     context: Any = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
+    context.set_forkserver_preload(["mfpde.sweeps.execution"])
     resource_tracker.ensure_running()
     # It is for the process of the sweep to answer an interruption.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 from mfpde.settings.base import Section, SettingsError, check_path, mark_lines
@@ -107,20 +107,25 @@ def plan_runs(
     ``SettingsError`` with a line for each error of the first run that has any.
     """
     found: dict[str, PlannedRun] = {}
-    for chosen in itertools.product(*axes.values()):
+    for chosen in product(*axes.values()):
         parameters = {
             axis: value for axis, (value, _) in zip(axes, chosen, strict=True)
         }
         label = ", ".join(map(_describe_value, parameters.items())) or "the base"
         data = copy.deepcopy(dict(base))
         try:
-            for _, changes in chosen:
-                _change_settings(data, changes)
+            for name, value in chain(*(changes.items() for _, changes in chosen)):
+                if value == ABSENT:
+                    remove(data, name)
+                else:
+                    change(data, name, copy.deepcopy(value), "[sweep]")
             settings = settings_from_dict(data)
         except SettingsError as error:
             lines = mark_lines(error, f"run with {label}:")
             raise SettingsError("\n".join(lines)) from error
-        run = PlannedRun(name_run(settings), settings.to_json(), parameters, label)
+        text = json.dumps([__version__, settings.data], sort_keys=True)
+        name = hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+        run = PlannedRun(name, settings.to_json(), parameters, label)
         if run.name in found:
             raise SettingsError(
                 f"the runs with {found[run.name].label} and with {label} have the same "
@@ -128,20 +133,6 @@ def plan_runs(
             )
         found[run.name] = run
     return tuple(found.values())
-
-
-def name_run(settings: Settings) -> str:
-    """Return the hash that a run of these settings is known by, with this version."""
-    text = json.dumps([__version__, settings.data], sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
-
-
-def _change_settings(data: dict[str, Any], changes: Mapping[str, Any]) -> None:
-    for name, value in changes.items():
-        if value == ABSENT:
-            remove(data, name)
-        else:
-            change(data, name, copy.deepcopy(value), "[sweep]")
 
 
 def _describe_value(parameter: tuple[str, Any]) -> str:

@@ -165,10 +165,14 @@ class Sweep(Printed):
         """
         import pandas as pd
 
+        plain = str | int | float
         lines = [
             {
                 "run": run.name,
-                **{name: _write_value(value) for name, value in run.parameters.items()},
+                **{
+                    name: value if isinstance(value, plain) else json.dumps(value)
+                    for name, value in run.parameters.items()
+                },
                 "state": record.state,
                 "error": record.error,
                 **record.summary,
@@ -198,11 +202,6 @@ class Sweep(Printed):
             first = [*self.reasons(state).items()][:MOST_SHOWN]
             lines += [f"{state}: {name}: {why}" for name, why in first]
         return "\n".join(lines)
-
-
-def _write_value(value: Any) -> Any:
-    """Return a number or a word; of what is neither its JSON."""
-    return value if isinstance(value, str | int | float) else json.dumps(value)
 
 
 def show_progress(
