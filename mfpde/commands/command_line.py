@@ -101,11 +101,6 @@ def _call(words: list[str]) -> int:
         # The help, or the version.
         command(*bound.args, **bound.kwargs)
         return DONE
-    if bound.arguments.get("workers", 1) > 1:
-        from mfpde.sweeps.executors import start_server
-
-        # The process that workers are forked from loads the package while this one does.
-        start_server()
     try:
         with show_waiting(words[0], shown=not bound.arguments.get("quiet", False)):
             raise_if_dropped()

@@ -94,11 +94,9 @@ def _read_state(future: Future[str], name: str, records: SweepRecords) -> str:
         return records.fail(name, error)
 
 
-def start_server() -> Any:
-    """Let the process begin from which workers are forked; return its context.
-
-    It loads the package while this process goes on.
-    """
+@contextmanager
+def _open_processes(workers: int) -> Iterator[Executor]:
+    """Let the block have processes of this machine, which end with it and with this process."""
     context: Any = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["mfpde.sweeps.execution"])
     resource_tracker.ensure_running()
@@ -108,13 +106,6 @@ def start_server() -> Any:
         forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return context
-
-
-@contextmanager
-def _open_processes(workers: int) -> Iterator[Executor]:
-    """Let the block have processes of this machine, which end with it and with this process."""
-    context = start_server()
     # What only this process holds is closed when it ends, however it ends.
     end, held = context.Pipe(duplex=False)
     executor = ProcessPoolExecutor(
