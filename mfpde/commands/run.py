@@ -137,8 +137,10 @@ def resume(store: options.Store, /, *, quiet: options.Quiet = False) -> int:
 def _settings_of(store: str) -> Settings:
     """Return the settings of a stored run, which goes on from its own states."""
     from mfpde.commands.report import is_store
+    from mfpde.storage.records import to_json
 
-    data = mfpde.storage.read_description(store).settings
+    begun = mfpde.storage.read_description(store)
+    data = begun.settings
     if data is None:
         raise ValueError(
             f"{store} was not written by `mfpde run` and has no settings: continue it "
@@ -150,7 +152,7 @@ def _settings_of(store: str) -> Settings:
         data["start"] = {"kind": "run", "path": store, "time": first}
         data.pop("rows", None)
     settings = mfpde.settings.settings_from_dict(data)
-    if not mfpde.storage.matches_stored(store, settings.dynamics):
+    if to_json(begun.equation) != to_json(settings.dynamics):
         raise ValueError(
             f"the files that the settings of {store} name have changed since: they give "
             "another equation than the one it was begun with"

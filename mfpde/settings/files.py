@@ -49,9 +49,7 @@ def name_places(message: str, path: str | Path, overrides: Sequence[str]) -> str
     for error in message.splitlines():
         if found := _ABOUT.match(error):
             name = ".".join(word for word in found.groups() if word)
-            is_changed = any(
-                one == name or one.startswith(f"{name}.") for one in changed
-            )
+            is_changed = any(f"{one}.".startswith(f"{name}.") for one in changed)
             line = None if is_changed else find_line(lines, name)
             error += "" if line is None else f" ({path}, line {line})"
         errors.append(error)

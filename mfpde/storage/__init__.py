@@ -23,7 +23,6 @@ from mfpde.storage.files import StoreError
 from mfpde.storage.stored_runs import (
     RunWriter,
     load,
-    matches_stored,
     read_description,
     save,
     stored_checkpoint,
@@ -34,7 +33,6 @@ __all__ = [
     "RunWriter",
     "StoreError",
     "load",
-    "matches_stored",
     "read_description",
     "save",
     "stored_checkpoint",

@@ -29,16 +29,10 @@ from mfpde.runs.layers import DiscreteLayers, Dynamics, Layers, checked_dynamics
 from mfpde.runs.run import Quantity, Run
 from mfpde.runs.stopping import StopReason
 from mfpde.storage.journal import Row
-from mfpde.terms import (
-    KERNELS,
-    Attention,
-    ExternalTerm,
-    Interaction,
-    InteractionTerm,
-    Perceptron,
-    Positions,
-)
+from mfpde.terms import KERNELS, Attention, Interaction, Perceptron, Positions
 from mfpde.terms.activations import ACTIVATIONS, Activation
+from mfpde.terms.external import ExternalTerm
+from mfpde.terms.interaction import InteractionTerm
 from mfpde.terms.kernels import Kernel
 from mfpde.terms.normalization import Normalization
 from mfpde.tracking import Junction, OpenPath, SeenAtoms, Track, TrackerMemory

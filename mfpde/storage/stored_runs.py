@@ -24,7 +24,6 @@ from mfpde.storage import records
 from mfpde.storage.files import check_path, name_damage
 from mfpde.storage.journal import Journal, Row, has_journal
 from mfpde.storage.places import clear_place, lock_store, stored_attributes
-from mfpde.storage.records import Description
 from mfpde.storage.run_dataset import build_run, encode_save, stack_rows, stack_run
 from mfpde.storage.zarr_files import Contents, read_zarr, write_zarr
 from mfpde.tracking import Tracker
@@ -213,7 +212,7 @@ def _read_journal(
     return stack_rows([*rows, *more], attributes)
 
 
-def read_description(path: str | Path) -> Description:
+def read_description(path: str | Path) -> records.Description:
     """Return what the store at ``path`` says of its run: settings, end, where it was made."""
     with name_damage(path, "its attributes"):
         return records.parse_attributes(stored_attributes(path))
@@ -257,9 +256,3 @@ def _add_saves(checkpoint: Checkpoint, run: Run) -> Checkpoint:
     )
     whole = memory._replace(track=short, before=run.states[count - 1])
     return replace(checkpoint, tracker=whole)
-
-
-def matches_stored(path: str | Path, dynamics: Dynamics) -> bool:
-    """Whether ``dynamics`` is what the run at ``path`` was begun with."""
-    given = records.describe_beginning(dynamics, None)
-    return bool(stored_attributes(path)["equation"] == given["equation"])

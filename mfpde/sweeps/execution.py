@@ -68,19 +68,26 @@ def execute(run: PlannedRun, records: SweepRecords) -> str:
 
 def _judge_run(record: RunRecord, run: Run, settings: Settings) -> RunRecord:
     """Return the record of how a run ended."""
-    kind, summary = run.stop.kind, _summarize_end(run)
+    kind, state, error = run.stop.kind, "finished", ""
     if kind == "interrupted":
         raise KeyboardInterrupt
+    summary = {
+        "stop_kind": kind,
+        "stop_message": run.stop.message,
+        "final_time": float(run.final_time),
+        **{n: run.statistics[n] for n in COUNTED if n in run.statistics},
+    }
     if kind in FAILED:
-        return replace(record, state="failed", error=run.reason, summary=summary)
-    if kind in LIMITS:
-        reason = (
-            f"{LIMITS[kind]} at t = {run.final_time:.6g} of {settings.save_times()[-1]:g}; "
-            "the same sweep goes on from there, as far again"
+        state, error = "failed", run.reason
+    elif kind in LIMITS:
+        state, t_end = "stopped", settings.save_times()[-1]
+        error = (
+            f"{LIMITS[kind]} at t = {run.final_time:.6g} of {t_end:g}; the same sweep goes "
+            "on from there, as far again"
         )
-        return replace(record, state="stopped", error=reason, summary=summary)
-    summary |= _summarize_results(run)
-    return replace(record, state="finished", summary=summary)
+    else:
+        summary |= _summarize_results(run)
+    return replace(record, state=state, error=error, summary=summary)
 
 
 def _compute_run(settings: Settings, store: Path, *, anew: bool) -> Run:
@@ -112,16 +119,6 @@ def _compute_run(settings: Settings, store: Path, *, anew: bool) -> Run:
     )
     # With what was saved before.
     return run if checkpoint is None else storage.load(store)
-
-
-def _summarize_end(run: Run) -> dict[str, Any]:
-    """Return how a run ended, by name: what is known also where a limit has stopped it."""
-    return {
-        "stop_kind": run.stop.kind,
-        "stop_message": run.stop.message,
-        "final_time": float(run.final_time),
-        **{n: run.statistics[n] for n in COUNTED if n in run.statistics},
-    }
 
 
 def _summarize_results(run: Run) -> dict[str, Any]:

@@ -24,11 +24,11 @@ from concurrent.futures import (
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from mfpde.sweeps.plan import PlannedRun
-    from mfpde.sweeps.records import SweepRecords
+from mfpde.settings.base import SettingsError
+from mfpde.sweeps.plan import PlannedRun
+from mfpde.sweeps.records import SweepRecords, describe_error
 
 MOST_RETRIES = 2
 """How often a run is given to a new executor after its worker was lost."""
@@ -91,7 +91,7 @@ def _read_state(future: Future[str], name: str, records: SweepRecords) -> str:
             "the Dask scheduler is lost; what is done is kept, and the same sweep goes on"
         ) from error
     except Exception as error:
-        return records.fail(name, error)
+        return records.fail(name, describe_error(error))
 
 
 @contextmanager
@@ -136,8 +136,6 @@ def _end_with_pipe(end: Connection) -> None:
 @contextmanager
 def _open_cluster(address: str) -> Iterator[Executor]:
     """Let the block have the Dask cluster whose scheduler is at ``address``."""
-    from mfpde.settings import SettingsError
-
     try:
         import distributed
 

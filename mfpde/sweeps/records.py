@@ -67,10 +67,8 @@ class SweepRecords:
         row = (record.name, record.state, record.since, json.dumps(asdict(record)))
         self._execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", *row)
 
-    def fail(self, name: str, error: str | Exception) -> str:
+    def fail(self, name: str, error: str) -> str:
         """Record that a run failed where its process could not record it; return its state."""
-        if isinstance(error, Exception):
-            error = describe_error(error)
         self.write(replace(self.find(name), state="failed", error=error))
         return "failed"
 
