@@ -174,9 +174,11 @@ class Section:
 
 
 class Kinds(dict[str, Section]):
-    """Tables of several kinds, each with its ``kind``; of some there may be a list."""
+    """Tables of several kinds, each with its ``kind``; ``each`` as of a :class:`Section`."""
 
-    each = ""
+    def __init__(self, sections: Mapping[str, Section], each: str = "") -> None:
+        super().__init__(sections)
+        self.each = each
 
     def read(self, given: Any, before: Mapping[str, Any]) -> Any:
         """Return what a table builds, as its kind does."""

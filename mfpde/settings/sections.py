@@ -104,12 +104,6 @@ PERCEPTRON = Section(perceptron, random=Section(random_options))
 Start = Density | Measure | PositionedDensity
 
 
-class Blocks(Kinds):
-    """The kinds of a start, of which several are those of blocks of positions."""
-
-    each = "block {}:"
-
-
 def rows_of(
     positions: int = default(PositionedDensity.from_blocks, "positions"),
     blend: bool = default(PositionedDensity.from_blocks, "blend"),
@@ -239,19 +233,21 @@ class LayerOptions:
 
 # The whole file
 
+CELLS = {"cells": "num_cells"}
 SECTIONS: dict[str, Any] = {
     "geometry": Kinds(
-        circle=Section(Circle, names={"cells": "num_cells"}),
-        sphere=Section(Sphere),
-        zonal=Section(
-            Zonal, names={"cells": "num_cells"}, needed=("dimension", "cells")
-        ),
+        {
+            "circle": Section(Circle, names=CELLS),
+            "sphere": Section(Sphere),
+            "zonal": Section(Zonal, names=CELLS, needed=("dimension", "cells")),
+        }
     ),
     "attention": HEADS,
     "interaction": Kinds({kind: Section(kernel) for kind, kernel in KERNELS.items()}),
     "perceptron": PERCEPTRON,
     "equation": EQUATION,
-    "start": Blocks({kind: Section(make) for kind, make in STARTS.items()}),
+    # Several are those of blocks of positions.
+    "start": Kinds({kind: Section(make) for kind, make in STARTS.items()}, "block {}:"),
     "rows": Section(rows_of),
     "solve": Section(solve_options),
     "layers": Section(

@@ -22,9 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from mfpde.runs.run import LOCK, PARTICLES
-from mfpde.storage.files import NEW, StoreError, check_path
+from mfpde.storage import files
 from mfpde.storage.journal import JOURNAL, JOURNAL_FILES, Journal, has_journal
-from mfpde.storage.zarr_files import DESCRIPTION, list_variables, read_attributes
 
 LOCK_FILE = "lock.sqlite"
 _GROUP = '{"zarr_format": 3, "node_type": "group", "attributes": {}}'
@@ -33,7 +32,7 @@ _HELD: dict[tuple[int, int, str], tuple[sqlite3.Connection, int]] = {}
 and folder: a process that is forked holds nothing of its parent's."""
 
 
-class StoreLockedError(StoreError):
+class StoreLockedError(files.StoreError):
     """Another process or thread writes to the store."""
 
 
@@ -65,8 +64,8 @@ def _release(holder: tuple[int, int, str]) -> None:
 def _begin_exclusively(path: str | Path, patience: float) -> sqlite3.Connection:
     folder = Path(path) / LOCK
     folder.mkdir(exist_ok=True)
-    if not (folder / DESCRIPTION).is_file():
-        (folder / DESCRIPTION).write_text(_GROUP)
+    if not (folder / files.DESCRIPTION).is_file():
+        (folder / files.DESCRIPTION).write_text(_GROUP)
     # The thread that ends a process closes what others have opened.
     shared: Any = {"isolation_level": None, "check_same_thread": False}
     file = folder / LOCK_FILE
@@ -80,7 +79,7 @@ def _begin_exclusively(path: str | Path, patience: float) -> sqlite3.Connection:
                 f"{path} is being written by another process or thread: wait until it has "
                 "ended"
             ) from error
-        raise StoreError(
+        raise files.StoreError(
             f"{path} cannot be locked, so that two processes could write to it at a time: "
             f"{error}; choose a folder on another file system"
         ) from error
@@ -92,7 +91,7 @@ def clear_place(path: str | Path, *, overwrite: bool) -> ExitStack:
 
     What is no store, or one not to be replaced, is a ``FileExistsError``.
     """
-    check_path(path)
+    files.check_path(path)
     folder = Path(path)
     if not (folder / LOCK / LOCK_FILE).is_file():
         # Nothing is put into a folder that is not a store's.
@@ -100,30 +99,31 @@ def clear_place(path: str | Path, *, overwrite: bool) -> ExitStack:
     folder.mkdir(parents=True, exist_ok=True)
     with lock_store(path) as lock:
         _check_free(folder, overwrite=overwrite)
-        if list_variables(folder / PARTICLES):
+        if files.list_variables(folder / PARTICLES):
             _remove_store(folder / PARTICLES)
         _remove_store(folder)
         return lock.pop_all()
 
 
 def stored_attributes(path: str | Path) -> dict[str, Any]:
-    """Return the attributes of the store at ``path``; errors as :func:`read_attributes`."""
+    """Return the attributes of the store at ``path``; errors as :func:`files.read_attributes`."""
     if not has_journal(path):
-        return read_attributes(path)
+        return files.read_attributes(path)
     with closing(Journal(path)) as journal:
         return journal.read_attributes()
 
 
 def _remove_store(folder: Path) -> None:
     """Remove the store in a folder; what else is there stays."""
-    own = list_variables(folder) | list_variables(folder / NEW)
-    remove_parts(folder, own | {NEW, DESCRIPTION, *JOURNAL_FILES})
+    own = files.list_variables(folder) | files.list_variables(folder / files.NEW)
+    remove_parts(folder, own | {files.NEW, files.DESCRIPTION, *JOURNAL_FILES})
 
 
 def remove_parts(folder: Path, names: Collection[str]) -> None:
     """Remove files and folders of these names from a store, what makes it a store at last."""
     parts = [part for part in folder.iterdir() if part.name in names]
-    for part in sorted(parts, key=lambda part: part.name in (JOURNAL, DESCRIPTION)):
+    last = (JOURNAL, files.DESCRIPTION)
+    for part in sorted(parts, key=lambda part: part.name in last):
         if part.is_dir() and not part.is_symlink():
             shutil.rmtree(part)
         else:
@@ -134,7 +134,7 @@ def _check_free(folder: Path, *, overwrite: bool) -> None:
     """Raise ``FileExistsError`` unless nothing but a store is lost if it is removed."""
     names = {part.name for part in folder.glob("*")}
     # The lock may be that of who asks, or of a process that was killed before there was a store.
-    if names in (set(), {LOCK}, {LOCK, NEW}) and not folder.is_file():
+    if names in (set(), {LOCK}, {LOCK, files.NEW}) and not folder.is_file():
         return
     if not overwrite:
         goes_on = (

@@ -30,10 +30,9 @@ from mfpde.runs.run import (
 from mfpde.runs.stopping import StopReason
 from mfpde.solver.diagnostics import DIAGNOSTICS
 from mfpde.storage import records
-from mfpde.storage.files import StoreError
+from mfpde.storage.files import Contents, StoredArray, StoreError
 from mfpde.storage.journal import Row
 from mfpde.storage.records import Description
-from mfpde.storage.zarr_files import Contents, StoredArray
 from mfpde.tracking import Track
 
 if TYPE_CHECKING:

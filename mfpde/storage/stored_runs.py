@@ -21,11 +21,10 @@ from mfpde.runs.run import TIME, Quantity, Run
 from mfpde.runs.stopping import ENDED
 from mfpde.solver.recorder import Observer
 from mfpde.storage import records
-from mfpde.storage.files import check_path, name_damage
+from mfpde.storage.files import Contents, check_path, name_damage, read_zarr, write_zarr
 from mfpde.storage.journal import Journal, Row, has_journal
 from mfpde.storage.places import clear_place, lock_store, stored_attributes
 from mfpde.storage.run_dataset import build_run, encode_save, stack_rows, stack_run
-from mfpde.storage.zarr_files import Contents, read_zarr, write_zarr
 from mfpde.tracking import Tracker
 
 if TYPE_CHECKING:

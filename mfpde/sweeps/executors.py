@@ -54,12 +54,9 @@ def compute_runs(
         batch = batch or [*waiting][:1]
         since, there = time.time(), len(waiting)
         futures: dict[Future[str], str] = {}
-        opened = (
-            _open_processes(min(workers, len(batch)))
-            if scheduler is None
-            else _open_cluster(scheduler)
-        )
-        with opened as executor:
+        size = min(workers, len(batch))
+        pool = _open_processes(size) if scheduler is None else _open_cluster(scheduler)
+        with pool as executor:
             with suppress(BrokenExecutor):
                 for name in batch:
                     futures[executor.submit(work, waiting[name])] = name

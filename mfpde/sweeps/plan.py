@@ -108,9 +108,7 @@ def plan_runs(
     """
     found: dict[str, PlannedRun] = {}
     for chosen in product(*axes.values()):
-        parameters = {
-            axis: value for axis, (value, _) in zip(axes, chosen, strict=True)
-        }
+        parameters = dict(zip(axes, (value for value, _ in chosen), strict=True))
         label = ", ".join(map(_describe_value, parameters.items())) or "the base"
         data = copy.deepcopy(dict(base))
         try:
