@@ -27,9 +27,6 @@ MARGIN = 0.02
 BINS = Circle(128)
 """Bins in which particles on the circle are shown as a density."""
 
-Curve = tuple[FloatArray, FloatArray]
-"""Angles (n,) and the values drawn against them."""
-
 
 @dataclass(frozen=True, eq=False)
 class AngleView:
@@ -65,19 +62,11 @@ class AngleView:
         axis.set_ticks(np.linspace(0.0, self.span, 5), labels=self.tick_labels)
         axis.set_label_text(self.angle_label)
 
-    def curve(self, measure: AnyMeasure) -> Curve:
-        """Return the mass per angle of the density of a measure (:func:`density_of`)."""
+    def curve(self, measure: AnyMeasure) -> tuple[FloatArray, FloatArray]:
+        """Return angles (n,) and the mass per angle there of the density that is drawn."""
         density = cast("Density", density_of(measure))
         grid = cast("Circle | Zonal", density.geometry)
         return grid.angles, density.masses / grid.spacing
-
-    def continue_beyond_ends(self, curve: Curve) -> Curve:
-        """Return the curve to both ends of the axis: a periodic one by a cell on each side."""
-        if not self.is_periodic:
-            return curve
-        angles, values = (np.pad(part, 1, mode="wrap") for part in curve)
-        angles[0], angles[-1] = angles[0] - TURN, angles[-1] + TURN
-        return angles, values
 
 
 CIRCLE = AngleView(

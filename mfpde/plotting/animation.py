@@ -15,12 +15,11 @@ from matplotlib.transforms import Bbox
 from mfpde.arrays import check_kind, choice, real_number, whole_number
 from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import Atoms, Density, Measure, as_measure, atoms_of
-from mfpde.plotting import palette, style
+from mfpde.plotting import palette, scenes, style
 from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame
-from mfpde.plotting.density import compose
 from mfpde.plotting.rows import compose_rows
-from mfpde.plotting.scenes import CurveScene, Scene, SphereScene, camera_on, marks_of
+from mfpde.plotting.scenes import CurveScene, SphereScene, camera_on, compose
 from mfpde.positions.rows import PositionedDensity
 from mfpde.runs.run import Run, spread_indices
 from mfpde.tracking import Track
@@ -167,14 +166,14 @@ def film_of(
     if view == "rows":
         fill = partial(compose_rows, figure, scaled=frames, limits=limits, log=log)
     else:
-        scene: Scene
+        scene: scenes.Scene
         if view == "curve":
             scene = CurveScene(frames, limits, log)
         else:
             # The camera stands still, in front of where the mass is in the end.
             camera = camera_on(frames[-1].state) if view == "globe" else None
             scene = SphereScene(frames, camera, limits=limits, log=log)
-        fill = partial(compose, figure, scene, marks=marks_of(scene))
+        fill = partial(compose, figure, scene, marks=scenes.marks_of(scene))
     places: list[Bbox] = []
 
     def draw(position: float) -> None:

@@ -13,19 +13,12 @@ from numpy.typing import ArrayLike
 from mfpde.arrays import IntArray, real_array, shown
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import AnyMeasure
-from mfpde.plotting import style
+from mfpde.plotting import scenes, style
 from mfpde.plotting.angle_view import view_of, view_of_run
 from mfpde.plotting.atoms import Frame, atoms_found, frames_of
 from mfpde.plotting.landscape import has_landscape
-from mfpde.plotting.projections import BELOW, MOLLWEIDE, Camera, add_colour_bar
-from mfpde.plotting.scenes import (
-    CurveScene,
-    Scene,
-    SphereScene,
-    camera_on,
-    marks_of,
-    rows_and_columns,
-)
+from mfpde.plotting.projections import MOLLWEIDE, Camera, add_colour_bar
+from mfpde.plotting.scenes import CurveScene, SphereScene, camera_on, compose
 from mfpde.runs.run import Run, spread_indices
 from mfpde.tracking import Track
 
@@ -191,26 +184,6 @@ def plot_globe(
     return style.figure_of(figure)
 
 
-def compose(
-    figure: Figure | SubFigure,
-    scene: Scene,
-    frames: Sequence[Frame],
-    *,
-    marks: Sequence[Artist] | None = None,
-    has_bar: bool = True,
-) -> None:
-    """Draw states of a scene on new axes, with a bar of its colours, and explain ``marks``.
-
-    By default those of all its states are explained.
-    """
-    axes = scene.add_axes(figure, len(frames))
-    scene.fill(axes, frames)
-    figure.align_ylabels(axes)
-    if has_bar:
-        add_colour_bar(figure, scene.colours, ax=axes, **BELOW)
-    style.add_legend_below(figure, marks_of(scene) if marks is None else marks)
-
-
 @style.styled
 def plot_snapshots(
     run: Run,
@@ -223,7 +196,7 @@ def plot_snapshots(
     On the circle and on Zonal grids they are curves under one another, with the landscape
     below them; on a Sphere a strip of maps with one colour bar, on which every neuron's
     circle is drawn and the atoms are marked.  Of a ``run`` of layers each state stands with the
-    neurons of the layer that acts at its time, and the landscape is that of the last of them.
+    neurons of the layer that acts at its time, and the landscape is the last of theirs.
 
     Of ``times`` the nearest save is shown; by default five saves evenly spread over their list,
     the first and the last among them.  The ``figure`` or subfigure is filled, by default a new
@@ -232,14 +205,13 @@ def plot_snapshots(
     """
     is_sphere = view_of_run(run, picture="plot_snapshots") is None
     frames = frames_of(run, nearest_saves(run, times), is_searched=is_sphere)
-    scene: Scene
     if is_sphere:
-        rows, _ = rows_and_columns(len(frames))
-        scene, size = SphereScene(frames, is_small=True), (10.0, 0.9 + 1.15 * rows)
+        rows = -(-len(frames) // scenes.MAPS_IN_A_ROW)
+        figure = style.figure_or_new(figure, size=(10.0, 0.9 + 1.15 * rows))
+        compose(figure, SphereScene(frames, is_small=True), frames)
     else:
-        scene, size = CurveScene(frames), (5.0, 7.0)
-    figure = style.figure_or_new(figure, size=size)
-    compose(figure, scene, frames)
+        figure = style.figure_or_new(figure, size=(5.0, 7.0))
+        compose(figure, CurveScene(frames), frames)
     return style.figure_of(figure)
 
 

@@ -14,9 +14,9 @@ from mfpde.plotting import palette, style
 from mfpde.plotting.against_time import plot_atom_tree, plot_space_time
 from mfpde.plotting.angle_view import view_of_run
 from mfpde.plotting.atoms import Frame, frames_of
-from mfpde.plotting.density import compose, nearest_saves
+from mfpde.plotting.density import nearest_saves
 from mfpde.plotting.rows import compose_rows
-from mfpde.plotting.scenes import CurveScene, SphereScene, camera_on
+from mfpde.plotting.scenes import CurveScene, SphereScene, camera_on, compose
 from mfpde.plotting.style import Look
 from mfpde.positions.rows import PositionedDensity
 from mfpde.runs.run import UNKNOWN_UNIT, Run

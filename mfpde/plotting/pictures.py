@@ -15,16 +15,12 @@ from matplotlib.figure import Figure
 from mfpde.branches import Continuation
 from mfpde.detection.report import ConcentrationReport
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, Measure
+from mfpde.plotting import stationary
 from mfpde.plotting.angle_view import view_of
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame, atoms_of_report
 from mfpde.plotting.overview import plot_energy
 from mfpde.plotting.rows import plot_retrieval, plot_rows
 from mfpde.plotting.scenes import CurveScene, SphereScene
-from mfpde.plotting.stationary import (
-    plot_certificate,
-    plot_continuation,
-    plot_phase_diagram,
-)
 from mfpde.plotting.style import Picture, png_of, styled
 from mfpde.positions.profile import RetrievalProfile
 from mfpde.positions.rows import PositionedDensity
@@ -78,8 +74,12 @@ picture_of.register(PolishedAtoms, lambda state: _draw_state(state.atoms)[0])
 picture_of.register(StationaryDensity, lambda state: _draw_state(state.density)[0])
 picture_of.register(PositionedDensity, lambda rows: _resize(plot_rows(rows), 1.4))
 picture_of.register(RetrievalProfile, lambda p: _resize(plot_retrieval(p), 1.3))
-picture_of.register(PhaseDiagram, lambda d: _resize(plot_phase_diagram(d), 1.2))
-picture_of.register(Continuation, lambda b: _resize(plot_continuation(b), 1.5))
+picture_of.register(
+    PhaseDiagram, lambda d: _resize(stationary.plot_phase_diagram(d), 1.2)
+)
+picture_of.register(
+    Continuation, lambda b: _resize(stationary.plot_continuation(b), 1.5)
+)
 
 
 @picture_of.register
@@ -105,7 +105,7 @@ def _(run: Run) -> Figure | None:
 def _(minimum: Minimum) -> Figure | None:
     if minimum.measure.dimension > 3:
         return None
-    figure = plot_certificate(minimum)
+    figure = stationary.plot_certificate(minimum)
     # The table says it.
     figure.suptitle("")
     return _resize(figure, 1.3)

@@ -20,7 +20,7 @@ from matplotlib.patches import Patch
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
 from mfpde.measures.sampling import as_atoms
 from mfpde.plotting import atoms, landscape, palette, projections, style
-from mfpde.plotting.angle_view import AngleView, density_of, is_few, view_of
+from mfpde.plotting.angle_view import TURN, AngleView, density_of, is_few, view_of
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame, label_masses
 from mfpde.plotting.landscape import has_landscape
 from mfpde.plotting.projections import MOLLWEIDE, Camera, places_of
@@ -91,8 +91,12 @@ class CurveScene:
             ax.set_ylabel(view.density_label if has_label else "")
             stems = ax.twinx() if self._heaviest else ax
         if not is_few(frame.state):
-            curve = view.continue_beyond_ends(view.curve(frame.state))
-            ax.plot(*curve, color=palette.DENSITY, gid="density")
+            angles, values = view.curve(frame.state)
+            if view.is_periodic:
+                # To both ends of the axis, by a cell on each side.
+                angles = np.concatenate([angles[-1:] - TURN, angles, angles[:1] + TURN])
+                values = np.pad(values, 1, mode="wrap")
+            ax.plot(angles, values, color=palette.DENSITY, gid="density")
         if self._heaviest:
             label = view.atom_label if has_label else ""
             style.colour_axis(stems, label, palette.ATOM)
@@ -186,7 +190,8 @@ class SphereScene:
 
     def add_axes(self, figure: Figure | SubFigure, count: int) -> list[Axes]:
         """Return axes of ``count`` maps, or of both sides of a globe."""
-        shape, looks = rows_and_columns(count), list[Any]([MOLLWEIDE] * count)
+        columns = min(count, MAPS_IN_A_ROW)
+        shape, looks = (-(-count // columns), columns), list[Any]([MOLLWEIDE] * count)
         if self.camera is not None:
             shape, looks = (1, 2), [self.camera, self.camera.opposite]
         return [
@@ -252,10 +257,24 @@ def marks_of(scene: Scene) -> list[Artist]:
     return [mark for frame in scene.frames for mark in scene.handles(frame)]
 
 
-def rows_and_columns(count: int) -> tuple[int, int]:
-    """Rows and columns of ``count`` maps."""
-    columns = min(count, MAPS_IN_A_ROW)
-    return -(-count // columns), columns
+def compose(
+    figure: Figure | SubFigure,
+    scene: Scene,
+    frames: Sequence[Frame],
+    *,
+    marks: Sequence[Artist] | None = None,
+    has_bar: bool = True,
+) -> None:
+    """Draw states of a scene on new axes, with a bar of its colours, and explain ``marks``.
+
+    By default those of all its states are explained.
+    """
+    axes = scene.add_axes(figure, len(frames))
+    scene.fill(axes, frames)
+    figure.align_ylabels(axes)
+    if has_bar:
+        projections.add_colour_bar(figure, scene.colours, ax=axes, **projections.BELOW)
+    style.add_legend_below(figure, marks_of(scene) if marks is None else marks)
 
 
 def is_crowd(measure: AnyMeasure) -> bool:

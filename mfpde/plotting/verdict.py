@@ -192,17 +192,14 @@ def plot_convergence(
 
 def _draw_quantity(ax: Axes, quantity: Converging, h: FloatArray, colour: str) -> None:
     """Draw differences from grid to grid and errors against particles and polished atoms."""
-    steps: Look = {"marker": "o", "label": _label(quantity)}
+    orders = quantity.orders[np.isfinite(quantity.orders)]
+    order = f", order {orders[-1]:.1f}" if len(orders) else ""
+    what = "merge" if quantity.kind == "merge time" else "atom"
+    name = f"{what} {quantity.name.rsplit(' ', 1)[-1]}{order}"
+    ending = "" if quantity.converged else ", not converged"
+    steps: Look = {"marker": "o", "label": name + ending}
     beside = [(quantity.errors_to(k), REFERENCES[k]) for k in quantity.references]
     for errors, look in ((quantity.differences, steps), *beside):
         shown = np.where(errors > SMALLEST, errors, np.nan)
         if np.isfinite(shown).any():
             ax.plot(h[: len(errors)], shown, color=colour, markersize=4.5, **look)
-
-
-def _label(quantity: Converging) -> str:
-    orders = quantity.orders[np.isfinite(quantity.orders)]
-    order = f", order {orders[-1]:.1f}" if len(orders) else ""
-    what = "merge" if quantity.kind == "merge time" else "atom"
-    number = quantity.name.rsplit(" ", 1)[-1]
-    return f"{what} {number}{order}" + ("" if quantity.converged else ", not converged")

@@ -159,7 +159,6 @@ def _describe_track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
     """Paths, junctions, the atoms that are seen at each frame, and how many there are."""
     save_at = {float(time): k for k, time in enumerate(track.times)}
     saves = [save_at.get(float(time)) for time in run.times[frames.saves]]
-    events = [junction.event for junction in track.junctions]
     return {
         "paths": [
             {
@@ -176,7 +175,7 @@ def _describe_track(run: Run, track: Track, frames: Frames) -> dict[str, Any]:
                 "time": float(event.time),
                 "place": _places(join_atoms(event.points, event.masses)[0], frames)[0],
             }
-            for event in events
+            for event in track.events
         ],
         "seen": [[] if k is None else _seen(track, k, frames) for k in saves],
         "counts": [None if k is None else int(track.counts[k]) for k in saves],
