@@ -69,10 +69,8 @@ def grid_of_labels(grid: Geometry, count: int | None = None) -> Geometry:
     count = cells if count is None else count
     if whole_number("count", count, at_least=cells, at_most=LARGEST_COUNT) == cells:
         return grid
-    return Circle(count) if grid.dimension == 2 else _sphere_of(count)
-
-
-def _sphere_of(count: int) -> Sphere:
+    if grid.dimension == 2:
+        return Circle(count)
     rings = math.isqrt(count // 2)
     if rings % 2 or 2 * rings**2 != count:
         raise ValueError(
