@@ -107,12 +107,9 @@ class AngularDistribution:
         return AngularDistribution(self.angles, levels)
 
     def cdf(self, angles: ArrayLike) -> FloatArray:
-        """Values F(x), continuous from the right, with F(x + 2 pi) = F(x) + total mass.
-
-        ``angles`` are any real numbers, of any shape, which is that of the values.
-        """
+        """Values F(x) (...) at any real ``angles`` (...), with F(x + 2 pi) = F(x) + total mass."""
         turns, rest = np.divmod(real_array("angles", angles), self.span)
-        # Of several nodes at one angle np.interp takes the last.
+        # Of several nodes at one angle np.interp takes the last: F is continuous from the right.
         return turns * self.total_mass + np.interp(rest, self.angles, self.levels)
 
     def quantile(self, levels: ArrayLike) -> FloatArray:

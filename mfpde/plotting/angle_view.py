@@ -17,11 +17,10 @@ from matplotlib.axes import Axes
 from mfpde.arrays import FloatArray, check_kind
 from mfpde.geometry import Circle, Sphere, Zonal
 from mfpde.geometry.circle import angles_of, points_at, tangents_at
-from mfpde.measures.distributions import polar_angles
+from mfpde.measures.distributions import TURN, polar_angles
 from mfpde.measures.measure import AnyMeasure, Atoms, Density, as_measure
 from mfpde.runs.run import Run
 
-TURN = 2 * np.pi
 MOST_STEMS = 200
 MARGIN = 0.02
 BINS = Circle(128)
@@ -52,11 +51,9 @@ class AngleView:
         return self.span == TURN
 
     def set_axis(self, ax: Axes, name: Literal["x", "y"]) -> None:
-        """Let the axis ``name`` run over all angles, with ticks in units of pi.
-
-        An x axis leaves room to see curves that end at a pole.
-        """
+        """Let the axis ``name`` run over all angles, with ticks in units of pi."""
         axis = ax.xaxis if name == "x" else ax.yaxis
+        # Room to see curves that end at a pole.
         margin = 0.0 if self.is_periodic or name == "y" else MARGIN * self.span
         ax.set(**{f"{name}lim": (-margin, self.span + margin)})
         axis.set_ticks(np.linspace(0.0, self.span, 5), labels=self.tick_labels)
@@ -126,11 +123,8 @@ def view_of(measure: AnyMeasure, *, picture: str) -> AngleView | None:
             return None
         case (Zonal() as zonal, _):
             return zonal_view(zonal)
-    what = (
-        f"a density on {geometry!r}"
-        if geometry
-        else f"atoms on S^{measure.dimension - 1}"
-    )
+    atoms = f"atoms on S^{measure.dimension - 1}"
+    what = f"a density on {geometry!r}" if geometry else atoms
     raise ValueError(
         f"{picture} has no picture for {what}: it draws densities on a Circle, a "
         "Sphere or a Zonal grid, and Atoms with points of shape (n, 2) or (n, 3)"

@@ -18,7 +18,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry.arcs import normalize
 from mfpde.measures.measure import AnyMeasure, Atoms
 from mfpde.plotting import palette, style
-from mfpde.plotting.angle_view import TURN, AngleView
+from mfpde.plotting.angle_view import AngleView
 from mfpde.plotting.projections import line_through, places_of
 from mfpde.plotting.style import Look
 from mfpde.runs.run import Run
@@ -236,5 +236,5 @@ def _lines_of(path: Path, view: AngleView | None) -> list[FloatArray]:
         return [np.stack([path.times, angles], axis=-1)]
     # A path that leaves the map at one edge comes in at the other.
     angles = np.unwrap(angles)
-    turns = TURN * np.unique(np.floor(angles / TURN))
+    turns = view.span * np.unique(np.floor(angles / view.span))
     return [np.stack([path.times, angles - turn], axis=-1) for turn in turns]

@@ -20,7 +20,7 @@ from matplotlib.patches import Patch
 from mfpde.measures.measure import AnyMeasure, Atoms, atoms_of
 from mfpde.measures.sampling import as_atoms
 from mfpde.plotting import atoms, landscape, palette, projections, style
-from mfpde.plotting.angle_view import TURN, AngleView, density_of, is_few, view_of
+from mfpde.plotting.angle_view import AngleView, density_of, is_few, view_of
 from mfpde.plotting.atoms import NONE_FOUND, FoundAtoms, Frame, label_masses
 from mfpde.plotting.landscape import has_landscape
 from mfpde.plotting.projections import MOLLWEIDE, Camera, places_of
@@ -94,7 +94,8 @@ class CurveScene:
             angles, values = view.curve(frame.state)
             if view.is_periodic:
                 # To both ends of the axis, by a cell on each side.
-                angles = np.concatenate([angles[-1:] - TURN, angles, angles[:1] + TURN])
+                before, after = angles[-1:] - view.span, angles[:1] + view.span
+                angles = np.concatenate([before, angles, after])
                 values = np.pad(values, 1, mode="wrap")
             ax.plot(angles, values, color=palette.DENSITY, gid="density")
         if self._heaviest:

@@ -68,8 +68,7 @@ def axes_or_new(
 ) -> Axes:
     """Return ``ax``, or the axes of a new figure of ``size`` inches."""
     if ax is None:
-        figure = Picture(figsize=size, layout="constrained")
-        return figure.add_subplot(projection=projection)
+        return figure_or_new(None, size=size).add_subplot(projection=projection)
     check_kind("ax", ax, Axes, source="as Figure().subplots() makes them")
     return ax
 
