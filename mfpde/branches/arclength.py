@@ -20,7 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import lstsq
@@ -28,11 +28,9 @@ from scipy.sparse.linalg import LinearOperator, gmres
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.branches.parameters import equation_at
+from mfpde.branches.result import BranchPoint, StationaryState
 from mfpde.equation import MeanFieldEquation
 from mfpde.stationary.densities import TOLERANCE
-
-if TYPE_CHECKING:
-    from mfpde.branches.result import BranchPoint, StationaryState
 
 EPS = float(np.finfo(float).eps)
 MOST_ITERATIONS = 20

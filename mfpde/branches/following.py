@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, choice, read_only
+from mfpde.arrays import FloatArray, read_only
 from mfpde.branches.arclength import CLOSE, EPS, FIRST_LENGTH, LostBranchError, Place
 from mfpde.branches.atomic import AtomicPlace
 from mfpde.branches.events import LocatedEvent, Segment, find_events
-from mfpde.branches.parameters import PARAMETERS, check_values, equation_at
+from mfpde.branches.parameters import check_values, equation_at
 from mfpde.branches.result import (
     ATOMS,
     UNSTABLE,
@@ -80,7 +80,6 @@ def continuation(
     vector weights, or another grid; and no stationary state beside the start at the first value
     (the message says at what distance Newton's method finds one).
     """
-    choice("parameter", parameter, PARAMETERS)
     numbers = check_values(equation, parameter, values)
     walk = _Walk(_find_start(equation, start, parameter, numbers), numbers)
     reason = walk.run()

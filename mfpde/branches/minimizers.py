@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from mfpde.arrays import FloatArray, choice, read_only
-from mfpde.branches.parameters import PARAMETERS, check_values, equation_at
+from mfpde.arrays import FloatArray, read_only
+from mfpde.branches.parameters import OF_ATOMS, check_values, equation_at
 from mfpde.branches.result import ATOMS, BranchEvent, BranchPoint, Continuation
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere
@@ -54,8 +54,7 @@ def follow_minimizer(
 
     Begin with ``follow_minimizer(equation, Circle(256), "beta", [4.0, 6.0])``.
     """
-    choice("parameter", parameter, PARAMETERS[:2])
-    numbers = check_values(equation, parameter, values)
+    numbers = check_values(equation, parameter, values, OF_ATOMS)
 
     @cache
     def at(value: float) -> Minimum:

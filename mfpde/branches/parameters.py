@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mfpde.arrays import FloatArray, real_array
+from mfpde.arrays import FloatArray, choice, real_array
 from mfpde.equation import MeanFieldEquation
 from mfpde.terms import Attention, ExternalTerm, InteractionTerm
 
-PARAMETERS = ("beta", "weight_scale", "diffusion")
+OF_ATOMS = ("beta", "weight_scale")
+PARAMETERS = (*OF_ATOMS, "diffusion")
 
 
 @lru_cache(maxsize=32)
@@ -52,13 +54,13 @@ def equation_at(
 
 
 def check_values(
-    equation: MeanFieldEquation, parameter: str, values: ArrayLike
+    equation: MeanFieldEquation,
+    parameter: str,
+    values: ArrayLike,
+    allowed: Sequence[str] = PARAMETERS,
 ) -> FloatArray:
-    """Return the values of a parameter that the equation has, at least two.
-
-    A parameter that is not there, and values that are not monotone or out of its range, are a
-    ``ValueError``.
-    """
+    """Return at least two values, monotone, of an ``allowed`` parameter; else ``ValueError``."""
+    choice("parameter", parameter, allowed)
     numbers = real_array("values", values)
     steps = np.diff(numbers) if numbers.ndim == 1 else np.zeros(0)
     if not (len(steps) and ((steps > 0).all() or (steps < 0).all())):
