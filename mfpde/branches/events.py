@@ -14,7 +14,7 @@ symmetry and goes on as its own mirror image (or a rotated copy of itself): a pi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -33,18 +33,13 @@ class Segment:
     direction: FloatArray
     length: float
     end: Place
-    places: dict[float, Place] = field(default_factory=dict)
-    """The places found so far, by their distance."""
 
     def at(self, distance: float) -> Place:
         """Return the point of the branch at a distance; ``LostBranchError`` if not found."""
-        known = {0.0: self.start, self.length: self.end}
-        if distance in known:
-            return known[distance]
-        if distance not in self.places:
-            near = self.start.moved(distance * self.direction)
-            self.places[distance] = near.find_zero(self.direction)
-        return self.places[distance]
+        if distance in (0.0, self.length):
+            return self.end if distance else self.start
+        near = self.start.moved(distance * self.direction)
+        return near.find_zero(self.direction)
 
     def slope(self, distance: float) -> float:
         """Return p', the rate of the parameter along the branch."""
