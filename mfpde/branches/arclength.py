@@ -70,9 +70,9 @@ class Place(ABC):
     value: float
 
     @property
-    @abstractmethod
     def weights(self) -> FloatArray:
-        """Weights (k + 1,) of the lengths of directions, 1 for p."""
+        """Weights (k + 1,) of the lengths of directions, all 1 but for atoms."""
+        return np.ones(len(self.state) + 1)
 
     @property
     @abstractmethod

@@ -70,10 +70,9 @@ class LocatedEvent(NamedTuple):
     """What happens at ``distance`` on a segment, at ``place``.
 
     ``kind`` is that of a :class:`mfpde.BranchEvent`, or ``"value"`` for a value that is passed.
-    ``before`` and ``after`` count the unstable directions, for a split those of the atom
-    ``atoms[0]``; for a merge the atoms, of which ``labels`` (n,) tells where each goes.  Of a
-    pitchfork and of a merge the place is on the branch of more symmetry, which is followed from
-    ``beyond``, beside it.
+    ``before`` and ``after`` count unstable directions, for a split those of the atom ``atoms[0]``,
+    for a merge the atoms, each of which goes where ``labels`` (n,) tells.  Of a pitchfork and of a
+    merge the place is on the branch of more symmetry, followed from ``beyond``, beside it.
     """
 
     kind: str
@@ -111,8 +110,8 @@ def find_events(
     if segment.direction[-1] * segment.slope(end) < 0:
         found = _name_turn(segment, end, found, ahead)
     found.sort(key=lambda event: event.distance)
-    others = [n for n, event in enumerate(found) if event.beyond is not None]
-    found = found[: others[0] + 1] if others else found
+    joins = [n for n, event in enumerate(found, 1) if event.beyond is not None]
+    found = found[: min(joins, default=None)]
     found += _find_values(segment, values, found)
     return sorted(found, key=lambda event: event.distance)
 

@@ -60,23 +60,25 @@ def follow_minimizer(
     def at(value: float) -> Minimum:
         return minimize(equation_at(equation, parameter, value), geometry)
 
+    def atoms_at(value: float) -> Atoms:
+        return at(value).atoms or Atoms.none(geometry.dimension)
+
     places = [float(value) for value in numbers]
     least = RESOLUTION * abs(places[-1] - places[0])
     events = [
         replace(event, index=number)
         for number, (first, last) in enumerate(pairwise(places), start=1)
-        for event in _find_events(at, first, last, least)
+        for event in _find_events(atoms_at, first, last, least)
     ]
-    states = tuple(at(value) for value in places)
     path = [
-        BranchPoint(value, _atoms_of(found).points, np.nan, 0, energy=found.energy)
-        for value, found in zip(places, states, strict=True)
+        BranchPoint(one, atoms_at(one).points, np.nan, 0, energy=at(one).energy)
+        for one in places
     ]
     return Continuation(
         equation=equation,
         parameter=parameter,
         values=read_only(numbers),
-        states=states,
+        states=tuple(map(at, places)),
         events=tuple(events),
         reason=f"{parameter.replace('_', ' ')} reached {numbers[-1]:g}",
         is_complete=True,
@@ -84,16 +86,11 @@ def follow_minimizer(
     )
 
 
-def _atoms_of(minimum: Minimum) -> Atoms:
-    """The atoms of a minimum, none where it is not of atoms."""
-    return minimum.atoms or Atoms.none(minimum.measure.dimension)
-
-
 def _find_events(
-    at: Callable[[float], Minimum], first: float, last: float, least: float
+    at: Callable[[float], Atoms], first: float, last: float, least: float
 ) -> Iterator[BranchEvent]:
-    """Yield the events between two values, in their order: between minima of atoms."""
-    before, after = (len(_atoms_of(at(value))) for value in (first, last))
+    """Yield the events between two values, in order; minima that are not of atoms have none."""
+    before, after = len(at(first)), len(at(last))
     if before == after:
         return
     middle, are_atoms = (first + last) / 2, before > 0 and after > 0
@@ -106,17 +103,17 @@ def _find_events(
 
 
 def _locate_events(
-    at: Callable[[float], Minimum], first: float, last: float, least: float
+    at: Callable[[float], Atoms], first: float, last: float, least: float
 ) -> Iterator[BranchEvent]:
     """Yield the event between two values with different numbers of atoms."""
-    before, after = (len(_atoms_of(at(value))) for value in (first, last))
+    before, after = len(at(first)), len(at(last))
     is_growth = after > before
     few, many = (first, last) if is_growth else (last, first)
     known = [(many, *_find_new_atom(at(few), at(many)))]
     vanishing = int(np.argmin(known[0][1]))
     zero = probe = (few + many) / 2
     while abs(many - few) > least:
-        count, last_zero = len(_atoms_of(at(probe))), zero
+        count, last_zero = len(at(probe)), zero
         if count == min(before, after):
             few, zero = probe, np.nan
         elif count == max(before, after):
@@ -149,14 +146,14 @@ def _locate_events(
     yield BranchEvent(kind, float(zero), points, before, after, counted=ATOMS)
 
 
-def _find_new_atom(few: Minimum, many: Minimum) -> tuple[FloatArray, FloatArray]:
+def _find_new_atom(few: Atoms, many: Atoms) -> tuple[FloatArray, FloatArray]:
     """Return the lightest new atom of a minimum beside another one of fewer atoms.
 
     What may vanish: its mass, and the square of its distance to the nearest other, (2,); and
     the points (2, d) of both.
     """
-    points, masses = _atoms_of(many).points, _atoms_of(many).masses
-    kept, _ = linear_sum_assignment(1 - points @ _atoms_of(few).points.T)
+    points, masses = many.points, many.masses
+    kept, _ = linear_sum_assignment(1 - points @ few.points.T)
     others = np.setdiff1d(np.arange(len(points)), kept)
     atom = others[np.argmin(masses[others])]
     distances = ((points - points[atom]) ** 2).sum(axis=1)

@@ -36,9 +36,9 @@ _problem_at = lru_cache(maxsize=8)(GibbsProblem)
 
 @dataclass(frozen=True, eq=False)
 class SmoothPlace(Place):
-    """A Gibbs density of ``mass`` on a grid; ``state`` are the coefficients (k,) of its field.
+    """A Gibbs density of ``mass``; ``state`` are the coefficients (k,) of its field.
 
-    ``degree`` is that of the harmonics, enough for all values of the parameter.
+    The ``degree`` of the harmonics is enough for all values of the parameter.
     """
 
     geometry: Geometry
@@ -54,11 +54,6 @@ class SmoothPlace(Place):
     def gibbs(self) -> GibbsState:
         """The Gibbs density of the field."""
         return GibbsState(self.problem, self.state)
-
-    @property
-    def weights(self) -> FloatArray:
-        """Weights (k + 1,) of the lengths, all 1."""
-        return np.ones(len(self.state) + 1)
 
     @property
     def residual(self) -> FloatArray:
