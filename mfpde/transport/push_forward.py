@@ -75,41 +75,19 @@ def _find_edges(labels: FloatArray) -> FloatArray:
     """Edges (3, nlat, nlon, 3) of images: down the rings, along them, how the second changes."""
     over_poles = np.roll(labels[[0, -1]], labels.shape[1] // 2, axis=1)
     rings = np.concatenate([over_poles[:1], labels, over_poles[1:]])
-    return _find_differences(np.concatenate([rings[:, -1:], rings, rings[:, :1]], 1))
+    ahead = np.roll(rings, -1, axis=1) - rings
+    right = _choose_difference(np.roll(ahead, 1, axis=1), ahead)
+    down, turn = np.diff(rings, axis=0), np.diff(right, axis=0)
+    lines = _choose_difference(down[:-1], down[1:]), right[1:-1]
+    return np.stack([*lines, _choose_difference(turn[:-1], turn[1:])])
 
 
-@compiled
-def _find_differences(around: FloatArray) -> FloatArray:
-    """The edges of images from labels (nlat + 2, nlon + 2, 3) with those beside the lattice."""
-    nlat, nlon = around.shape[0] - 2, around.shape[1] - 2
-    result, right = np.empty((3, nlat, nlon, 3)), np.empty((nlat + 2, nlon, 3))
-    for i in range(nlat + 2):
-        for j in range(nlon):
-            _fill_difference(right[i, j], around[i, j : j + 3])
-    for i in range(nlat):
-        for j in range(nlon):
-            _fill_difference(result[0, i, j], around[i : i + 3, j + 1])
-            for k in range(3):
-                result[1, i, j, k] = right[i + 1, j, k]
-            _fill_difference(result[2, i, j], right[i : i + 3, j])
-    return result
-
-
-@compiled_inside
-def _fill_difference(out: FloatArray, three: FloatArray) -> None:
-    """Fill in the mean of both differences of ``three`` vectors if alike, else the smaller."""
-    before = after = unlike = 0.0
-    for k in range(3):
-        behind, ahead = three[1, k] - three[0, k], three[2, k] - three[1, k]
-        before += behind * behind
-        after += ahead * ahead
-        unlike += (ahead - behind) ** 2
-    share = 0.5
-    if np.sqrt(unlike) > _LARGEST_ASYMMETRY * (np.sqrt(before) + np.sqrt(after)):
-        share = 1.0 if after < before else 0.0
-    for k in range(3):
-        behind, ahead = three[1, k] - three[0, k], three[2, k] - three[1, k]
-        out[k] = behind + share * (ahead - behind)
+def _choose_difference(before: FloatArray, after: FloatArray) -> FloatArray:
+    """The mean of both differences (..., 3) if they are alike, else the smaller one."""
+    sizes = _lengths(before), _lengths(after)
+    are_unlike = _lengths(after - before) > _LARGEST_ASYMMETRY * (sizes[0] + sizes[1])
+    share = np.where(are_unlike, sizes[1] < sizes[0], 0.5)[..., np.newaxis]
+    return np.asarray(before + share * (after - before))
 
 
 def _lengths(vectors: FloatArray) -> FloatArray:
