@@ -25,7 +25,7 @@ from mfpde.arrays import (
 )
 from mfpde.compiled import compiled_fused, compiled_sum
 from mfpde.geometry.base import FieldAtPoints, Geometry, as_kind
-from mfpde.geometry.remap import GHOSTS, edge_densities, sum_between_feet
+from mfpde.geometry.remap import edge_densities, sum_between_feet, wrap
 
 # The interfaces of pyfftw load Dask, and with that pandas and xarray, where it is installed;
 # nothing here uses them, and each start would take half a second longer.
@@ -263,10 +263,10 @@ class Circle(Geometry):
     def remap_masses(self, masses: FloatArray, finer: Geometry) -> FloatArray:
         """Masses on ``finer``, a circle, by a monotone cubic in the cumulated mass."""
         circle = as_kind("finer geometry", finer, Circle)
-        around = np.concatenate([masses[-GHOSTS:], masses, masses[:GHOSTS]])
-        turn = (circle.first_face - self.first_face) / self.spacing
-        feet = np.linspace(0.0, self.num_cells, circle.num_cells + 1) + turn
-        return sum_between_feet(writable(masses), edge_densities(around), feet)
+        masses, turn = writable(masses), circle.first_face - self.first_face
+        feet = np.linspace(0.0, self.num_cells, circle.num_cells + 1)
+        feet += turn / self.spacing
+        return sum_between_feet(masses, edge_densities(wrap(masses)), feet)
 
 
 @compiled_sum

@@ -105,21 +105,16 @@ def spread(masses: FloatArray, sizes: IntArray) -> None:
 
 
 @compiled
-def level_ring(ring: FloatArray, size: int) -> None:
-    """Give the cells of each group of ``size`` cells equal shares."""
-    for first in range(0, len(ring) if size > 1 else 0, size):
-        total = ring[first]
-        for j in range(1, size):
-            total += ring[first + j]
-        for j in range(size):
-            ring[first + j] = total / size
-
-
-@compiled
 def group_means(values: FloatArray, sizes: IntArray) -> FloatArray:
     """Values (..., nlat, nlon) with each cell replaced by the mean of its group."""
     result = values.copy()
     all_rings = result.reshape(-1, values.shape[-1])
     for i in range(len(all_rings)):
-        level_ring(all_rings[i], sizes[i % len(sizes)])
+        ring, size = all_rings[i], sizes[i % len(sizes)]
+        for first in range(0, len(ring) if size > 1 else 0, size):
+            total = 0.0
+            for j in range(size):
+                total += ring[first + j]
+            for j in range(size):
+                ring[first + j] = total / size
     return result

@@ -120,13 +120,10 @@ def recurrence(degree: int) -> FloatArray:
 
 
 def moments_of_atoms(
-    points: FloatArray, masses: FloatArray, factors: FloatArray, degree: int
+    points: FloatArray, masses: FloatArray, degree: int
 ) -> ComplexArray:
-    """Sums of m conj Y_lm(x) over atoms with ``points`` (n, 3) and ``masses`` (n,).
-
-    ``factors`` are those of :func:`recurrence`.
-    """
-    work = np.zeros((7, len(points)))
+    """Sums of m conj Y_lm(x) over atoms with ``points`` (n, 3) and ``masses`` (n,)."""
+    factors, work = recurrence(degree), np.zeros((7, len(points)))
     work[:3], work[3] = points.T, masses
     sums = np.empty((factors.shape[1], 2))
     _fill_moments(sums, work, factors, degree)
@@ -169,16 +166,18 @@ def _fill_moments(
 
 
 def field_at_points(
-    coefficients: ComplexArray, points: FloatArray, factors: FloatArray, degree: int
+    coefficients: ComplexArray, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Values (n,) and tangential gradients (n, 3) of the field at ``points`` (n, 3)."""
+    degree = degree_of(len(coefficients))
     values, gradients = np.empty(len(points)), np.empty((len(points), 3))
     parts = np.append(coefficients, 0.0).view(np.float64)
     for first in range(0, len(points), BLOCK):
         block = slice(first, first + BLOCK)
         work = np.zeros((14, len(values[block])))
         work[:3], work[3] = points[block].T, 1.0
-        _fill_fields(values[block], gradients[block], work, parts, factors, degree)
+        given = work, parts, recurrence(degree), degree
+        _fill_fields(values[block], gradients[block], *given)
     return values, gradients
 
 

@@ -21,10 +21,24 @@ from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled, compiled_inside
 
 GHOSTS = 3
+"""Cells from elsewhere that a line needs at each end."""
 FOLDED = -1e-12
 """Width of the image of a cell, in cells, below which it runs backwards; above is rounding."""
 NARROWEST = 1e-12
 """Least width of an image, as a share of the circle."""
+
+
+@compiled
+def wrap(values: FloatArray) -> FloatArray:
+    """Values continued around the circle by three at each end, shape (n + 6,)."""
+    n = len(values)
+    result = np.empty(n + 2 * GHOSTS)
+    for i in range(n):
+        result[i + GHOSTS] = values[i]
+    for i in range(GHOSTS):
+        result[i] = values[n - GHOSTS + i]
+        result[n + GHOSTS + i] = values[i]
+    return result
 
 
 @compiled_inside

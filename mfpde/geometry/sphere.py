@@ -34,7 +34,6 @@ from mfpde.geometry.harmonics import (
     field_at_points,
     moments_of_atoms,
     planned_transform,
-    recurrence,
     shtns_module,
 )
 from mfpde.geometry.remap import masses_between
@@ -191,7 +190,7 @@ class Sphere(Geometry):
         self, points: FloatArray, masses: FloatArray, degree: int
     ) -> ComplexArray:
         """Moments sum m conj Y_lm of atoms, for m >= 0."""
-        return moments_of_atoms(points, masses, recurrence(degree), degree)
+        return moments_of_atoms(points, masses, degree)
 
     def synthesis(self, coefficients: ComplexArray) -> FloatArray:
         """Values of fields (..., k) at the centres, shape (..., nlat, nlon)."""
@@ -212,9 +211,8 @@ class Sphere(Geometry):
 
     def field_at(self, coefficients: ComplexArray, points: FloatArray) -> FieldAtPoints:
         """Values (...) and tangential gradient (..., 3) of the field at ``points``."""
-        degree = degree_of(len(coefficients))
-        flat, factors = np.ascontiguousarray(points.reshape(-1, 3)), recurrence(degree)
-        values, gradients = field_at_points(coefficients, flat, factors, degree)
+        flat = np.ascontiguousarray(points.reshape(-1, 3))
+        values, gradients = field_at_points(coefficients, flat)
         return FieldAtPoints(
             values.reshape(points.shape[:-1]), gradients.reshape(points.shape)
         )

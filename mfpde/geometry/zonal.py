@@ -285,17 +285,17 @@ class Zonal(Geometry):
 
     def remap_masses(self, masses: FloatArray, finer: Geometry) -> FloatArray:
         """Masses on ``finer`` by a monotone cubic in the cumulated mass, shape (n,)."""
-        edges = edge_densities(self.mirror_masses(masses, GHOSTS))
+        edges = edge_densities(self.mirror_masses(masses))
         feet = np.linspace(0.0, self.num_cells, finer.shape[0] + 1)
         return sum_between_feet(masses, edges, feet)
 
-    def mirror_masses(self, masses: FloatArray, ghosts: int) -> FloatArray:
-        """Masses with ``ghosts`` cells beyond each pole, shape (n + 2 ghosts,).
+    def mirror_masses(self, masses: FloatArray) -> FloatArray:
+        """Masses with three ghost cells beyond each pole, shape (n + 6,).
 
         The density of mass per angle, continued smoothly beyond a pole, is even in the
         distance to the pole if d is even, and odd if d is odd.
         """
         sign = 1.0 if self.dimension % 2 == 0 else -1.0
         return np.concatenate(
-            [sign * masses[ghosts - 1 :: -1], masses, sign * masses[: -ghosts - 1 : -1]]
+            [sign * masses[GHOSTS - 1 :: -1], masses, sign * masses[: -GHOSTS - 1 : -1]]
         )

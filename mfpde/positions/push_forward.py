@@ -36,6 +36,8 @@ class LayerTransport(Transport):
     """A layer as a step of length 1: its blocks one after the other."""
 
     folds: Counter[str]
+    # A layer is whole.
+    goes_past_saves = False
 
     @abstractmethod
     def push_forward(self, grid: GridEquation, step: float, state: State) -> State:
@@ -54,11 +56,6 @@ class LayerTransport(Transport):
         """One layer."""
         del state
         return 1.0
-
-    def crosses_saves(self, state: State) -> bool:
-        """Never: a layer is whole."""
-        del state
-        return False
 
 
 class LayersOnCircle(LayerTransport, SemiLagrangianCircle):

@@ -26,37 +26,20 @@ LONG_AGO = 10**9
 class Checkpoint:
     """One moment of a run, between two steps.
 
-    Attributes
-    ----------
-    state, geometry
-        The state in the form that the scheme evolves, and the grid.
-    time, start_time
-        Time of the state, and of the start.
-    first_mass
-        Mass of the start.
-    saves, saved_until
-        The number of states saved so far, and the time of the last one: later than ``time``
-        for a save within the step that comes next, which is taken again.
-    stage
-        The number of layers that have ended.
-    next_step, last_step
-        The longest time step to try, by the error of the last one, and that one itself.
-    steps, steps_before, rejected
-        Numbers of steps: accepted, those of them that a limit of steps does not count, refused.
-    rates
-        Mass that changed cells per unit time in the last steps.
-    steps_since_hand_off
-        Steps since the last exchange of mass with exact atoms; very many before the first.
-    smooth_until
-        Time up to which the transport was in its first phase, if it has two.
-    seconds
-        Wall time so far.
-    events
-        What exact atoms have told so far.
-    tracker
-        The memory of the tracker; None without a track.
-    stopped_by
-        The kind of the reason with which the run stopped here; empty while it runs.
+    The ``state``, in the form that the scheme evolves, is that at ``time``; ``first_mass`` is the
+    mass of the start.  Of the states ``saves`` are saved so far, the last one at ``saved_until``:
+    later than ``time`` for a save within the step that comes next, which is taken again.
+    ``stage`` layers have ended.
+
+    The ``next_step`` is the longest one to try, by the error of the ``last_step``.  Of the
+    ``steps`` accepted so far a limit does not count ``steps_before``; ``rejected`` were refused.
+    ``rates`` are the masses that changed cells per unit time in the last steps.  Before the first
+    exchange of mass with exact atoms ``steps_since_hand_off`` are very many.  A transport of two
+    phases was in its first until ``smooth_until``.
+
+    ``seconds`` are wall time, ``events`` those that exact atoms tell of, ``tracker`` is the memory
+    of the tracker, if there is a track.  ``stopped_by`` is the kind of the reason with which the
+    run stopped here; empty while it runs.
     """
 
     state: State

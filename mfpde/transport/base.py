@@ -128,6 +128,8 @@ class Transport(ABC):
     widest_birth
         Width in cells of the widest mass that becomes an exact atom: a wider one would feel that
         forces differ over it, a narrower one is met too late where the grid spreads it.
+    goes_past_saves
+        Whether the motion is so smooth in time that steps may go past saves.
     smooth_phase
         Name of the scheme that moves what the grid resolves, or empty: the time at which it
         ends is a statistic of the run.
@@ -136,6 +138,7 @@ class Transport(ABC):
     tolerance_share = 0.1
     steps_to_hand_off = 8
     widest_birth = 2.2
+    goes_past_saves = False
     smooth_phase = ""
     _external_velocity: FloatArray | None = None
 
@@ -178,7 +181,7 @@ class Transport(ABC):
     def crosses_saves(self, state: State) -> bool:
         """Whether steps from ``state`` may go past saves: :meth:`state_between` has theirs."""
         del state
-        return False
+        return self.goes_past_saves
 
     def state_between(
         self, before: State, after: State, dt: float, share: float

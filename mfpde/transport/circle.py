@@ -12,10 +12,11 @@ from mfpde.arrays import ComplexArray, FloatArray
 from mfpde.compiled import compiled
 from mfpde.geometry.base import as_kind
 from mfpde.geometry.circle import Circle
+from mfpde.geometry.remap import GHOSTS, wrap
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL
 from mfpde.transport.euler_stages import FULL_DRAIN, SSPRK33, DrainingTransport
-from mfpde.transport.line import GHOSTS, face_blends, fifth_order_flux, wrap
+from mfpde.transport.line import face_blends, fifth_order_flux
 
 
 @compiled

@@ -14,11 +14,9 @@ where the c_k are the weights of a central flux: (-1, 7, 7, -1) / 12 on the circ
 on the sphere.  With H = sum_k c_k f_(i+k) the fluxes from a cell both ways add up to f_i exactly:
 the centre of mass of any density moves with sum m_i v_i, and self-forces cancel while a bump
 shrinks to an atom.  Damping and terms of sixth order stay outside of the shares: shares by
-all weights of the fifth-order flux make waves beside a jump.  (With donor shares of a cell
-that are not complementary two bumps on 512 cells merge -.14 to +.12 % off, depending on where
-they sit on the grid; with these shares within .012 %.)  At an atom the flux is
-the donor's alone: a face velocity would pin an atom of mass m as soon as the outside pull is
-below m h / 2.  Fluxes are per unit face length.
+all weights of the fifth-order flux make waves beside a jump.  At an atom the flux is the donor's
+alone: a face velocity would pin an atom of mass m as soon as the outside pull is below m h / 2.
+Fluxes are per unit face length.
 
 Meridians and rings of the sphere (:mod:`mfpde.transport.sphere_fluxes`) share the formulas of the
 second half.  There a smooth flux is signed, positive in the direction of the line, and belongs to
@@ -39,25 +37,11 @@ import numpy as np
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled, compiled_fused, compiled_inside
+from mfpde.geometry.remap import GHOSTS
 
-GHOSTS = 3
-"""Cells from elsewhere that a line needs at each end."""
 # From 1 to 2 two clusters merge equally well; the larger, the more diffusion while bumps
 # shrink and in the valleys between them.
 CONTRAST_SCALE = 1.2
-
-
-@compiled
-def wrap(values: FloatArray) -> FloatArray:
-    """Values continued around the circle by three at each end, shape (n + 6,)."""
-    n = len(values)
-    result = np.empty(n + 2 * GHOSTS)
-    for i in range(n):
-        result[i + GHOSTS] = values[i]
-    for i in range(GHOSTS):
-        result[i] = values[n - GHOSTS + i]
-        result[n + GHOSTS + i] = values[i]
-    return result
 
 
 @compiled_inside

@@ -53,6 +53,7 @@ class SemiLagrangian(FluxTransport):
     periodic: bool
     tolerance_share = 1.0
     steps_to_hand_off = 1
+    goes_past_saves = True
     widest_birth = 2.0
 
     def __init__(
@@ -139,7 +140,7 @@ class SemiLagrangian(FluxTransport):
 
     def crosses_saves(self, state: State) -> bool:
         """Whether steps may go past saves: they do, without atoms."""
-        return len(state.atom_masses) == 0
+        return self.goes_past_saves and len(state.atom_masses) == 0
 
     def state_between(
         self, before: State, after: State, dt: float, share: float

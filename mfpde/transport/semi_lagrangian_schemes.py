@@ -23,12 +23,12 @@ from mfpde.arrays import ComplexArray, FloatArray, writable
 from mfpde.compiled import compiled, compiled_inside
 from mfpde.geometry.base import as_kind
 from mfpde.geometry.circle import Circle
-from mfpde.geometry.remap import GHOSTS
+from mfpde.geometry.remap import GHOSTS, wrap
 from mfpde.geometry.zonal import Zonal
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL, State
 from mfpde.transport.kinks import external_velocity_beside_kinks
-from mfpde.transport.line import blends, wrap
+from mfpde.transport.line import blends
 from mfpde.transport.phases import SmoothTransport
 from mfpde.transport.semi_lagrangian import SemiLagrangian
 
@@ -126,7 +126,7 @@ class SemiLagrangianZonal(SemiLagrangian):
 
     def extend(self, masses: FloatArray) -> FloatArray:
         """Masses with three ghost cells beyond each pole."""
-        return self.zonal.mirror_masses(masses, GHOSTS)
+        return self.zonal.mirror_masses(masses)
 
     def unresolved_mass(self, masses: FloatArray) -> float:
         """Mass in structures of a cell or two, of n or of rho, whichever is smoother.

@@ -42,6 +42,7 @@ class Spectral(SmoothTransport):
     # The last stage differs from the new state by more than the error of the method: with 5,
     # moments err by 5e-5 where softmax changes fast, else by 1e-6.
     tolerance_share = 5.0
+    goes_past_saves = True
 
     def __init__(self, grid: GridEquation, rtol: float = DEFAULT_RTOL) -> None:
         super().__init__(grid, rtol)
@@ -80,11 +81,6 @@ class Spectral(SmoothTransport):
         allowed += NEGLIGIBLE_RATE if state.cloud_size > 1 else 0.0
         error = self.relative_error(dt / 6 * self.size_of(lag), allowed, dt)
         return Step(new, error)
-
-    def crosses_saves(self, state: State) -> bool:
-        """Whether steps may go past saves: they do, as moments are smooth in time."""
-        del state
-        return True
 
     def state_between(
         self, before: State, after: State, dt: float, share: float
