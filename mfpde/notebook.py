@@ -1,7 +1,7 @@
 """The display of results: one line at a prompt, a picture and a table in a notebook.
 
 Results know their words and numbers; pictures and datasets are made in layers above them, and
-so are runs from their stores.  Those functions are known here by name alone, and their modules
+so are runs from their stores.  Those functions are known below by name alone, and their modules
 are loaded when one is first asked for.
 """
 
@@ -13,25 +13,10 @@ from collections.abc import Iterable, Sequence
 from pkgutil import resolve_name
 from typing import Any
 
-PICTURE = "mfpde.plotting.pictures:small_png"
-"""The small picture of a result: a PNG, or None where it has none."""
-DATASET = "mfpde.storage.run_dataset:build_dataset"
-"""The xarray Dataset of a run."""
-STORED = "mfpde.storage.stored_runs:load"
-"""The run in the store at a path."""
-PLOT = "mfpde.plotting:plot_run"
-PLOT_ROWS, PLOT_RETRIEVAL = "mfpde.plotting:plot_rows", "mfpde.plotting:plot_retrieval"
-PLOT_TRACE = "mfpde.networks.pictures:plot_trace"
-PLOT_LADDER = "mfpde.networks.pictures:plot_ladder"
-"""The figures of a run, of rows, of a retrieval profile, of a pass through a network, and of what
-its idealisations cost."""
-SAVED = "mfpde.storage:save"
-"""The store of a run, written to a path."""
-
 
 def call_above(what: str, result: object, *places: object, **options: Any) -> Any:
-    """Return what a layer above makes of a result, or a path: one of the names above."""
-    return resolve_name(what)(result, *places, **options)
+    """Return what a function of a layer above, ``"module:name"``, makes of a result, or a path."""
+    return resolve_name(f"mfpde.{what}")(result, *places, **options)
 
 
 class Shown:
@@ -51,7 +36,10 @@ class Shown:
         return f"<{type(self).__name__}: {words}>"
 
     def _repr_html_(self) -> str:
-        title, png = type(self).__name__, call_above(PICTURE, self)
+        title, png = (
+            type(self).__name__,
+            call_above("plotting.pictures:small_png", self),
+        )
         style = "flex:1 1 24em;min-width:0;overflow-x:auto"
         table = _table(title, self.facts)
         words = f'<div style="{style}">{table}{self._whole()}</div>'

@@ -23,7 +23,7 @@ from mfpde.measures.wasserstein import wasserstein
 from mfpde.networks.clusters import clusters
 from mfpde.networks.counts import adjusted_rand
 from mfpde.networks.folding import DRIFT, GAIN, INNER
-from mfpde.notebook import PLOT_LADDER, Printed, call_above, format_table
+from mfpde.notebook import Printed, call_above, format_table
 from mfpde.particles import solve_particles
 from mfpde.particles.systems import particle_system
 from mfpde.positions.tokens import place_tokens
@@ -152,7 +152,7 @@ class Ladder(Printed):
 
     def plot(self, **options: Any) -> Any:
         """The figure of the ladder, as :func:`mfpde.plot_ladder` makes it with these options."""
-        return call_above(PLOT_LADDER, self, **options)
+        return call_above("networks.pictures:plot_ladder", self, **options)
 
 
 def climb(network: Network, tokens: FloatArray, names: Iterable[str] | None) -> Ladder:

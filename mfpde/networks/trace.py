@@ -16,7 +16,7 @@ import numpy as np
 from mfpde.arrays import FloatArray
 from mfpde.geometry.arcs import distances
 from mfpde.networks.block import NetworkBlock, Norm
-from mfpde.notebook import PLOT_TRACE, call_above
+from mfpde.notebook import call_above
 
 
 class Steps(NamedTuple):
@@ -63,7 +63,7 @@ class Trace:
 
     def plot(self, **options: Any) -> Any:
         """The figure of the pass, as :func:`mfpde.plot_trace` makes it with these options."""
-        return call_above(PLOT_TRACE, self, **options)
+        return call_above("networks.pictures:plot_trace", self, **options)
 
 
 class Stream(NamedTuple):

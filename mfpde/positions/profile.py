@@ -27,7 +27,7 @@ from mfpde.arrays import (
     real_number,
     whole_number,
 )
-from mfpde.notebook import PLOT_RETRIEVAL, Shown, call_above
+from mfpde.notebook import Shown, call_above
 from mfpde.terms import Attention
 
 MOST_MODES = 64
@@ -148,7 +148,7 @@ class RetrievalProfile(Shown):
 
     def plot(self, **options: Any) -> Any:
         """The figure of the profiles, as :func:`mfpde.plot_retrieval` makes it with options."""
-        return call_above(PLOT_RETRIEVAL, self, **options)
+        return call_above("plotting:plot_retrieval", self, **options)
 
     @property
     def facts(self) -> dict[str, str]:

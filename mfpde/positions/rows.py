@@ -24,7 +24,7 @@ from mfpde.arrays import (
 from mfpde.field import GridField
 from mfpde.geometry import Circle, Geometry, Sphere
 from mfpde.measures.measure import Atoms, Density, Measure
-from mfpde.notebook import PLOT_ROWS, Shown, call_above
+from mfpde.notebook import Shown, call_above
 from mfpde.positions.weights import Full
 
 MOST_POSITIONS = 100_000
@@ -223,7 +223,7 @@ class PositionedDensity(Shown):
 
     def plot(self, **options: Any) -> Any:
         """The figure of the rows, as :func:`mfpde.plot_rows` makes it with these options."""
-        return call_above(PLOT_ROWS, self, **options)
+        return call_above("plotting:plot_rows", self, **options)
 
     def mean(self) -> Density:
         """The mean over positions, sum_i w_i f_i."""

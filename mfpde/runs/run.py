@@ -14,7 +14,7 @@ from mfpde.detection import concentration
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.events import Event
 from mfpde.measures.measure import AnyMeasure
-from mfpde.notebook import DATASET, PLOT, SAVED, Printed, call_above, format_table
+from mfpde.notebook import Printed, call_above, format_table
 from mfpde.positions.rows import PositionedDensity
 from mfpde.runs.layers import Dynamics, Layers
 from mfpde.runs.stopping import StopReason
@@ -191,11 +191,11 @@ class Run(Printed):
 
     def plot(self, **options: Any) -> Any:
         """Return the figure of the run on one page, as :func:`mfpde.plot_run` with ``options``."""
-        return call_above(PLOT, self, **options)
+        return call_above("plotting:plot_run", self, **options)
 
     def save(self, path: str | Path, **options: Any) -> None:
         """Write the run to a new store at ``path``, as :func:`mfpde.save` with ``options``."""
-        call_above(SAVED, self, path, **options)
+        call_above("storage:save", self, path, **options)
 
     def tracked(self, settings: Concentration | None = None) -> Run:
         """Return the run with the track of its saved states, and events if it had none.
@@ -226,7 +226,7 @@ class Run(Printed):
         """
         if not len(self.times):
             raise ValueError("run.states is empty: give save_every or save_at to solve")
-        return call_above(DATASET, self)
+        return call_above("storage.run_dataset:build_dataset", self)
 
     @property
     def facts(self) -> dict[str, str]:

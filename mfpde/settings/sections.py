@@ -19,7 +19,7 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Geometry, Sphere, Zonal
 from mfpde.measures.measure import Atoms, Density, Measure, as_measure, uniform
 from mfpde.measures.starts import bumps, perturbed_uniform
-from mfpde.notebook import STORED, call_above
+from mfpde.notebook import call_above
 from mfpde.positions.rows import PositionedDensity
 from mfpde.positions.weights import POSITIONS
 from mfpde.runs.layers import MOST_LAYERS
@@ -121,7 +121,7 @@ def stored_state(geometry: Geometry, path: str, time: float | None = None) -> St
     """
     check_path("path", path)
     try:
-        run = call_above(STORED, path)
+        run = call_above("storage.stored_runs:load", path)
     except (OSError, ValueError) as error:
         raise ValueError(f"path = {path!r}: {error}") from error
     if time is not None:
