@@ -193,10 +193,8 @@ def _places(
         return unit_vectors(name, array)
     if geometry.axis is None:
         return circle.points_at(array)
-    if not 0 <= array.min() <= array.max() <= np.pi:
-        raise ValueError(
-            f"angles = {angles!r} must lie between 0 and pi (polar angles)"
-        )
+    words = "must lie between 0 and pi (polar angles)"
+    check_entries(name, array, (array >= 0) & (array <= np.pi), words)
     return array
 
 
