@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 
 from mfpde.arrays import FloatArray, choice
@@ -22,12 +22,12 @@ from mfpde.measures.measure import AnyMeasure, Atoms, Density
 from mfpde.measures.wasserstein import wasserstein
 from mfpde.networks.clusters import clusters
 from mfpde.networks.counts import adjusted_rand
-from mfpde.networks.folding import DRIFT, GAIN, INNER
+from mfpde.networks.folding import PARTS
 from mfpde.notebook import Printed, call_above, format_table
 from mfpde.particles import solve_particles
 from mfpde.particles.systems import particle_system
 from mfpde.positions.tokens import place_tokens
-from mfpde.runs.layers import Layers, largest_degree
+from mfpde.runs.layers import largest_degree
 from mfpde.solver.solve import solve
 from mfpde.terms.normalization import split_tokens
 
@@ -35,23 +35,6 @@ if TYPE_CHECKING:
     from mfpde.networks.network import Network
 
 EXACT, JUDGED, DENSITY = "exact", "parallel flow", "density"
-PARENTS = {
-    "parallel discrete": EXACT,
-    "serial flow": EXACT,
-    JUDGED: "parallel discrete",
-    "no gain deviation": JUDGED,
-    "no drift constants": "no gain deviation",
-    "no inner constants": "no drift constants",
-    "half of the keys": EXACT,
-    DENSITY: JUDGED,
-}
-"""The rungs, and what each idealises."""
-DROPPED = {
-    "no gain deviation": (GAIN,),
-    "no drift constants": (GAIN, DRIFT),
-    "no inner constants": (GAIN, DRIFT, INNER),
-}
-"""What some parallel flows leave out."""
 STEPS = 16
 """Of the Runge-Kutta method of order 4 in a layer."""
 NEAR, AGREES = 0.1, 0.8
@@ -117,7 +100,7 @@ class Ladder(Printed):
         """
         means = {name: float(np.nanmean(one.angle)) for name, one in self.rungs.items()}
         names = means.keys() - {EXACT, DENSITY}
-        found = {name: means[name] - means.get(PARENTS[name], 0.0) for name in names}
+        found = {name: means[name] - means.get(RUNGS[name][0], 0.0) for name in names}
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
     @property
@@ -155,13 +138,134 @@ class Ladder(Printed):
         return call_above("networks.pictures:plot_ladder", self, **options)
 
 
+class ExactPass:
+    """The exact pass of ``tokens`` (N, d), in coordinates of U, and what stands beside it."""
+
+    def __init__(
+        self,
+        network: Network,
+        tokens: FloatArray,
+        radii: FloatArray,
+        places: FloatArray | None,
+    ) -> None:
+        self.network, self.tokens, self.radii = network, tokens, radii
+        self.places, is_causal = places, places is not None
+        self.layers = partial(network.layers, radius=radii, causal=is_causal)
+        self.states = self._run(slice(None))
+        self.labels = [clusters(state).silhouettes.labels for state in self.states]
+
+    def flow(self, order: str = "parallel", drop: Iterable[str] = ()) -> Measures:
+        """Let tokens flow."""
+        layers = self.layers(order, drop=drop)
+        times = {
+            "time_step": layers.durations[0] / STEPS,
+            "save_at": layers.breakpoints,
+        }
+        run = solve_particles(layers, self.states[0], method="direct", **times)
+        return self.measure(run.states)
+
+    def step(self, order: str = "parallel", left_out: int | None = None) -> Measures:
+        """Let tokens go each layer in one step, u -> u + step F(N(u)).
+
+        Every second of the layers may be ``left_out``, the first (0) or the other (1) of two.
+        """
+        found, radii = self.states[:1], np.ones(len(self.tokens))
+        for index, (equation, step) in enumerate(self.layers(order)):
+            system = particle_system(equation, found[-1], "direct", radii)
+            tokens = system.start
+            if index % 2 != left_out:
+                tokens = tokens + step * system.velocity(tokens)
+            radii, _ = split_tokens(tokens)
+            found.append(system.atoms(tokens))
+        return self.measure(found)
+
+    def flow_as_density(self) -> Measures:
+        """Let the density flow of which tokens are a sample, if a grid resolves all layers."""
+        layers = self.network.layers(radius=self.radii.mean())
+        start = self.states[0]
+        for size in SIZES:
+            grid = GRIDS[start.dimension](size)
+            with suppress(ValueError):
+                largest_degree(layers, grid)
+                density = Density.from_samples(grid, start.points)
+                break
+        else:
+            return self.measure([])
+        return self.measure(solve(layers, density, save_at=layers.breakpoints).states)
+
+    def run_half(self) -> Measures:
+        """Run the network on half of the tokens alone."""
+        count = len(self.tokens)
+        kept = np.random.default_rng(0).permutation(count)[: (count + 1) // 2]
+        kept.sort()
+        return self.measure(self._run(kept), kept)
+
+    def compare_pairs(self) -> Measures:
+        """The mean angle of all pairs of tokens; a token alone has no other."""
+        cosines = np.array([1 - pdist(one.points, "cosine") for one in self.states])
+        sums = np.arccos(cosines.clip(-1, 1)).sum(axis=1)
+        angles = sums / (cosines.shape[1] or np.nan)
+        return Measures(angles, *np.full((3, len(angles)), np.nan))
+
+    def measure(
+        self, states: Sequence[AnyMeasure], kept: Any = slice(None)
+    ) -> Measures:
+        """The measures of the tokens that are ``kept``, or of densities, after each layer.
+
+        Of two states in a layer, those of serial sublayers, it is the second.
+        """
+        rows = np.full((len(self.states), len(Measures._fields)), np.nan)
+        ends = states[:: 1 + (len(states) > len(rows))]
+        exact = zip(self.states, self.labels, strict=True)
+        for row, state, (tokens, labels) in zip(rows, ends, exact, strict=False):
+            found = clusters(state)
+            row[1:3] = found.effective_number, found.silhouettes.count
+            if isinstance(state, Atoms):
+                row[0] = distances(state.points, tokens.points[kept]).mean()
+                row[3] = adjusted_rand(found.silhouettes.labels, labels[kept])
+            else:
+                row[0] = wasserstein(state, tokens, support=SUPPORT)
+        return Measures(*rows.T)
+
+    def _run(self, kept: Any) -> list[Atoms]:
+        """The tokens that are ``kept``, by themselves, before and after each layer."""
+        points = self.network.run(self.tokens[kept]).points @ self.network.basis
+        if self.places is None:
+            return list(map(Atoms, points))
+        return [place_tokens(Atoms(one), self.places[kept]) for one in points]
+
+
+RUNGS: dict[str, tuple[str, Callable[[ExactPass], Measures]]] = {
+    EXACT: (EXACT, lambda one: one.measure(one.states)),
+    "parallel discrete": (EXACT, ExactPass.step),
+    "serial flow": (EXACT, partial(ExactPass.flow, order="serial")),
+    JUDGED: ("parallel discrete", ExactPass.flow),
+    "no gain deviation": (JUDGED, partial(ExactPass.flow, drop=PARTS[:1])),
+    "no drift constants": (
+        "no gain deviation",
+        partial(ExactPass.flow, drop=PARTS[:2]),
+    ),
+    "no inner constants": ("no drift constants", partial(ExactPass.flow, drop=PARTS)),
+    "half of the keys": (EXACT, ExactPass.run_half),
+    DENSITY: (JUDGED, ExactPass.flow_as_density),
+}
+"""What a rung idealises, and how it is found."""
+BASELINES: dict[str, Callable[[ExactPass], Measures]] = {
+    "moved": lambda one: one.measure(one.states[:1] * len(one.states)),
+    "unrelated tokens": ExactPass.compare_pairs,
+    "no attention": partial(ExactPass.step, order="serial", left_out=0),
+    "no MLP": partial(ExactPass.step, order="serial", left_out=1),
+}
+
+
 def climb(network: Network, tokens: FloatArray, names: Iterable[str] | None) -> Ladder:
     """Return the ladder of ``tokens`` (N, d), with the rungs of these ``names`` or all."""
-    dimension, is_causal = network.basis.shape[1], has_mask(network)
+    dimension = network.basis.shape[1]
+    is_causal = any(block.causal for block in network.blocks)
     has_density = dimension in GRIDS and not is_causal
     if names is None:
-        names = [name for name in PARENTS if name != DENSITY or has_density]
-    chosen = {JUDGED, *(choice("rungs", name, (EXACT, *PARENTS)) for name in names)}
+        names = [name for name in RUNGS if name != DENSITY or has_density]
+    chosen = {EXACT, JUDGED, *(choice("rungs", name, RUNGS) for name in names)}
     if DENSITY in chosen and not has_density:
         raise ValueError(
             f"rungs: tokens of this network lie on S^{dimension - 1}, causal: {is_causal}, and "
@@ -172,124 +276,8 @@ def climb(network: Network, tokens: FloatArray, names: Iterable[str] | None) -> 
     if network.norm == "post" and network.embedding_norm is None:
         gain = np.full(network.dimension, radii.mean() / np.sqrt(network.dimension))
         network = replace(network, embedding_norm=(gain, 0 * gain))
-    exact = ExactPass(network, tokens, radii)
-    order = [EXACT, *(name for name in PARENTS if name in chosen)]
-    rungs = {name: exact.find_rung(name) for name in order}
-    return Ladder(rungs, exact.find_baselines())
-
-
-def has_mask(network: Network) -> bool:
-    """Whether a token sees those before it alone."""
-    return any(block.causal for block in network.blocks)
-
-
-class ExactPass:
-    """The exact pass of ``tokens`` (N, d), in coordinates of U, and what stands beside it."""
-
-    def __init__(self, network: Network, tokens: FloatArray, radii: FloatArray) -> None:
-        self.network, self.tokens, self.radii = network, tokens, radii
-        self.states = self._run(network)
-        self.labels = [clusters(state).silhouettes.labels for state in self.states]
-
-    def find_rung(self, name: str) -> Measures:
-        """Return the measures of a rung."""
-        if name == EXACT:
-            return self._measure(self.states)
-        if name == "half of the keys":
-            count = len(self.tokens)
-            kept = np.random.default_rng(0).permutation(count)[: (count + 1) // 2]
-            kept.sort()
-            return self._measure(self._run(self.network, kept), kept)
-        order = "serial" if name == "serial flow" else "parallel"
-        radius = self.radii.mean() if name == DENSITY else self.radii
-        dropped = DROPPED.get(name, ())
-        layers = self._find_layers(order, radius, dropped)
-        moves = {DENSITY: _flow_as_density, "parallel discrete": _take_steps}
-        states = moves.get(name, _flow)(layers, self.states[0])
-        return self._measure(states[:: len(layers) // len(self.network.blocks)])
-
-    def find_baselines(self) -> dict[str, Measures]:
-        """Return the measures of all baselines."""
-        start, every = self.states[0], [state.points for state in self.states]
-        # A token alone has no other.
-        cosines = np.array([1 - pdist(points, "cosine") for points in every])
-        sums = np.arccos(cosines.clip(-1, 1)).sum(axis=1)
-        angles = sums / (cosines.shape[1] or np.nan)
-        serial = self._find_layers("serial", self.radii)
-        return {
-            "moved": self._measure([start] * len(every)),
-            "unrelated tokens": Measures(angles, *np.full((3, len(angles)), np.nan)),
-            "no attention": self._measure(_take_steps(serial, start, left_out=0)[::2]),
-            "no MLP": self._measure(_take_steps(serial, start, left_out=1)[::2]),
-        }
-
-    def _run(self, network: Network, kept: Any = slice(None)) -> list[Atoms]:
-        """The tokens that are ``kept``, by themselves, before and after each layer."""
-        states = map(Atoms, network.run(self.tokens[kept]).points @ network.basis)
-        if not has_mask(network):
-            return list(states)
-        places = np.linspace(0.0, 1.0, len(self.tokens) + 1)[1:][kept]
-        return [place_tokens(one, places) for one in states]
-
-    def _find_layers(
-        self, order: str, radius: ArrayLike, dropped: Iterable[str] = ()
-    ) -> Layers:
-        """The layers of the network, with the causal mask if it has one."""
-        causal = has_mask(self.network)
-        return self.network.layers(order, drop=dropped, radius=radius, causal=causal)
-
-    def _measure(
-        self, states: Sequence[AnyMeasure], kept: Any = slice(None)
-    ) -> Measures:
-        """The measures of the tokens that are ``kept``, or of densities."""
-        rows = np.full((len(self.states), len(Measures._fields)), np.nan)
-        exact = zip(self.states, self.labels, strict=True)
-        for row, state, (tokens, labels) in zip(rows, states, exact, strict=False):
-            found = clusters(state)
-            row[1:3] = found.effective_number, found.silhouettes.count
-            if isinstance(state, Atoms):
-                row[0] = distances(state.points, tokens.points[kept]).mean()
-                row[3] = adjusted_rand(found.silhouettes.labels, labels[kept])
-            else:
-                row[0] = wasserstein(state, tokens, support=SUPPORT)
-        return Measures(*rows.T)
-
-
-def _flow(layers: Layers, start: Atoms) -> list[Any]:
-    """Tokens before and after each layer, that flow."""
-    times = {"time_step": layers.durations[0] / STEPS, "save_at": layers.breakpoints}
-    return solve_particles(layers, start, method="direct", **times).states
-
-
-def _take_steps(
-    layers: Layers, start: Atoms, *, left_out: int | None = None
-) -> list[Any]:
-    """The same, of tokens that go each layer in one step, u -> u + step F(N(u)).
-
-    Every second of the layers may be ``left_out``, the first (0) or the other (1) of two.
-    """
-    found, radii = [start], np.ones(len(start))
-    for index, (equation, step) in enumerate(layers):
-        system = particle_system(equation, found[-1], "direct", radii)
-        tokens = system.start
-        if index % 2 != left_out:
-            tokens = tokens + step * system.velocity(tokens)
-        radii, _ = split_tokens(tokens)
-        found.append(system.atoms(tokens))
-    return found
-
-
-def _flow_as_density(layers: Layers, start: Atoms) -> list[Any]:
-    """Densities before and after each layer, from that of which ``start`` is a sample.
-
-    There are none if no grid resolves all layers.
-    """
-    for size in SIZES:
-        grid = GRIDS[start.dimension](size)
-        with suppress(ValueError):
-            largest_degree(layers, grid)
-            density = Density.from_samples(grid, start.points)
-            break
-    else:
-        return []
-    return solve(layers, density, save_at=layers.breakpoints).states
+    places = np.arange(1, len(tokens) + 1) / len(tokens) if is_causal else None
+    exact = ExactPass(network, tokens, radii, places)
+    rungs = {name: find(exact) for name, (_, find) in RUNGS.items() if name in chosen}
+    baselines = {name: find(exact) for name, find in BASELINES.items()}
+    return Ladder(rungs, baselines)

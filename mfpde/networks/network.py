@@ -252,7 +252,7 @@ class Network:
         ids_or_tokens
             As in :meth:`run`; of ``"post"`` without an embedding's norm with the mean |P u|.
         rungs
-            Some of :data:`mfpde.networks.ladder.PARENTS`; by default all that there are,
+            Some of :data:`mfpde.networks.ladder.RUNGS`; by default all that there are,
             ``"density"`` where the sphere is S^1 or S^2.
 
         Raises
