@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import entr, softmax
 
 from mfpde.arrays import (
     FloatArray,
@@ -31,8 +32,6 @@ LARGEST = 1e50
 """Of weights and tokens: squares of their products are numbers."""
 MOST_LOGITS = 2**18
 """Logits of all heads that are held at a time: so few stay near the processor."""
-HIDDEN = -1e300
-"""The logit of a key that a query does not see."""
 Norm = tuple[FloatArray, FloatArray]
 """Gain and bias (d,) of a norm."""
 SHAPES = """q rd, k kd, v kd, o dr, w1 fd, w2 df, gate fd, bq r, bk k, bv k, bo d, b1 f, b2 d,
@@ -154,10 +153,10 @@ class NetworkBlock:
 
     def attend(self, seen: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The output of attention (N, d), e^entropy of its masses (H, N), mean first mass (H,)."""
-        width = self.head_width
-        q = _split_heads(seen @ self.q.T + self.bq, width)
-        k = _split_heads(seen @ self.k.T + self.bk, width)
-        v = _split_heads(seen @ self.v.T + self.bv, width)
+        weights = (self.q, self.bq), (self.k, self.bk), (self.v, self.bv)
+        rows = (seen @ matrix.T + bias for matrix, bias in weights)
+        by_head = (len(seen), -1, self.head_width)
+        q, k, v = (one.reshape(by_head).swapaxes(0, 1) for one in rows)
         if self.rope is not None:
             q, k = rotate(q, self.rope), rotate(k, self.rope)
         means, looks, first = find_means(q, k, v, causal=self.causal)
@@ -192,21 +191,16 @@ def find_means(
     # Head h looks at the keys h // (H / H_kv).
     q = q.reshape(len(k), -1, count, width) / np.sqrt(width)
     k, v = k[:, np.newaxis].swapaxes(-1, -2), v[:, np.newaxis]
-    means, places = np.empty_like(q), np.arange(count)
-    looks, first = np.empty((2, *q.shape[:-1]))
+    places, parts = np.arange(count), []
     for rows in blocks_of_rows(count, heads * count, MOST_LOGITS):
         logits = q[:, :, rows] @ k
         if causal:
-            logits[..., places > places[rows, np.newaxis]] = HIDDEN
-        logits -= logits.max(axis=-1, keepdims=True)
-        masses = np.exp(logits)
-        sums = masses.sum(axis=-1)
-        masses /= sums[..., np.newaxis]
-        entropies = np.log(sums) - np.einsum("...k,...k", masses, logits)
-        looks[:, :, rows], first[:, :, rows] = np.exp(entropies), masses[..., 0]
-        means[:, :, rows] = masses @ v
-    flat = (one.reshape(heads, count) for one in (looks, first))
-    return means.reshape(heads, count, width), *flat
+            logits[..., places > places[rows, np.newaxis]] = -np.inf
+        masses = softmax(logits, axis=-1)
+        looks = np.exp(entr(masses).sum(axis=-1, keepdims=True))
+        parts.append(np.concatenate([masses @ v, looks, masses[..., :1]], axis=-1))
+    found = np.concatenate(parts, axis=2).reshape(heads, count, -1)
+    return found[..., :-2], found[..., -2], found[..., -1]
 
 
 def rotate(vectors: FloatArray, base: float) -> FloatArray:
@@ -230,8 +224,3 @@ def check_weights(
     allowed = f"must be at most {LARGEST:g} in size"
     check_entries(name, weights, np.abs(weights) <= LARGEST, allowed)
     return read_only(weights)
-
-
-def _split_heads(rows: FloatArray, width: int) -> FloatArray:
-    """Rows (N, heads d_h) as (heads, N, d_h)."""
-    return rows.reshape(len(rows), -1, width).swapaxes(0, 1)

@@ -21,11 +21,11 @@ has the directions W_1 Y, the biases W_1 c + b_1 and the vector weights B W_2.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import helmert
 
 from mfpde.arrays import FloatArray, choice, real_array
 from mfpde.equation import MeanFieldEquation
@@ -54,14 +54,8 @@ class View(NamedTuple):
     is_post: bool
 
 
-def find_basis(dimension: int, *, rms: bool) -> FloatArray:
-    """U (d, d'): under LayerNorm Helmert's."""
-    return np.eye(dimension) if rms else helmert(dimension).T
-
-
 def fold_network(
     network: Network,
-    basis: FloatArray,
     order: str,
     time: str,
     drop: str | Iterable[str],
@@ -69,7 +63,7 @@ def fold_network(
     *,
     causal: bool,
 ) -> Layers:
-    """Return what :meth:`mfpde.Network.layers` describes, in the coordinates of ``basis``."""
+    """Return what :meth:`mfpde.Network.layers` describes, in the coordinates of its basis."""
     is_parallel = choice("order", order, ("parallel", "serial")) == "parallel"
     is_free = choice("time", time, ("free radius", "unit")) == "free radius"
     is_post = network.norm == "post"
@@ -84,24 +78,22 @@ def fold_network(
     for index, block in enumerate(network.blocks):
         _check_block(index, block, causal=causal)
         first, second = (
-            _find_view(norm, basis, is_post) for norm in network.norms_seen[index]
+            _find_view(norm, network.basis, is_post)
+            for norm in network.norms_seen[index]
         )
         attention = _fold_attention(block, first, dropped)
         perceptron = _fold_perceptron(block, second, dropped)
         stages += [attention + perceptron] if is_parallel else [attention, perceptron]
     # In post-LN |u| starts from 1 in each layer; in pre-LN it goes on.
     radii = real_array("radius", 1.0 if is_post else radius)
-    scaled = Normalization("pre", float(radii) if radii.ndim == 0 else lambda _: radii)
-    idle = Perceptron(np.eye(1, basis.shape[1]), [0.0], "linear")
-    equations = []
-    for terms in stages:
-        one = MeanFieldEquation(
-            *(terms or [idle]),
-            direction="ascent",
-            normalization=scaled if is_free else None,
-        )
-        equations.append(one)
-        scaled = Normalization("pre", 1.0 if is_post else None)
+    begin = Normalization("pre", float(radii) if radii.ndim == 0 else lambda _: radii)
+    scaled = Normalization("pre", 1.0 if is_post else None)
+    idle = Perceptron(np.eye(1, network.basis.shape[1]), [0.0], "linear")
+    normalizations = [begin, *[scaled] * len(stages)] if is_free else repeat(None)
+    equations = [
+        MeanFieldEquation(*(terms or [idle]), direction="ascent", normalization=scale)
+        for terms, scale in zip(stages, normalizations, strict=False)
+    ]
     return Layers((one, network.step) for one in equations)
 
 
@@ -133,6 +125,7 @@ def _find_view(norm: Norm, basis: FloatArray, is_post: bool) -> View:
 def _fold_attention(block: NetworkBlock, view: View, dropped: Collection[str]) -> Terms:
     width = block.head_width
     terms: Terms = []
+    positions = Causal() if block.causal else None
 
     def by_head(rows: FloatArray) -> FloatArray:
         """Rows of all heads, or of those that share, as (H, d_h, ...)."""
@@ -150,16 +143,8 @@ def _fold_attention(block: NetworkBlock, view: View, dropped: Collection[str]) -
             # Without logits of pairs a head needs a matrix all the same.
             pairs = (q.T, k) if q.any() and k.any() else NEGLIGIBLE * np.eye(len(w))
             source = w if w.any() else None
-            terms.append(
-                Attention(
-                    1.0,
-                    True,
-                    bilinear=pairs,
-                    value=(o.T, v),
-                    source=source,
-                    positions=Causal() if block.causal else None,
-                )
-            )
+            parts: Any = {"bilinear": pairs, "value": (o.T, v), "source": source}
+            terms.append(Attention(1.0, True, positions=positions, **parts))
     constant = view.back @ block.bo + np.einsum("hwi,hw->i", outputs, sent)
     return terms + _fold_drift(constant, view, dropped)
 

@@ -71,8 +71,6 @@ KNOWN = {
     "is_decoder": False,
 }
 """What else changes numbers, as it is computed here."""
-
-
 NAMES = ("model.safetensors", "model.safetensors.index.json")
 
 
@@ -125,12 +123,8 @@ def read_network(path: Path, config: Any) -> dict[str, Any]:
     blocks: list[NetworkBlock] = []
     while any(name.startswith(f"{layout['layer']}.{len(blocks)}.") for name in left):
         blocks.append(_read_block(left, layout, len(blocks), options))
-    embedding = partial(
-        _embed,
-        left.pop(f"{layout['tokens']}.weight"),
-        left.pop(f"{layout['positions']}.weight", None),
-        left.pop(f"{layout['segments']}.weight", [0.0])[0],
-    )
+    tables = (f"{layout[role]}.weight" for role in ("tokens", "positions", "segments"))
+    embedding = partial(_embed, *(left.pop(name, None) for name in tables))
     gain = _take(left, f"{layout['norm']}.weight")
     bias = left.pop(f"{layout['norm']}.bias", 0 * gain)[:]
     if left:
@@ -142,12 +136,14 @@ def read_network(path: Path, config: Any) -> dict[str, Any]:
 def _embed(
     tokens: StoredTensor,
     positions: StoredTensor | None,
-    shift: FloatArray | float,
+    segments: StoredTensor | None,
     ids: IntArray,
 ) -> FloatArray:
-    """Vectors (N, d): rows of the tables (V, d) of tokens and (n, d) of positions, shifted."""
-    vectors = tokens[ids] + shift
-    return vectors if positions is None else vectors + positions[np.arange(len(ids))]
+    """Vectors (N, d): rows of tables (V, d) of tokens and (n, d) of positions, the first segment."""
+    vectors = tokens[ids]
+    if positions is not None:
+        vectors += positions[np.arange(len(ids))]
+    return vectors if segments is None else vectors + segments[0]
 
 
 def _clean(name: str, prefix: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import helmert
 
 from mfpde.arrays import (
     FloatArray,
@@ -27,7 +28,7 @@ from mfpde.arrays import (
     whole_number,
 )
 from mfpde.networks.block import LARGEST, NetworkBlock, Norm, check_weights
-from mfpde.networks.folding import find_basis, fold_network
+from mfpde.networks.folding import fold_network
 from mfpde.networks.ladder import Ladder, climb
 from mfpde.networks.layouts import read_network
 from mfpde.networks.trace import Steps, Trace, make_stream, measure_step
@@ -199,8 +200,9 @@ class Network:
 
     @cached_property
     def basis(self) -> FloatArray:
-        """Columns U (d, d'), d' = d - 1 under LayerNorm, of coordinates ``points @ basis``."""
-        return find_basis(self.dimension, rms=self.blocks[0].rms)
+        """Columns U (d, d') of coordinates ``points @ basis``, d' = d - 1 under LayerNorm."""
+        d = self.dimension
+        return np.eye(d) if self.blocks[0].rms else np.asarray(helmert(d).T)
 
     def layers(
         self,
@@ -240,7 +242,7 @@ class Network:
             that is not above 0, other words, and ``"unit"`` in ``"pre"``.
         """
         check_kind("causal", causal, bool, source="True or False")
-        return fold_network(self, self.basis, order, time, drop, radius, causal=causal)
+        return fold_network(self, order, time, drop, radius, causal=causal)
 
     def ladder(
         self, ids_or_tokens: ArrayLike, rungs: Iterable[str] | None = None

@@ -71,13 +71,8 @@ def plot_trace(trace: Trace, *, figure: Figure | SubFigure | None = None) -> Fig
 def _draw_masses(ax: Axes, largest: FloatArray) -> None:
     """Draw the heaviest component's mass (layers + 1, angles) as colours."""
     depths = np.arange(len(largest) + 1) - 0.5
-    look: style.Look = {
-        "cmap": palette.DENSITY_MAP,
-        "vmin": 0,
-        "vmax": 1,
-        "rasterized": True,
-    }
-    image = ax.pcolormesh(ANGLES, depths, largest[:, 1:], **look)
+    look: style.Look = {"cmap": palette.DENSITY_MAP, "norm": Normalize(0, 1)}
+    image = ax.pcolormesh(ANGLES, depths, largest[:, 1:], rasterized=True, **look)
     ax.set(xlabel="angle at which tokens are linked", ylabel="layer")
     ax.set_xticks([0, np.pi / 4, np.pi / 2], ["0", "π/4", "π/2"])
     ax.set_xlim(0, np.pi / 2)
@@ -132,17 +127,17 @@ def plot_ladder(ladder: Ladder, *, figure: Figure | SubFigure | None = None) -> 
     figure = style.figure_or_new(figure, size=(10.0, 4.4))
     panels = figure.subplots(1, 3)
     names = {"angle": "mean angle to the exact tokens / rad", **COUNTS}
-    rungs, baselines = list(ladder.rungs), list(ladder.baselines)
-    colours = dict(zip(rungs, cycle(palette.OKABE_ITO.values()), strict=False))
-    colours |= dict(
-        zip(baselines, np.linspace(0.2, 0.7, len(baselines)).astype(str), strict=True)
+    greys = np.linspace(0.2, 0.7, len(ladder.baselines)).astype(str)
+    kinds = (
+        (ladder.rungs, "-", cycle(palette.OKABE_ITO.values())),
+        (ladder.baselines, "--", iter(greys)),
     )
-    for name, measures in (ladder.rungs | ladder.baselines).items():
-        dashes = "--" if name in ladder.baselines else "-"
-        look: style.Look = {"color": colours[name], "label": name, "gid": name}
-        for ax, kind in zip(panels, names, strict=True):
-            values = getattr(measures, kind)
-            ax.plot(np.arange(len(values)), values, dashes, **look)
+    for lines, dashes, colours in kinds:
+        for name, measures in lines.items():
+            look: style.Look = {"color": next(colours), "label": name, "gid": name}
+            for ax, kind in zip(panels, names, strict=True):
+                values = getattr(measures, kind)
+                ax.plot(np.arange(len(values)), values, dashes, **look)
     for ax, label in zip(panels, names.values(), strict=True):
         ax.set(xlabel="layer", ylabel=label)
         ax.set_xticks(spread_indices(len(values), MOST_TICKS))
