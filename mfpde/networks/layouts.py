@@ -46,6 +46,7 @@ ROLES, *COLUMNS = zip(*map(str.split, TABLE.strip().splitlines()), strict=True)
 WEIGHTS = ROLES[ROLES.index("q") : ROLES.index("heads")]
 """What a layer holds of a block."""
 SETTINGS = ROLES[ROLES.index("heads") :]
+TABLES = "tokens", "positions", "segments"
 BERT, GPT2, LLAMA = (dict(zip(ROLES, names, strict=True)) for names in COLUMNS)
 BIASES = {"q": "bq", "k": "bk", "v": "bv", "o": "bo", "w1": "b1", "w2": "b2"}
 BIASES |= {"gain1": "bias1", "gain2": "bias2"}
@@ -123,27 +124,22 @@ def read_network(path: Path, config: Any) -> dict[str, Any]:
     blocks: list[NetworkBlock] = []
     while any(name.startswith(f"{layout['layer']}.{len(blocks)}.") for name in left):
         blocks.append(_read_block(left, layout, len(blocks), options))
-    tables = (f"{layout[role]}.weight" for role in ("tokens", "positions", "segments"))
-    embedding = partial(_embed, *(left.pop(name, None) for name in tables))
+    held = {role: f"{layout[role]}.weight" for role in TABLES}
+    tables = {role: left.pop(name) for role, name in held.items() if name in left}
     gain = _take(left, f"{layout['norm']}.weight")
     bias = left.pop(f"{layout['norm']}.bias", 0 * gain)[:]
     if left:
         raise ValueError(f"{path}: the tensor {min(left)} is no part of such a network")
     norm, end = ("post", "embedding_norm") if layout is BERT else ("pre", "final_norm")
-    return {"blocks": blocks, "norm": norm, "embedding": embedding, end: (gain, bias)}
+    found = {"embedding": partial(_embed, tables), end: (gain, bias)}
+    return {"blocks": blocks, "norm": norm, **found}
 
 
-def _embed(
-    tokens: StoredTensor,
-    positions: StoredTensor | None,
-    segments: StoredTensor | None,
-    ids: IntArray,
-) -> FloatArray:
-    """Vectors (N, d): rows of tables (V, d) of tokens and (n, d) of positions, the first segment."""
-    vectors = tokens[ids]
-    if positions is not None:
-        vectors += positions[np.arange(len(ids))]
-    return vectors if segments is None else vectors + segments[0]
+def _embed(tables: dict[str, StoredTensor], ids: IntArray) -> FloatArray:
+    """Vectors (N, d): rows of tables of tokens (V, d), of positions (n, d), the first segment."""
+    rows = dict(zip(TABLES, (ids, np.arange(len(ids)), 0 * ids), strict=True))
+    parts = [table[rows[role]] for role, table in tables.items()]
+    return np.asarray(np.sum(parts, axis=0))
 
 
 def _clean(name: str, prefix: str) -> str:
