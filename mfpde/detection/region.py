@@ -58,17 +58,12 @@ class CurveShape(NamedTuple):
     axis: FloatArray
     polar_angle: float
 
-    @property
-    def latitude(self) -> float:
-        """Latitude pi/2 - polar angle about the axis."""
-        return np.pi / 2 - self.polar_angle
-
     def __str__(self) -> str:
         coordinates = ", ".join(f"{x:.4f}" for x in self.axis)
         axis = coordinates if len(self.axis) <= 3 else "the last"
         angle = f"{self.polar_angle / np.pi:.5f} pi from the axis ({axis})"
         long = "" if np.isnan(self.length) else f", {self.length:.4f} long"
-        return f"{angle}, latitude {self.latitude:.5f}{long}"
+        return f"{angle}, latitude {np.pi / 2 - self.polar_angle:.5f}{long}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,14 +61,10 @@ class RegionSearch:
     whole: Cloud
     jumps: BoolArray
 
-    @property
-    def total(self) -> float:
-        """Mass of the measure, of which the masses of clouds and cores are shares."""
-        return self.flow.measure.total_mass
-
     def measure(self, part: Part) -> ConcentratedRegion:
         """Return the region of a part of a basin."""
-        flow, total = self.flow, self.total
+        # The masses of clouds and cores are shares of it.
+        flow, total = self.flow, self.flow.measure.total_mass
         core = self._find_core(part)
         rates, is_ring = flow.rates_at(core.centre), flow.is_ring(core.centre)
         narrow = part.cloud.core_at(core.centre, flow.window)
@@ -137,7 +133,8 @@ class RegionSearch:
             return flow.point_of(core.centre)
         whole = part.cloud.core_about(core.centre, flow.core_radius)
         is_in = whole.centre @ core.centre > np.cos(flow.core_radius)
-        is_most = whole.mass < 2 * flow.exact.masses[part.atom] / self.total
+        own = flow.exact.masses[part.atom] / flow.measure.total_mass
+        is_most = whole.mass < 2 * own
         return whole.centre if is_in and is_most else core.centre
 
     def _find_excess(self, part: Part, core: Core, spread: int) -> float:

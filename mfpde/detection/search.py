@@ -133,4 +133,5 @@ def _find_frozen(search: RegionSearch, regions: list[ConcentratedRegion]) -> flo
         if region.kind in ("atom", "forming"):
             place = flow.cells.places_of(region.position[np.newaxis])[0]
             frozen[flow.cells.within(place, flow.window)] = False
-    return float(search.whole.masses[: len(frozen)][frozen].sum() * search.total)
+    share = search.whole.masses[: len(frozen)][frozen].sum()
+    return float(share * flow.measure.total_mass)

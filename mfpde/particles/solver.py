@@ -201,7 +201,7 @@ class _Motion:
     def _radii(self) -> FloatArray:
         """R of the tokens (n,), 1 without a normalization."""
         if self.system.equation.normalization is None:
-            return np.ones(len(self.system.masses))
+            return np.ones(len(self.system.particles))
         return split_tokens(self.state)[0]
 
     def follow(

@@ -80,11 +80,6 @@ class ParticleSystem:
             return scaled.radii_at(points, self.radii)[:, np.newaxis] * points
         return angles_of(points) if points.shape[1] == 2 else points
 
-    @property
-    def masses(self) -> FloatArray:
-        """Masses (n,), which stay as they are."""
-        return self.particles.masses
-
     def velocity(self, state: FloatArray) -> FloatArray:
         """The velocity s grad F at the normalised points, or the motion of tokens, as a state."""
         scaled = self.equation.normalization
@@ -125,8 +120,8 @@ class ParticleSystem:
 
     def dissipation(self, state: FloatArray) -> float:
         """Rate sum_i m_i |v_i|^2 at which s E grows along a gradient flow."""
-        speeds = self.velocity(state).reshape(len(self.masses), -1)
-        return float(self.masses @ (speeds**2).sum(axis=1))
+        speeds = self.velocity(state).reshape(len(self.particles), -1)
+        return float(self.particles.masses @ (speeds**2).sum(axis=1))
 
 
 def points_of(state: FloatArray) -> FloatArray:
@@ -159,7 +154,7 @@ class SpectralSystem(ParticleSystem):
 
     def _moments(self, points: FloatArray) -> ComplexArray:
         def sum_share(share: slice) -> ComplexArray:
-            masses = self.masses[share]
+            masses = self.particles.masses[share]
             return self._sphere.atom_moments(points[share], masses, self._degree)
 
         return np.asarray(np.sum(map_shares(sum_share, len(points)), axis=0))
@@ -167,9 +162,10 @@ class SpectralSystem(ParticleSystem):
     def velocity_at(self, points: FloatArray) -> FloatArray:
         """Tangent vectors s grad F (n, d) of particles at ``points`` (n, d)."""
         moments = self._moments(points)
+        particles = PointMasses(points, self.particles.masses)
 
         def drift_of(share: slice) -> FloatArray:
-            return self._drift(points[share], moments, PointMasses(points, self.masses))
+            return self._drift(points[share], moments, particles)
 
         drifts = np.concatenate(map_shares(drift_of, len(points)))
         return np.asarray(self.equation.sign * drifts)
@@ -194,9 +190,8 @@ class SpectralSystem(ParticleSystem):
         if not self.equation.has_energy:
             return np.nan
         points = np.ascontiguousarray(points_of(state))
-        total = sum(
-            float(self.masses @ term.value(points)) for term in self.equation.externals
-        )
+        values = (term.value(points) for term in self.equation.externals)
+        total = sum(float(self.particles.masses @ value) for value in values)
         moments = self._moments(points)
         for term, spectrum in self._spectra:
             pairing = self._sphere.pairing(spectrum * moments, moments)
