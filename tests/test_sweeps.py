@@ -183,6 +183,16 @@ def test_a_run_that_a_limit_stops_is_not_finished_and_goes_on(tmp_path, limit) -
         assert_same(sweep.load(index), whole.load(index), without=["statistics"])
 
 
+def test_a_run_of_layers_that_a_limit_stops_says_where_the_last_one_ends(
+    tmp_path,
+) -> None:
+    layered = source(tmp_path) | {"layers": [{"duration": 0.5, "count": 2}]}
+    layered["solve"] = {"max_steps": 1, "max_step": 0.1}
+    reasons = mfpde.Sweep(layered).run().reasons("stopped")
+    assert len(reasons) == 12
+    assert all(" of 1; the same" in reason for reason in reasons.values())
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
