@@ -83,7 +83,6 @@ Numbers = Annotated[
     about("Numbers with commas, or first:last:count."),
 ]
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=1, metavar="NAME")]
-Word = Annotated[str | None, option("WORD")]
 Folder = Annotated[str | None, option("PATH", partial(check_place, is_store=True))]
 File = Annotated[str | None, option("FILE", check_place)]
 Figure = Annotated[File, about("Draw a picture there, as PDF and PNG.")]

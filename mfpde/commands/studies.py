@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import mfpde
 from mfpde.commands import DONE, NUMERICAL_FAILURE, options
-from mfpde.commands.options import about, check_place
+from mfpde.commands.options import about, check_place, option
 from mfpde.commands.terminal import complain, say
 
 
@@ -20,7 +20,7 @@ def sweep(
     out: Annotated[options.Folder, about("The folder, in place of the file's.")] = None,
     workers: Annotated[options.Count, about("Processes of this machine.")] = 1,
     scheduler: Annotated[
-        options.Word, about("A Dask cluster: tcp://host:8786.")
+        str | None, option("WORD"), about("A Dask cluster: tcp://host:8786.")
     ] = None,
     list: Annotated[bool, about("List all runs; compute nothing.")] = False,
     csv: options.Csv = None,

@@ -25,8 +25,6 @@ from mfpde.storage.files import FORMAT, NEW, StoreError, check_format, name_dama
 JOURNAL = "journal.sqlite"
 JOURNAL_FILES = tuple(JOURNAL + end for end in ("-wal", "-shm", "-journal", ""))
 """The journal, after what SQLite keeps beside it."""
-_TABLE = """rows(number INTEGER PRIMARY KEY, text TEXT, type TEXT, data BLOB,
-    checksum INTEGER)"""
 _SHARED = ("nfs", "cifs", "smb", "fuse.sshfs", "lustre", "gpfs", "beegfs", "9p")
 """File systems of networks, by the beginnings of their names."""
 
@@ -84,7 +82,8 @@ class Journal:
             "PRAGMA synchronous = OFF",
             f"PRAGMA journal_mode = {mode}",
             f"PRAGMA user_version = {FORMAT}",
-            f"CREATE TABLE {_TABLE}",
+            "CREATE TABLE rows(number INTEGER PRIMARY KEY, text TEXT, type TEXT, "
+            "data BLOB, checksum INTEGER)",
         ):
             self._execute(statement)
         self.write(rows)
