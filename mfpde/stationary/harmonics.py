@@ -12,9 +12,10 @@ The matrix of the interaction is
 
     A_kl = iint K(x, y) B_k(x) B_l(y),    A[mu] = sum_kl A_kl m_l B_k,    m_l = int B_l dmu
 
-For kernels of x.y it is diagonal (Funk-Hecke).  For a head, with z = beta D x and r = |z|,
+For kernels of x.y it is diagonal (Funk-Hecke).  For a head, with r = |Dx| and lambda_l(t) the
+eigenvalues of e^{t (u - 1)} / t,
 
-    int e^{z.y} B_l(y) dsigma(y) = Gamma(d/2) (2/r)^nu I_{l + nu}(r) B_l(z / r),  nu = d/2 - 1,
+    int (1/beta) e^{beta x.Dy} B_l(y) dsigma(y) = r e^{beta r} lambda_l(beta r) B_l(Dx / r)
 
 for l of this degree.  The integral against B_k(x) is a quadrature, with the rounding of the
 largest entry of column l, which falls with the degree as the eigenvalues do: of A_kl and A_lk
@@ -26,20 +27,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from math import gamma
 
 import numpy as np
-from scipy.special import ive, roots_legendre
+from scipy.special import roots_legendre
 
-from mfpde.arrays import FloatArray, IntArray
+from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry, Zonal
 from mfpde.geometry.base import RealHarmonics
 from mfpde.geometry.harmonics import zonal_harmonics
-from mfpde.terms import Attention
+from mfpde.terms import Attention, Exponential
+from mfpde.terms.kernels import up_to
 
 NODES_PER_BAND = 6
-NO_LENGTH = np.sqrt(np.finfo(np.float64).tiny)
+NO_LENGTH = 1e-30
 """In place of a length of zero, by which is divided."""
 
 
@@ -109,41 +110,25 @@ def kernel_matrix(
     diagonal = spectrum[packed.degrees]
     if not equation.heads:
         return np.asarray(diagonal)
-    parts = [_head_matrix(head, geometry, packed, degree) for head in equation.heads]
+    parts = [_head_matrix(head, geometry, degree) for head in equation.heads]
     return np.asarray(np.diag(diagonal) + np.sum(parts, axis=0))
 
 
-def _head_matrix(
-    head: Attention, geometry: Geometry, packed: RealHarmonics, degree: int
-) -> FloatArray:
-    nodes = geometry.with_degree(degree)
+def _head_matrix(head: Attention, geometry: Geometry, degree: int) -> FloatArray:
+    packed = RealHarmonics.of(geometry, degree)
+    nodes, dimension = geometry.with_degree(degree), geometry.dimension
     shares = nodes.areas / nodes.areas.sum()
-    vectors = nodes.points.reshape(-1, geometry.dimension) @ head.keys_matrix
+    vectors = nodes.points.reshape(-1, dimension) @ head.keys_matrix
     lengths = np.maximum(np.linalg.norm(vectors, axis=1), NO_LENGTH)
-    units = (vectors / lengths[:, np.newaxis])[:, np.newaxis]
-    one = np.ones(1)
-    rows = [packed.read(geometry.atom_moments(u, one, degree)) for u in units]
-    values = np.stack(rows) * _factors(
-        head, lengths, packed.degrees, geometry.dimension
-    )
-    fields = values.T.reshape(-1, *nodes.shape) * shares
+    units, one = (vectors / lengths[:, np.newaxis])[:, np.newaxis], np.ones(1)
+    values = [packed.read(geometry.atom_moments(u, one, degree)) for u in units]
+    series = [Exponential(head.beta * r).expand(dimension) for r in lengths]
+    eigenvalues = np.stack([up_to(degree, row.eigenvalues) for row in series])
+    scales = head.amplitude * (head.multiple or 0.0) * lengths
+    scales *= np.exp(head.beta * lengths - head.shift)
+    rows = scales[:, np.newaxis] * eigenvalues[:, packed.degrees] * values
+    fields = rows.T.reshape(-1, *nodes.shape) * shares
     columns = [packed.read(nodes.moments(field, degree)) for field in fields]
     found = np.stack(columns, axis=1)
     is_higher = packed.degrees > packed.degrees[:, np.newaxis]
     return np.where(is_higher, found, found.T)
-
-
-def _factors(
-    head: Attention, lengths: FloatArray, degrees: IntArray, dimension: int
-) -> FloatArray:
-    """The eigenvalues (n, k) of a e^{beta r u - c} / beta for ``lengths`` r = |Dx|, (n,)."""
-    scale = head.amplitude * (head.multiple or 0.0)
-    if head.beta == 0:
-        linear = np.where(degrees == 1, lengths[:, np.newaxis] / dimension, 0.0)
-        return np.asarray(scale * linear)
-    nu, r = dimension / 2 - 1, head.beta * lengths
-    scales = scale / head.beta * gamma(dimension / 2) * (2 / r) ** nu
-    scales *= np.exp(r - head.shift)
-    orders = np.arange(degrees.max() + 1) + nu
-    bessel = ive(orders, r[:, np.newaxis])
-    return np.asarray(scales[:, np.newaxis] * bessel[:, degrees])
