@@ -32,7 +32,7 @@ from mfpde.stationary.ridge_fields import (
     NeuronRidges,
     RidgeField,
 )
-from mfpde.terms import Perceptron, PointMasses
+from mfpde.terms import Attention, Perceptron, PointMasses
 from mfpde.terms.kernels import Kernel
 
 
@@ -170,17 +170,14 @@ def turn_neurons(
 
 def pair_kernels(equation: MeanFieldEquation, dimension: int) -> tuple[PairKernel, ...]:
     """The kernels K of an equation with an energy, on S^(dimension-1)."""
-    identity = np.eye(dimension)[np.newaxis]
-    kernels = [
-        PairKernel(term.zonal_kernel, term.amplitude, identity)
-        for term in equation.interactions
-        if term.is_zonal
-    ]
-    for head in equation.heads:
-        # Symmetric to the last bit: so is the matrix between points.
-        matrix = (head.keys_matrix + head.keys_matrix.T) / (2 * head.size)
-        amplitude = head.amplitude * (head.multiple or 0.0) * head.size
-        kernels.append(PairKernel(head.zonal_kernel, amplitude, matrix[np.newaxis]))
+    kernels = []
+    for term in equation.interactions:
+        matrix, amplitude = np.eye(dimension), term.amplitude
+        if isinstance(term, Attention) and not term.is_zonal:
+            # Symmetric to the last bit: so is the matrix between points.
+            matrix = (term.keys_matrix + term.keys_matrix.T) / (2 * term.size)
+            amplitude *= (term.multiple or 0.0) * term.size
+        kernels.append(PairKernel(term.zonal_kernel, amplitude, matrix[np.newaxis]))
     return tuple(kernels)
 
 

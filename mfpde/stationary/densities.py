@@ -96,17 +96,13 @@ class StationaryDensity(Printed, GibbsState):
         kind = "zonal " if geometry.axis is not None else ""
         stable = "stable" if self.is_second_order else "unstable"
         advice = "; the cells may not resolve it: a finer grid helps"
-        return "\n".join(
-            [
-                f"{self.equation}, {self.equation.convention}",
-                f"stationary density, residual {self.residual:.1e}, {stable}: "
-                f"{self.unstable_dimension} unstable {kind}directions, "
-                f"{self.symmetry_dimension} rotation modes"
-                f"{'' if self.converged else advice}",
-                f"density over the uniform one: {relative.min():.6g} to "
-                f"{relative.max():.6g}; |mean of x| {self.order:.6g}; free energy "
-                f"{self.free_energy:.12g}",
-            ]
+        return (
+            f"{self.equation}, {self.equation.convention}\n"
+            f"stationary density, residual {self.residual:.1e}, {stable}: "
+            f"{self.unstable_dimension} unstable {kind}directions, "
+            f"{self.symmetry_dimension} rotation modes{'' if self.converged else advice}\n"
+            f"density over the uniform one: {relative.min():.6g} to {relative.max():.6g}; "
+            f"|mean of x| {self.order:.6g}; free energy {self.free_energy:.12g}"
         )
 
 

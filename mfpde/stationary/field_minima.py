@@ -143,9 +143,8 @@ def floor_of(field: RidgeField, level: float, allowed: float) -> Floor:
 def flat_bounds(field: RidgeField, level: float) -> tuple[float, float]:
     """Bounds of the distance of a field from ``level``, and of its third derivatives.
 
-    Of a polynomial of degree N they follow from its values at centres of cells of radius r
-    (see the head of this module); else, and where the ridges' own bound is smaller, they are
-    infinity and that bound.
+    Of a polynomial of degree N they follow from values on cells (see the head of this module);
+    else, and where the ridges' own bound is smaller, they are infinity and that bound.
     """
     degree, size = max(field.bounds.degree, 2.0), np.sqrt(field.dimension - 1)
     distance, third = np.inf, field.bounds.third
@@ -226,8 +225,7 @@ def lowest_apart(
 ) -> IntArray:
     """Indices of the lowest ``values`` (n,) at points (n, d) further than ``apart``.
 
-    Each has the lowest value of all that are further than that from those before it; ``most``
-    indices are returned at most.
+    Each is the lowest of all that are further than that from those before it; at most ``most``.
     """
     left = np.argsort(values, kind="stable")
     chosen: list[int] = []

@@ -17,15 +17,13 @@ Phi[rho] = kappa int rho log rho - s E[rho]: min Phi = max (-Psi), and
 
     Phi[rho] + Psi(c) + constant = |G(c)|^2 / 2
 
-bounds Phi[rho] - min Phi.  In ascent minima of Psi are minima of Phi, and c <- c - G(c), the
-concave-convex procedure (Yuille & Rangarajan, Neural Computation 15, 2003), never lets
-either rise.  1 - G_c has eigenvalues mu that fall quickly: the directions with mu > 1 are
-unstable, and rotations have mu = 1.  In descent none is above 0.
+bounds Phi[rho] - min Phi.  In ascent minima of Psi are minima of Phi.  1 - G_c has eigenvalues
+mu that fall quickly: the directions with mu > 1 are unstable, and rotations have mu = 1; in
+descent none is above 0.
 
-A product with G_c takes a synthesis, a multiplication at the nodes and integrals: its matrix
-is not needed.  On a zonal grid Lambda_l = D_l lambda_l / beta, D_l the number of harmonics:
-neither the norm of P_l nor D_l is representable in high dimension.  Only changes that are
-zonal too are counted there.
+A product with G_c takes a synthesis, a multiplication at the nodes and integrals.  On a zonal
+grid Lambda_l = D_l lambda_l / beta, D_l the number of harmonics: neither the norm of P_l nor D_l
+is representable in high dimension.  Only changes that are zonal too are counted there.
 
 Of heads Lambda is a matrix, positive semidefinite as D is, and sqrt(Lambda) its symmetric root;
 what the constant B_0 = 1 adds to F, M sum_k Lambda_k0 B_k, counts as V.
@@ -37,6 +35,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import dia_array, diags_array
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from mfpde.arrays import FloatArray
@@ -75,18 +74,12 @@ class GibbsProblem:
         return kernel_matrix(self.equation, self.geometry, self.degree)
 
     @cached_property
-    def roots(self) -> FloatArray:
-        """The root of Lambda: numbers (n,) for kernels of x.y, with heads a matrix (n, n)."""
+    def root(self) -> FloatArray | dia_array:
+        """The root (n, n) of Lambda, diagonal for kernels of x.y."""
         if self._matrix.ndim == 1:
-            return np.asarray(np.sqrt(np.maximum(self._matrix[1:], 0.0)))
+            return diags_array(np.sqrt(np.maximum(self._matrix[1:], 0.0)))
         values, vectors = np.linalg.eigh(self._matrix[1:, 1:])
         return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
-
-    def multiply_by_root(self, coefficients: FloatArray) -> FloatArray:
-        """The root of Lambda times ``coefficients`` (n, ...)."""
-        if self.roots.ndim == 2:
-            return np.asarray(self.roots @ coefficients)
-        return np.asarray((self.roots * coefficients.T).T)
 
     @cached_property
     def potential(self) -> FloatArray:
@@ -102,11 +95,11 @@ class GibbsProblem:
         """Unknowns c that belong to a density."""
         packed = RealHarmonics.of(self.geometry, self.degree)
         moments = packed.read(self.geometry.moments(density.masses, self.degree))
-        return self.multiply_by_root(moments[1:])
+        return np.asarray(self.root @ moments[1:])
 
     def field(self, coefficients: FloatArray) -> FloatArray:
         """The field sum_k sqrt(Lambda_k) c_k B_k at the nodes."""
-        return self.harmonics.synthesis(self.multiply_by_root(coefficients))
+        return self.harmonics.synthesis(self.root @ coefficients)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +142,7 @@ class GibbsState:
         """The gradient G (n,) of Psi."""
         problem = self.problem
         means = problem.harmonics.integrals(self.probabilities)
-        return self.coefficients - problem.mass * problem.multiply_by_root(means)
+        return np.asarray(self.coefficients - problem.mass * (problem.root @ means))
 
     @property
     def size(self) -> float:
@@ -163,7 +156,7 @@ class GibbsState:
         values -= probabilities @ values
         changes = problem.harmonics.integrals(probabilities * values)
         factor = self.equation.sign * problem.mass / self.equation.diffusion
-        return direction - factor * problem.multiply_by_root(changes)
+        return np.asarray(direction - factor * (problem.root @ changes))
 
     @cached_property
     def hessian(self) -> FloatArray:
@@ -204,7 +197,7 @@ class GibbsState:
         along = np.einsum("a...,a...i->...i", slopes, geometry.tangents)
         turned = np.einsum("gij,...j,...i->g...", generators, geometry.points, along)
         columns = [problem.harmonics.integrals(row.ravel()) for row in turned]
-        return find_basis(problem.multiply_by_root(np.stack(columns, axis=1)))
+        return find_basis(problem.root @ np.stack(columns, axis=1))
 
     @cached_property
     def leading(self) -> FloatArray:
@@ -233,7 +226,7 @@ class GibbsState:
         generator, values = np.random.default_rng(0), np.empty(0)
         while not len(values) or values[-AT_ONCE:].max() > 1 / 2:
             # As much of each axis as 1 - G_c makes of it, roughly.
-            start = self.problem.multiply_by_root(generator.standard_normal(size))
+            start = self.problem.root @ generator.standard_normal(size)
             found, vectors = eigsh(matrix, AT_ONCE, which="LA", v0=start)
             values = np.append(values, found)
             known = np.concatenate([known, vectors], axis=1)

@@ -47,9 +47,6 @@ MOST_CELLS = 100_000
 NEAR = 1e-6
 """Distance of points that are one, and share of the largest curvature that is none."""
 
-Cell = tuple[FloatArray, FloatArray]
-"""Signs (+-1) of all hyperplanes, and a point inside."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Maximum(Printed):
@@ -180,11 +177,11 @@ def _searched_frame(layers: tuple[Perceptron, ...]) -> FloatArray:
     return np.asarray(frame)
 
 
-def cells_of(rows: FloatArray) -> list[Cell]:
-    """Cells of the arrangement with normals ``rows`` (n, k), none of them zero.
+def cells_of(rows: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+    """Cells of the arrangement with normals ``rows`` (n, k) of any length but 0.
 
-    Parallel rows are allowed: their signs agree, or are opposite.  More than 100000 cells are a
-    ``ValueError``.
+    Each has the signs (+-1) of all hyperplanes (n,), and a point (k,) inside.  Those of parallel
+    rows agree, or are opposite.  More than 100000 cells are a ``ValueError``.
     """
     count, k = rows.shape
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)

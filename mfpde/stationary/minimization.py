@@ -20,7 +20,7 @@ part of V beyond that degree is left in F, and the certificate bounds its effect
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +41,6 @@ from mfpde.stationary.certification import (
 )
 from mfpde.stationary.convex_energy import (
     ConvexEnergy,
-    PairKernel,
     convex_energy,
     turn_neurons,
 )
@@ -142,8 +141,8 @@ class Minimum(Printed):
         if self.rings is None:
             return "\n".join([*lines, tabulate_atoms(self.measure)])
         axis = " ".join(f"{x:.7f}" for x in self.rings.axis)
-        numbers = zip(self.rings.angles / np.pi, self.rings.masses, strict=True)
-        rows = [[f"{angle:.9f}", f"{mass:.9f}"] for angle, mass in numbers]
+        numbers = np.column_stack([self.rings.angles / np.pi, self.rings.masses])
+        rows = [[f"{number:.9f}" for number in row] for row in numbers]
         table = format_table(["polar angle/pi", "mass"], rows)
         return "\n".join([*lines, f"rings around the axis {axis}", table])
 
@@ -235,9 +234,7 @@ def energy_of_rings(energy: ConvexEnergy, axis: FloatArray) -> ConvexEnergy:
     count = ring_count(energy)
     azimuths = (np.arange(count) + 0.5) * np.pi / count
     matrices = np.stack([np.diag([1.0, c]) for c in np.cos(azimuths)])
-    kernels = tuple(
-        PairKernel(k.profile, k.amplitude, matrices) for k in energy.kernels
-    )
+    kernels = tuple(replace(kernel, matrices=matrices) for kernel in energy.kernels)
     neurons = turn_neurons(energy.neurons, np.outer(axis, [1.0, 0.0]))
     return ConvexEnergy(kernels, neurons, 2, is_mirrored=True)
 
@@ -250,12 +247,10 @@ def smooth_candidate(
         return None
     grid = equation.on(geometry)
     packed = RealHarmonics.of(geometry, grid.degree)
-    shares = geometry.areas / geometry.areas.sum()
-    potential = packed.read(
-        geometry.moments(grid.external_potential * shares, grid.degree)
-    )
+    external, shares = grid.external_potential, geometry.areas / geometry.areas.sum()
+    potential = packed.read(geometry.moments(external * shares, grid.degree))
     # Rounding errors of V must not be divided by small eigenvalues.
-    noise = ROUNDING * float(np.abs(grid.external_potential).max())
+    noise = ROUNDING * float(np.abs(external).max())
     potential = np.where(np.abs(potential) > noise, potential, 0.0)
     matrix = kernel_matrix(equation, geometry, grid.degree)
     sizes = matrix if matrix.ndim == 1 else np.diagonal(matrix)

@@ -93,7 +93,14 @@ def polish(
         are not positive, or more than 4000 coordinates n (d - 1).
     """
     given = _as_atoms(atoms)
-    _check(equation, given, merge_within)
+    real_number("merge_within", merge_within, at_least=0.0, at_most=1 / 2)
+    if equation.diffusion > 0:
+        raise ValueError(
+            f"diffusion = {equation.diffusion:g}: atoms dissolve at once, none is "
+            "stationary; use an equation without diffusion"
+        )
+    for term in equation.externals:
+        term.check_dimension(given.dimension)
     pieces = PointMasses(given.points, given.masses)
     start = Atoms(*unite_neighbours(pieces, merge_within))
     coordinates = len(start) * (start.dimension - 1)
@@ -144,28 +151,16 @@ def _as_atoms(atoms: Atoms | Sequence[ConcentratedRegion]) -> Atoms:
                 f"atoms = {shown(given)} must be Atoms, or the clusters of a concentration "
                 "report: polish(equation, concentration(measure, equation).clusters)"
             )
-        for region in given:
-            if region.kind not in ("atom", "forming"):
-                raise ValueError(
-                    f"atoms: a region of kind {region.kind!r} is no atom; polish moves "
-                    "points only"
-                )
+        other = [r.kind for r in given if r.kind not in ("atom", "forming")]
+        if other:
+            raise ValueError(
+                f"atoms: a region of kind {other[0]!r} is no atom; polish moves points only"
+            )
         places = [region.position for region in given] or np.empty((0, 2))
         given = Atoms(places, [region.mass for region in given])
     if len(given) == 0:
         raise ValueError("atoms: there are none; at least one is needed")
     return given
-
-
-def _check(equation: MeanFieldEquation, atoms: Atoms, merge_within: float) -> None:
-    real_number("merge_within", merge_within, at_least=0.0, at_most=1 / 2)
-    if equation.diffusion > 0:
-        raise ValueError(
-            f"diffusion = {equation.diffusion:g}: atoms dissolve at once, none is "
-            "stationary; use an equation without diffusion"
-        )
-    for term in equation.externals:
-        term.check_dimension(atoms.dimension)
 
 
 def _reach(

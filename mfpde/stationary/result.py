@@ -183,11 +183,10 @@ def linear_rates(
     *,
     modes: FloatArray,
 ) -> tuple[FloatArray | ComplexArray, FloatArray]:
-    """Rates of shifts and of splitting of atoms, with the derivatives ``field`` of grad F there.
+    """The ``shift_rates`` and ``split_rates`` of :class:`PolishedAtoms`, of ``masses`` (n,).
 
-    They are ``shift_rates`` and ``split_rates`` of :class:`PolishedAtoms`, for ``masses`` (n,).
-    Along the columns of ``modes`` (n (d - 1), k), in tangent coordinates, the field does not
-    change.
+    Along the columns of ``modes`` (n (d - 1), k), in tangent coordinates, the ``field`` there, the
+    derivatives of grad F, does not change.
     """
     roots = np.repeat(np.sqrt(masses), field.gradient.shape[1])[:, np.newaxis]
     matrix = roots * field.jacobian.reshape(len(roots), -1) / roots.T

@@ -29,6 +29,7 @@ level: a Cholesky factor of K with a ridge, and one step of iterative refinement
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -230,7 +231,12 @@ def _solve_free(
     inside, outside = kernel[np.ix_(is_free, is_free)], potential[is_free]
     count = len(outside)
     ridge = max(NEGLIGIBLE * float(np.trace(kernel)), LEAST_RIDGE)
-    factor = _factorize(inside, ridge)
+    factor = None
+    while factor is None:
+        # A sharp kernel's own rounding, beta times that of x.y, may exceed the first ridge.
+        with suppress(LinAlgError):
+            factor = cho_factor(inside + ridge * np.eye(count))
+        ridge *= 10
     flat = cho_solve(factor, np.ones(count))
     masses, level = np.zeros(count), 0.0
     for _ in range(2):
@@ -240,15 +246,3 @@ def _solve_free(
     found = np.zeros(len(potential))
     found[is_free] = masses
     return found
-
-
-def _factorize(matrix: FloatArray, ridge: float) -> tuple[FloatArray, bool]:
-    """Cholesky factor of a matrix with the least ridge, ten times larger each time, that it has.
-
-    A sharp kernel's own rounding, beta times that of x.y, may exceed the first one.
-    """
-    while True:
-        try:
-            return cho_factor(matrix + ridge * np.eye(len(matrix)))  # type: ignore[no-any-return]
-        except LinAlgError:
-            ridge *= 10

@@ -6,11 +6,10 @@ under all of SO(d), a perceptron under the rotations that fix all its directions
 weights), a head with matrices D and V under the Omega that commute with both.  A user's potential
 is not known to have any.
 
-Relative equilibria: states of atoms that the flow turns rigidly, v(x_i) = s Omega x_i.
-
-Without an energy (attention with matrices that are no gradient, drifts that are none) a state
-need not come to rest: it may turn for ever by rotations e^{t s Omega} that leave the equation as
-it is.  In the frame that turns with it the drift is
+Without an energy (attention with matrices that are no gradient, drifts that are none) a state of
+atoms need not come to rest: a relative equilibrium turns rigidly, v(x_i) = s Omega x_i, by
+rotations e^{t s Omega} that leave the equation as it is.  In the frame that turns with it the
+drift is
 
     G_i - Omega x_i,   Omega = sum_k c_k Omega_k,  c = argmin sum_i |G_i - Omega x_i|^2 / scale_i^2
 
