@@ -154,9 +154,8 @@ def state_on_grid(
     rest = (mass + float(np.abs(masses).sum())) * tail
     fewer = PointMasses(small.points.reshape(len(masses), -1), masses)
     field = energy.first_variation(fewer, mass=mass, rest=rest)
-    cells = geometry.points.reshape(-1, geometry.dimension)
-    outside = float(whole.density.masses.ravel() @ energy.external.values(cells))
-    outside += float(acting.masses @ energy.external.values(acting.points))
+    outside = float((whole.density.masses * grid.external_potential).sum())
+    outside += float(atoms.masses @ energy.external.values(atoms.points))
     found = grid.energy(whole.density.masses, atoms, moments)
     mean = (2 * found - outside) / mass
     return CertifiedState(field, found, mean, mass)

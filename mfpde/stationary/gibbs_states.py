@@ -44,7 +44,7 @@ from mfpde.geometry import Geometry
 from mfpde.geometry.base import RealHarmonics
 from mfpde.measures.measure import Density
 from mfpde.stationary.harmonics import Harmonics, harmonics_on, kernel_matrix
-from mfpde.stationary.symmetry import find_basis, invariant_rotations
+from mfpde.stationary.symmetry import find_span, invariant_rotations
 
 LARGEST_MATRIX = 120
 """Up to as many unknowns all eigenvalues of the matrix take less."""
@@ -197,7 +197,7 @@ class GibbsState:
         along = np.einsum("a...,a...i->...i", slopes, geometry.tangents)
         turned = np.einsum("gij,...j,...i->g...", generators, geometry.points, along)
         columns = [problem.harmonics.integrals(row.ravel()) for row in turned]
-        return find_basis(problem.root @ np.stack(columns, axis=1))
+        return find_span(problem.root @ np.stack(columns, axis=1))
 
     @cached_property
     def leading(self) -> FloatArray:

@@ -114,9 +114,8 @@ class KernelRidges:
         """The sum and the derivatives of its ridges at ``points`` (n, d)."""
         del radii
         cosines, kernel = points @ self.vectors.T, self.kernel
-        values = (kernel.value(cosines) * self.weights).sum(axis=1)
         first = kernel.slope(cosines) * self.weights
-        return values, first, kernel.bend(cosines) * self.weights
+        return self.values(points), first, kernel.bend(cosines) * self.weights
 
 
 @dataclass(frozen=True, eq=False)

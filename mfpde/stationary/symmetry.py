@@ -41,10 +41,10 @@ def rotation_modes(equation: MeanFieldEquation, points: FloatArray) -> FloatArra
     ``points`` (n, d).
     """
     generators = invariant_rotations(equation, points.shape[1])
-    return find_basis(displacements(generators, points))
+    return find_span(displacements(generators, points))
 
 
-def find_basis(columns: FloatArray) -> FloatArray:
+def find_span(columns: FloatArray) -> FloatArray:
     """Orthonormal columns (n, k) that span what of ``columns`` (n, g) is no rounding."""
     basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     return np.asarray(basis[:, sizes > INDEPENDENT])
