@@ -303,7 +303,7 @@ SHORT = mfpde.solve(MASKED, turning(CIRCLE), t_end=0.1)
         (lambda: move(PAIR, mfpde.Causal(rope=1.0), positions=[0.5, 1]), "rope = 1 turns rows"),
         (lambda: TOKENS.rows(), "edges = None"),
         (lambda: TOKENS.rows([0, 0.1, 1]), "no token is in \\(0, 0.1\\]"),
-        (lambda: MASKED.velocity(TOKENS, PAIR.points), "points: tokens"),
+        (lambda: MASKED.velocity(TOKENS, PAIR.points[:1]), "points: tokens"),
         (lambda: equation(mfpde.Causal(rope=1.0)).velocity(SHORT.final[0]), "rope"),
         (lambda: turning(CIRCLE).at(1.5), "position"),
     ],
