@@ -29,11 +29,10 @@ from mfpde.measures.measure import AnyMeasure, Atoms, as_measure
 from mfpde.terms import ExternalTerm, InteractionTerm
 
 VANISHED = 1e-12
-"""A length |z| below which z has no direction."""
 
 
 class VanishedError(ValueError):
-    """Somewhere x + s step m(x) is 0, which has no direction."""
+    """Somewhere |x + s step m(x)| is 0, or below 1e-12: it has no direction."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -79,19 +78,14 @@ class Block:
                 f"direction = {direction!r}, but the equation has its own, "
                 f"{equation.direction!r}: give one to a term alone"
             )
-        if equation.diffusion > 0:
+        if equation.diffusion > 0 or equation.normalization is not None:
+            given = f"diffusion = {equation.diffusion:g}, {equation.normalization}"
             raise ValueError(
-                f"the equation has diffusion = {equation.diffusion:g}, but a block moves tokens "
-                "without noise: take diffusion=0, or solve it without blocks"
+                f"the equation has {given}, but a block moves tokens without noise, and brings "
+                "them back to the sphere itself: leave it out, or solve it without blocks"
             )
-        if equation.normalization is not None:
-            raise ValueError(
-                f"the equation has {equation.normalization!r}, but a block brings tokens back to "
-                "the sphere: leave it out"
-            )
-        object.__setattr__(self, "equation", equation)
-        number = real_number("step", step, above=0.0, at_most=1e50)
-        object.__setattr__(self, "step", number)
+        length = real_number("step", step, above=0.0, at_most=1e50)
+        vars(self).update(equation=equation, step=length)
 
     def image(self, measure: AnyMeasure, points: ArrayLike | None = None) -> FloatArray:
         """The images of ``points`` (..., d) under the block, in which ``measure`` acts.
@@ -117,9 +111,9 @@ class Block:
 
 
 class LayerEquation(MeanFieldEquation):
-    """A layer as an equation: all terms of its ``blocks`` if they go one way, by equal steps.
+    """A layer as an equation, that of energies and verdicts of a run.
 
-    Else the terms of the first block.  Energies and verdicts of a run are those of this equation.
+    It has all terms of its ``blocks`` if they go one way, by equal steps, else those of the first.
     """
 
     blocks: tuple[Block, ...]
@@ -133,10 +127,9 @@ class LayerEquation(MeanFieldEquation):
                 "of blocks that follow each other"
             )
         object.__setattr__(self, "blocks", tuple(blocks))
-        equations = [block.equation for block in self.blocks]
-        first = equations[0]
+        first = self.blocks[0].equation
         # Together they tell whether they live in one dimension.
-        terms = [term for one in equations for term in one.terms]
+        terms = [term for block in blocks for term in block.equation.terms]
         super().__init__(*terms, direction=first.direction)
         if len({(b.step, b.equation.direction) for b in self.blocks}) > 1:
             super().__init__(*first.terms, direction=first.direction)
@@ -202,10 +195,7 @@ class LayerMaps:
 
 
 def move_points(points: FloatArray, step: float, updates: FloatArray) -> FloatArray:
-    """Images z / |z| of ``points`` (n, d), z = x + step s m, m s the ``updates`` (n, d).
-
-    ``VanishedError`` where |z| is below 1e-12.
-    """
+    """Images z / |z| of ``points`` (n, d), z = x + step times ``updates``; VanishedError at 0."""
     ends = points + step * updates
     lengths = np.linalg.norm(ends, axis=-1, keepdims=True)
     if lengths.min() < VANISHED:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import PchipInterpolator
-from scipy.special import exprel, factorial
+from scipy.special import factorial
 
 from mfpde.arrays import (
     ComplexArray,
@@ -28,6 +28,7 @@ from mfpde.arrays import (
     whole_number,
 )
 from mfpde.notebook import Shown, call_above
+from mfpde.positions.weights import log_size
 from mfpde.terms import Attention
 
 MOST_MODES = 64
@@ -38,13 +39,6 @@ LARGEST_RESIDUAL = 1e-6
 TERMS_OF_CLOSED_FORM = 64
 
 
-def log_size(alibi: FloatArray, positions: FloatArray | float) -> FloatArray:
-    """Return log |E(s) / lambda|, which is log s for lambda = 0."""
-    exponents = alibi * positions
-    sizes = positions * exprel(-np.abs(exponents))
-    return np.asarray(np.log(sizes) + np.maximum(exponents, 0.0))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class RetrievalProfile(Shown):
     """Profiles S(s) of the sources at several times, for several lambda of ALiBi.
@@ -52,7 +46,7 @@ class RetrievalProfile(Shown):
     Attributes
     ----------
     sources, times, reader, weights, alibi
-        Whose profiles they are: s (n,), t (t,), r, omega_n (m,) and lambda (a,).
+        s (n,), t (t,), r, omega_n (m,) and lambda (a,).
     gammas
         int e^(inx) dGamma_k, (k, t, m).
     unresolved
@@ -77,7 +71,7 @@ class RetrievalProfile(Shown):
         return np.arange(1, len(self.weights) + 1)
 
     def check_series(self) -> RetrievalProfile:
-        """Return the profile itself; ``ValueError`` if its series has not ended."""
+        """Return the profile; ``ValueError`` if its series has not ended."""
         if not self.residual <= LARGEST_RESIDUAL:
             raise ValueError(
                 f"the series of {len(self.gammas)} terms ends with {self.residual:.1e} of its "
@@ -95,7 +89,7 @@ class RetrievalProfile(Shown):
         powers = y**orders / factorial(orders)
         return np.asarray(np.einsum("kas,kt->kats", powers, self._coefficients))
 
-    @cached_property
+    @property
     def _coefficients(self) -> FloatArray:
         """The numbers c_k, (k, t)."""
         return np.asarray(self.gammas.real @ self.weights)
@@ -119,15 +113,16 @@ class RetrievalProfile(Shown):
 
         It is that of the parabola through three values.
         """
-        return np.apply_along_axis(self._find_minimum, -1, self.values)
 
-    def _find_minimum(self, values: FloatArray) -> float:
-        i = int(values.argmin())
-        if not 0 < i < len(values) - 1:
-            return np.nan
-        around = slice(i - 1, i + 2)
-        square, linear, _ = np.polyfit(self.sources[around], values[around], 2)
-        return float(-linear / (2 * square))
+        def find_least(values: FloatArray) -> float:
+            i = int(values.argmin())
+            if not 0 < i < len(values) - 1:
+                return np.nan
+            around = slice(i - 1, i + 2)
+            square, linear, _ = np.polyfit(self.sources[around], values[around], 2)
+            return float(-linear / (2 * square))
+
+        return np.apply_along_axis(find_least, -1, self.values)
 
     @property
     def critical_times(self) -> FloatArray:

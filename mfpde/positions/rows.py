@@ -247,8 +247,8 @@ class Row(Measure):
         kinds = {term.positions or Full() for term in grid.interactions} or {Full()}
         if len(kinds) > 1 or any(seen.rope for seen in kinds):
             raise ValueError(f"a row has no one mixture of others through {kinds}")
-        mixed = kinds.pop().mixing(edges)(self.rows.values.reshape(len(edges) - 1, -1))
-        values = mixed[self.index].reshape(self.geometry.shape)
+        weights = kinds.pop().find_weights(edges)[self.index]
+        values = np.tensordot(weights, self.rows.values, axes=1)
         return GridField(grid, Measure(Density(self.geometry, values)))
 
 

@@ -93,7 +93,7 @@ class RowsEquation(GridEquation):
             terms.setdefault(term.positions or Full(), []).append(term)
         acting: list[MixedTerm | TurnedHead] = []
         for seen, some in terms.items():
-            mix = seen.mixing(self.edges)
+            mix, _ = seen.see(self.edges)
             if not seen.rope:
                 acting += [MixedTerm(mix, one) for one in self._put_on_grid(some)]
                 continue

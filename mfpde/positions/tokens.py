@@ -11,13 +11,12 @@ densities (:mod:`mfpde.positions.rows`), they see each other by the weights of r
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mfpde.arrays import (
     FloatArray,
@@ -33,12 +32,10 @@ from mfpde.geometry import FieldAtPoints
 from mfpde.geometry.circle import angles_of, tangents_at
 from mfpde.measures.measure import Atoms
 from mfpde.positions.rows import read_edges
-from mfpde.positions.weights import Causal, Full, mix_with_earlier
+from mfpde.positions.weights import Causal, Full
 from mfpde.terms import InteractionTerm, PointMasses
 from mfpde.terms.external import tangential
-from mfpde.terms.interaction import MOST_PAIRS, Mix
-
-Weigh = Callable[[IntArray], FloatArray]
+from mfpde.terms.interaction import MOST_PAIRS, Mix, Weigh
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -109,16 +106,16 @@ class PositionedAtoms(Atoms):
             own = (low < self.positions) & (self.positions <= high)
             if not own.any():
                 raise ValueError(f"edges: no token is in ({low:g}, {high:g}]")
-            masses = self.masses[own]
-            found.append(Atoms(self.points[own], masses / masses.sum()))
+            shares = self.masses[own] / self.masses[own].sum()
+            found.append(Atoms(self.points[own], shares))
         return tuple(found)
 
     def field_under(self, equation: Any) -> AtomField:
         """The field of what each token sees, at the tokens; that of all atoms without masks."""
-        terms = [t for t in equation.terms if isinstance(t, InteractionTerm)]
+        terms = tuple(t for t in equation.terms if isinstance(t, InteractionTerm))
         rest = equation.externals, equation.sign, self
         if all(term.positions is None for term in terms):
-            return AtomField(tuple(terms), *rest)
+            return AtomField(terms, *rest)
         return TokenField(tuple(see_tokens(term, self) for term in terms), *rest)
 
     def moved_to(self, points: FloatArray) -> PositionedAtoms:
@@ -144,11 +141,6 @@ class TokenField(AtomField):
 
     interactions: tuple[Any, ...]
 
-    def _sums(self, points: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        if points is not None and points is not self.atoms.points:
-            raise ValueError("points: tokens have a field at themselves; leave it out")
-        return super()._sums(None)
-
     def velocity_by_moments(self) -> FloatArray:
         """The velocity (n, 2) of tokens on S^1, with terms of x.y summed by moments."""
         others = tuple(one for one in self.interactions if not one.term.is_zonal)
@@ -161,28 +153,27 @@ class TokenField(AtomField):
 
 @dataclass(frozen=True, eq=False)
 class SeenTerm:
-    """A ``term`` at tokens, ``count`` of them alike in each of P rows, or one.
+    """A ``term`` at tokens with the ``shares`` (P, count) of the mass of their rows, or one each.
 
-    Attributes
-    ----------
-    shares
-        Masses (P, count) of the tokens in their row, of sum 1.
-    weigh
-        What takes the numbers (k,) of rows to the weights (k, P) by which they see all.
-    mix
-        What takes numbers (P, m) of rows to those of what they see.
+    Rows see by ``mix``, of their moments, and ``weigh``.
     """
 
     term: InteractionTerm
     shares: FloatArray
-    weigh: Weigh
     mix: Mix
+    weigh: Weigh
 
     def sums_over_atoms(
-        self, points: FloatArray, _: object, index: IntArray | None = None
+        self, points: FloatArray, tokens: PointMasses
     ) -> tuple[FloatArray, FloatArray]:
-        """Potentials (k,) and vectors (k, d) at all ``points``, or some, by direct sums."""
-        index = np.arange(len(points)) if index is None else index
+        """Potentials (n,) and vectors (n, d) at the ``tokens`` themselves, by direct sums."""
+        if not np.array_equal(points, tokens.points):
+            raise ValueError("points: tokens have a field at themselves; leave it out")
+        return self._sum_at(np.arange(len(points)), points)
+
+    def _sum_at(
+        self, index: IntArray, points: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         values = np.zeros(len(index))
         vectors = np.zeros((len(index), points.shape[1]))
         for block in blocks_of_rows(len(index), len(points), MOST_PAIRS):
@@ -191,10 +182,9 @@ class SeenTerm:
             last = np.flatnonzero(weights.any(axis=0)).max(initial=-1) + 1
             # The first token may see nothing.
             sees = weights.any(axis=1)
-            own = np.arange(len(index))[block][sees]
             seen = PointMasses(points[:last], weights[sees, :last])
-            here = points[index[own]]
-            values[own], vectors[own] = self.term.sums_over_atoms(here, seen)
+            sums = self.term.sums_over_atoms(points[index[block][sees]], seen)
+            values[block][sees], vectors[block][sees] = sums
         return values, vectors
 
     def drift_on_circle(self, points: FloatArray) -> FloatArray:
@@ -209,12 +199,9 @@ class SeenTerm:
         waves *= np.repeat(self.mix(moments), count, axis=0)
         means, slopes = waves.real @ spectrum, -waves.imag @ (k * spectrum)
         mean = FieldAtPoints(means, slopes[:, np.newaxis] * tangents_at(angles))
-
-        def drift_at(index: IntArray) -> FloatArray:
-            vectors = self.sums_over_atoms(points, None, index)[1]
-            return tangential(vectors, points[index])
-
-        return self.term.drift_from_means(mean, drift_at)
+        return self.term.drift_from_means(
+            mean, lambda i: tangential(self._sum_at(i, points)[1], points[i])
+        )
 
 
 def see_tokens(term: InteractionTerm, tokens: PositionedAtoms) -> SeenTerm:
@@ -223,37 +210,11 @@ def see_tokens(term: InteractionTerm, tokens: PositionedAtoms) -> SeenTerm:
     if seen.rope:
         raise ValueError(f"rope = {seen.rope:g} turns rows of densities, not particles")
     if edges is None and isinstance(seen, Causal):
-        return SeenTerm(term, np.ones((len(tokens), 1)), *_see_earlier(seen, tokens))
+        alone = np.ones((len(tokens), 1))
+        return SeenTerm(term, alone, *seen.see_tokens(masses, tokens.positions))
     if edges is None:
         # Each is a row of its own.
         edges = np.append(0.0, np.cumsum(masses / tokens.total_mass))
-    shares, mix = masses.reshape(len(edges) - 1, -1), seen.mixing(edges)
+    shares = masses.reshape(len(edges) - 1, -1)
     shares = shares / shares.sum(axis=1, keepdims=True)
-    if isinstance(seen, Full):
-        # By one row, not by as many as there are tokens.
-        widths = np.diff(edges)
-        return SeenTerm(term, shares, lambda i: np.tile(widths, (len(i), 1)), mix)
-    return SeenTerm(term, shares, seen.find_weights(edges).__getitem__, mix)
-
-
-def _see_earlier(causal: Causal, tokens: PositionedAtoms) -> tuple[Weigh, Mix]:
-    """How tokens weigh and mix those before them.
-
-    Who does not see itself sees what the one before it sees with itself, and the first nothing.
-    """
-    logits = np.log(tokens.masses) + causal.alibi * tokens.positions
-    sums = np.logaddexp.accumulate(logits)
-    decays, behind = np.exp(-np.diff(sums)), int(not causal.sees_itself)
-
-    def weigh(index: IntArray) -> FloatArray:
-        last = (index - behind)[:, np.newaxis]
-        is_seen = np.arange(len(sums)) <= last
-        return np.exp(np.where(is_seen, logits - sums[last], -np.inf))
-
-    def mix(numbers: NDArray[Any]) -> NDArray[Any]:
-        mixed = mix_with_earlier(np.ascontiguousarray(numbers), decays, decays)
-        mixed[behind:] = mixed[: len(mixed) - behind]
-        mixed[:behind] = 0.0
-        return mixed
-
-    return weigh, mix
+    return SeenTerm(term, shares, *seen.see(edges))

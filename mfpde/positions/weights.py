@@ -27,6 +27,7 @@ from scipy.special import exprel
 
 from mfpde.arrays import (
     FloatArray,
+    IntArray,
     check_entries,
     read_only,
     real_array,
@@ -34,7 +35,7 @@ from mfpde.arrays import (
 )
 from mfpde.compiled import compiled
 from mfpde.terms import Positions
-from mfpde.terms.interaction import Mix
+from mfpde.terms.interaction import Mix, Weigh
 
 SUM_OF_WEIGHTS = 1e-12
 """How far the weights of a row may be from the sum 1."""
@@ -50,13 +51,16 @@ class Full(Positions):
         omega, as for :class:`Causal`.
     """
 
-    def mixing(self, edges: FloatArray) -> Mix:
-        """Return what takes each row to the mean over positions."""
+    def see(self, edges: FloatArray) -> tuple[Mix, Weigh]:
+        """Return the mean over positions, and the widths of the cells."""
         widths = np.diff(edges)
-        return lambda rows: np.repeat((widths @ rows)[np.newaxis], len(rows), axis=0)
+        return (
+            lambda rows: np.tile(widths @ rows, (len(rows), 1)),
+            lambda index: np.tile(widths, (len(index), 1)),
+        )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Weights(Positions):
     """Weights W_ij of one's own.
 
@@ -75,8 +79,9 @@ class Weights(Positions):
 
     matrix: FloatArray
 
-    def __init__(self, matrix: ArrayLike, *, rope: float = 0.0) -> None:
-        weights = real_array("matrix", matrix)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        weights = real_array("matrix", self.matrix)
         if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
             raise ValueError(
                 f"matrix has shape {weights.shape}: it must be (P, P) for P rows"
@@ -85,18 +90,16 @@ class Weights(Positions):
         is_right = np.abs(weights.sum(axis=1) - 1) <= SUM_OF_WEIGHTS
         check_entries("matrix", weights, is_right, "must have the sum 1")
         object.__setattr__(self, "matrix", read_only(weights))
-        object.__setattr__(self, "rope", rope)
-        super().__post_init__()
 
-    def mixing(self, edges: FloatArray) -> Mix:
-        """Return the product with W."""
+    def see(self, edges: FloatArray) -> tuple[Mix, Weigh]:
+        """Return the product with W, and its rows."""
         count = len(edges) - 1
         if len(self.matrix) != count:
             raise ValueError(
                 f"matrix has shape {self.matrix.shape}, but there are {count} rows: it must be "
                 f"({count}, {count})"
             )
-        return lambda rows: np.asarray(self.matrix @ rows)
+        return lambda rows: np.asarray(self.matrix @ rows), self.matrix.__getitem__
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Weights) and self._identity == other._identity
@@ -147,34 +150,64 @@ class Causal(Positions):
         alibi = f", ALiBi {self.alibi:g}" if self.alibi else ""
         return super().description + alibi
 
-    def mixing(self, edges: FloatArray) -> Mix:
-        """Return one recursion over the rows."""
+    def see(self, edges: FloatArray) -> tuple[Mix, Weigh]:
+        """Return one recursion over the rows, and its weights."""
         if not self.sees_itself:
             raise ValueError(
                 "sees_itself = False is for tokens one by one, solve_particles(..., positions=): "
                 "rows are the limit of many, where it changes nothing; leave it out"
             )
-        shares, decays = self._recursion(edges)
-        return lambda rows: mix_with_earlier(np.ascontiguousarray(rows), shares, decays)
-
-    def _recursion(self, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-        r"""Return the weights of all earlier rows in rows 1..P-1, and their decays.
-
-        The mean of the earlier rows, S_i = sum_{j<i} (E(e_j) - E(e_(j-1))) r_j / E(e_(i-1)), has
-        the weight b_i E(e_(i-1)), and follows S_(i+1) = decay S_i + (1 - decay) r_i.
-        """
-        before, widths = edges[1:-1], np.diff(edges)[1:]
-        later, sooner = self.alibi * widths, self.alibi * before
-        ratios = widths / before
-        # Where exponentials overflow, their quotients are 0 or 1.
-        growths = ratios * exprel(later) / exprel(-sooner)
-        decays = 1 / (1 + growths)
+        # The share b_i E(e_(i-1)), without exponentials that overflow.
+        before, widths = edges[1:-1], np.diff(edges)
+        later, sooner = self.alibi * widths[1:], self.alibi * before
+        ratios = widths[1:] / before
         if self.alibi < 0.0:
-            logarithms = np.log1p(growths) / ratios
-            return exprel(sooner) * logarithms - np.expm1(sooner), decays
-        falls = ratios * exprel(-later) / exprel(sooner)
-        shares = np.log1p(falls) / np.where(falls > 0, falls, 1.0) + (falls == 0)
-        return exprel(-later) * shares, decays
+            growths = ratios * exprel(later) / exprel(-sooner)
+            shares = exprel(sooner) * np.log1p(growths) / ratios - np.expm1(sooner)
+        else:
+            falls = ratios * exprel(-later) / exprel(sooner)
+            shares = np.log1p(falls) / np.where(falls > 0, falls, 1.0) + (falls == 0)
+            shares *= exprel(-later)
+        logits = self.alibi * edges[:-1] + log_size(self.alibi, widths)
+        return see_earlier(logits, np.append(0.0, shares))
+
+    def see_tokens(
+        self, masses: FloatArray, positions: FloatArray
+    ) -> tuple[Mix, Weigh]:
+        """Return how tokens one by one, of ``masses`` (n,) at ``positions`` (n,), see."""
+        logits = np.log(masses) + self.alibi * positions
+        sums = np.logaddexp.accumulate(logits)
+        shares = np.append(0.0, np.exp(-np.diff(sums)))
+        return see_earlier(logits, shares if self.sees_itself else np.ones(len(sums)))
+
+
+def see_earlier(logits: FloatArray, shares: FloatArray) -> tuple[Mix, Weigh]:
+    """Return how rows mix and weigh those before them, by e^logits (n,), and themselves.
+
+    Of the sum 1 those before have the share ``shares`` (n,), and the rest is their own.
+    """
+    sums = np.append(-np.inf, np.logaddexp.accumulate(logits))
+    decays, order = np.exp(sums[:-1] - sums[1:]), np.arange(len(logits))
+
+    def mix(numbers: NDArray[Any]) -> NDArray[Any]:
+        mixed = mix_with_earlier(np.ascontiguousarray(numbers), shares, decays)
+        return np.asarray(mixed)
+
+    def weigh(index: IntArray) -> FloatArray:
+        own = index[:, np.newaxis]
+        seen = np.where(order < own, logits - sums[np.maximum(own, 1)], -np.inf)
+        return np.asarray(
+            shares[own] * np.exp(seen) + (1 - shares[own]) * (order == own)
+        )
+
+    return mix, weigh
+
+
+def log_size(alibi: ArrayLike, positions: ArrayLike) -> FloatArray:
+    """Return log |E(s) / lambda|, which is log s for lambda = 0."""
+    exponents = np.multiply(alibi, positions)
+    sizes = positions * exprel(-np.abs(exponents))
+    return np.asarray(np.log(sizes) + np.maximum(exponents, 0.0))
 
 
 @compiled
@@ -182,9 +215,9 @@ def mix_with_earlier(
     rows: NDArray[Any], shares: FloatArray, decays: FloatArray
 ) -> NDArray[Any]:
     """Mix ``rows`` (P, m) with the means of those before them."""
-    mixed, earlier = rows.copy(), rows[0].copy()
-    for i in range(1, len(rows)):
-        share, decay = shares[i - 1], decays[i - 1]
+    mixed, earlier = rows.copy(), np.zeros_like(rows[0])
+    for i in range(len(rows)):
+        share, decay = shares[i], decays[i]
         for k in range(len(earlier)):
             here = rows[i, k]
             mixed[i, k] = here + share * (earlier[k] - here)

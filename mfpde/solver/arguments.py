@@ -11,10 +11,9 @@ from mfpde.atoms import check_atoms
 from mfpde.equation import MeanFieldEquation
 from mfpde.measures.measure import Measure
 from mfpde.positions.blocks import is_discrete
-from mfpde.positions.push_forward import scheme_of_layers
-from mfpde.positions.radii import scheme_of_tokens
 from mfpde.positions.rows import PositionedDensity, RunState
 from mfpde.positions.rows_equation import scheme_of_rows
+from mfpde.positions.schemes import scheme_of_layers, scheme_of_tokens
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import (
     Dynamics,

@@ -17,8 +17,8 @@ from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Geometry
 from mfpde.measures.events import Event
 from mfpde.measures.measure import Density, Measure, as_measure
-from mfpde.positions.radii import find_radii
 from mfpde.positions.rows import PositionedDensity, RunState
+from mfpde.positions.schemes import find_radii
 from mfpde.runs.checkpoint import Checkpoint
 from mfpde.runs.layers import Layers
 from mfpde.runs.progress import LineReport, Progress

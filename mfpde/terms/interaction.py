@@ -27,6 +27,8 @@ MOST_PAIRS = 2**22
 """Of points and atoms whose kernels are held at a time."""
 Mix: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 """What takes rows (P, m) of real or complex numbers to others (P, m)."""
+Weigh: TypeAlias = Callable[[IntArray], FloatArray]
+"""What takes the numbers (k,) of rows to the weights (k, P) by which they see all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +47,8 @@ class Positions(ABC):
         return f"{type(self).__name__.lower()}{rope}"
 
     @abstractmethod
-    def mixing(self, edges: FloatArray) -> Mix:
-        """Return what takes rows r (P, m) to their mixtures sum_j W_ij r_j.
+    def see(self, edges: FloatArray) -> tuple[Mix, Weigh]:
+        """Return how rows mix and weigh all: r (P, m) to sum_j W_ij r_j, and i (k,) to W_ij.
 
         ``edges`` (P + 1,) are those of the cells of positions; ``ValueError`` if the weights are
         not those of P rows.
@@ -54,7 +56,7 @@ class Positions(ABC):
 
     def find_weights(self, edges: FloatArray) -> FloatArray:
         """Return the weights W (P, P) on cells with these ``edges`` (P + 1,)."""
-        return np.asarray(self.mixing(edges)(np.eye(len(edges) - 1)))
+        return self.see(edges)[1](np.arange(len(edges) - 1))
 
 
 class InteractionTerm:

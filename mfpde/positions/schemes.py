@@ -1,4 +1,12 @@
-r"""Tokens x = R theta of which the radius R is carried along, on a circle or a sphere.
+r"""Schemes of what moves by more than a velocity: discrete layers, and tokens with a radius.
+
+A block of a layer pushes the density forward by its map T = z / |z|.  On the circle T takes the
+faces of cells along; the mass between two of them stays, and a monotone cubic in the cumulated
+mass is read at the faces of the grid.  Where T folds, an image runs backwards: then each cell's
+mass is spread evenly over its own image, and images that overlap add up.  On the sphere labels
+carry the masses of the cells.
+
+Of tokens x = R theta the radius R is carried along,
 
     d_t rho + div(rho v) = 0,   d_t (rho R) + div(rho R v) = rho R',
 
@@ -9,6 +17,8 @@ On the circle both rows are donor-blended; on the sphere labels are the tokens t
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections import Counter
 from functools import partial
 
 import numpy as np
@@ -16,10 +26,11 @@ import numpy as np
 from mfpde.arrays import BoolArray, FloatArray
 from mfpde.equation import MeanFieldEquation
 from mfpde.geometry import Circle, Sphere
+from mfpde.geometry.remap import FOLDED, push_masses
 from mfpde.grid_equation import GridEquation
-from mfpde.positions.blocks import VanishedError
+from mfpde.positions.blocks import LayerOnGrid, VanishedError, move_points
 from mfpde.positions.rows import PositionedDensity, RunState
-from mfpde.terms.kernels import PointMasses
+from mfpde.terms import PointMasses
 from mfpde.terms.normalization import (
     RADIUS_ZERO,
     SHORTEST_RADIUS,
@@ -28,15 +39,114 @@ from mfpde.terms.normalization import (
 )
 from mfpde.terms.softmax_sums import PointFields
 from mfpde.transport import Scheme
-from mfpde.transport.base import DEFAULT_RTOL, NOTHING, Flow, State, Transport
+from mfpde.transport.base import DEFAULT_RTOL, NOTHING, Flow, State, Step, Transport
 from mfpde.transport.circle import DonorBlendedCircle, drain_cells, net_rate
 from mfpde.transport.euler_stages import IGNORED_SHARE
 from mfpde.transport.lagrangian import LONGEST_MOVE, LagrangianSphere
+from mfpde.transport.semi_lagrangian_schemes import SemiLagrangianCircle
+
+FOLDS = "folded_cells"
+"""The statistic of a run: how often the image of a cell ran backwards."""
+PLANE = np.array([1.0, 1.0j])
+"""Makes points of the circle complex numbers."""
+
 
 TINY = 1e-300
 """Mass of a cell that has no radius of its own."""
 LARGEST_FALL = 0.5
 """Share of a radius by which it falls in a step."""
+
+
+class LayerTransport(Transport):
+    """A layer as a step of length 1: its blocks one after the other."""
+
+    folds: Counter[str]
+    # A layer is whole.
+    goes_past_saves = False
+
+    @abstractmethod
+    def push_forward(self, grid: GridEquation, step: float, state: State) -> State:
+        """Return the state after a block, and count the cells that it folds."""
+
+    def step(self, state: State, dt: float) -> Step:
+        """The state after the layer; all of its error is that of the grid."""
+        assert isinstance(self.grid, LayerOnGrid)
+        del dt
+        for grid, step in self.grid.blocks:
+            state = self.push_forward(grid, step, state)
+        is_finite = np.isfinite(state.masses).all() and np.isfinite(state.points).all()
+        return Step(state, 0.0 if is_finite else np.nan)
+
+    def largest_step(self, state: State) -> float:
+        """One layer."""
+        del state
+        return 1.0
+
+
+class LayersOnCircle(LayerTransport, SemiLagrangianCircle):
+    """Exact masses of cells, and atoms as points that go along."""
+
+    def push_forward(self, grid: GridEquation, step: float, state: State) -> State:
+        """Return the state after a block: masses between the images of the faces."""
+        circle, cells = self.circle, self.circle.num_cells
+        atoms = PointMasses(state.points, state.atom_masses)
+        moments = circle.moments(state.masses, grid.degree)
+        moments /= np.sinc(np.arange(len(moments)) / cells)
+        moments += circle.atom_moments(*atoms, grid.degree)
+        moments = grid.with_masses(moments, state.masses, atoms, everywhere=True)
+        starts = np.concatenate([circle.faces.points, atoms.points])
+        updates = grid.updates(moments, PointFields(circle, starts)).T
+        ends = move_points(starts, step, updates)
+        # In cells; between images of neighbouring faces the short way counts.
+        turns = (
+            np.angle((ends @ PLANE) / (starts @ PLANE))[:cells] * cells / (2 * np.pi)
+        )
+        before = np.roll(turns, 1)
+        widths = np.mod(1 + turns - before + cells / 2, cells) - cells / 2
+        self.folds[FOLDS] += int((widths < FOLDED).sum())
+        masses = push_masses(state.masses, np.arange(cells) + before, widths)
+        return state.moved(masses, ends[cells:])
+
+
+class LayersOnSphere(LayerTransport, LagrangianSphere):
+    """Labels, which hold all the mass."""
+
+    def push_forward(self, grid: GridEquation, step: float, state: State) -> State:
+        """Return the state after a block."""
+        labels = PointMasses(state.points, state.atom_masses)
+        moments = grid.moments(state.masses, labels, everywhere=True)
+        updates = grid.updates(moments, PointFields(self.sphere, state.points)).T
+        ends = move_points(state.points, step, updates)
+        before, after = map(self._orientations, (state.points, ends))
+        self.folds[FOLDS] += int((before * after < -(FOLDED**2)).sum())
+        return state.moved(state.masses, ends)
+
+    def _orientations(self, points: FloatArray) -> FloatArray:
+        """Twice the signed areas of the triangles of each label and two neighbours."""
+        labels = points.reshape(*self.sphere.shape, 3)
+        here, below, beside = labels[:-1], labels[1:], np.roll(labels, -1, axis=1)[:-1]
+        return np.asarray((np.cross(here, below) * beside).sum(axis=-1))
+
+
+def scheme_of_layers(start: RunState) -> Scheme:
+    """Return the scheme of discrete layers; ``ValueError`` if there is none."""
+    has_rows, count = isinstance(start, PositionedDensity), len(start.atoms)
+    on_circle, on_sphere = (isinstance(start.geometry, k) for k in (Circle, Sphere))
+    if has_rows or not (on_circle or (on_sphere and not count)):
+        words = f"on {start.geometry!r} with {count} atoms"
+        raise ValueError(
+            f"start {'is rows of positions' if has_rows else words}: DiscreteLayers move "
+            "densities on a Circle, with atoms, or a Sphere, without; solve_particles moves all"
+        )
+    kind: type[LayerTransport] = LayersOnCircle if on_circle else LayersOnSphere
+    folds = Counter({FOLDS: 0})
+
+    def make(grid: GridEquation, rtol: float = DEFAULT_RTOL) -> LayerTransport:
+        transport = kind(grid, rtol)
+        transport.folds = folds
+        return transport
+
+    return Scheme("discrete_layers", make, moves_labels=not on_circle, statistics=folds)
 
 
 def find_radii(masses: FloatArray) -> FloatArray:
