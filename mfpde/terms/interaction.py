@@ -26,9 +26,8 @@ SMALLEST_SUMMED_MEAN = 1e-5
 MOST_PAIRS = 2**22
 """Of points and atoms whose kernels are held at a time."""
 Mix: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
-"""What takes rows (P, m) of real or complex numbers to others (P, m)."""
 Weigh: TypeAlias = Callable[[IntArray], FloatArray]
-"""What takes the numbers (k,) of rows to the weights (k, P) by which they see all."""
+"""What takes rows (P, m) of numbers to their mixtures, and i (k,) to their weights (k, P)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +49,7 @@ class Positions(ABC):
     def see(self, edges: FloatArray) -> tuple[Mix, Weigh]:
         """Return how rows mix and weigh all: r (P, m) to sum_j W_ij r_j, and i (k,) to W_ij.
 
-        ``edges`` (P + 1,) are those of the cells of positions; ``ValueError`` if the weights are
-        not those of P rows.
+        ``ValueError`` if weights are not those of the cells between ``edges`` (P + 1,).
         """
 
     def find_weights(self, edges: FloatArray) -> FloatArray:
