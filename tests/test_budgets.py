@@ -50,7 +50,7 @@ MARGIN = 1.1
 """A room may end a tenth above its budget, and so may the numbers of modules and their lines."""
 
 CAME_IN = "positions, discrete layers and trained networks came in; what pays is still to go out"
-OVER = dict.fromkeys(("positions, networks", "mfpde"), CAME_IN)
+OVER = {"positions, networks": CAME_IN}
 
 NOUNS_AND_VERBS = re.compile(
     "adapt|build|rebuild|speed|field|weight|height|right|threshold|unfold|fold|hold|yield|need|"
