@@ -257,7 +257,7 @@ def _link_points(found: MassPoints) -> FloatArray:
 def _least_share(found: MassPoints, links: FloatArray) -> float:
     """Share of the mass that a cluster holds: more of a sample, unless all are far apart."""
     apart = links[links > 0]
-    is_sample = found.may_be_sample and len(apart) >= SAMPLE_POINTS
+    is_sample = found.resolution == 0 and len(apart) >= SAMPLE_POINTS
     return SAMPLE_SHARE if is_sample and apart[0] < FAR else LEAST_SHARE
 
 

@@ -34,8 +34,8 @@ class MassPoints(NamedTuple):
     """Points of mass: unit vectors (n, d) and their shares (n,) of it.
 
     ``place`` (m,) is the index of each input's point, or -1; ``total`` the mass of all inputs, and
-    ``effective_number`` theirs.  Without a grid they may be a sample.  On one about an ``axis``
-    (d,) each stands for its ring.
+    ``effective_number`` theirs.  Below the angle ``resolution`` they are not told apart.  On a
+    grid about an ``axis`` (d,) each stands for its ring.
     """
 
     points: FloatArray
@@ -43,7 +43,6 @@ class MassPoints(NamedTuple):
     place: IntArray
     total: float
     resolution: float
-    may_be_sample: bool
     axis: FloatArray | None
     effective_number: float
 
@@ -91,10 +90,7 @@ def find_mass_points(
         points = normalize(sum_by_label(place[kept], shares[:, np.newaxis] * points))
         shares = np.bincount(place[kept], shares).astype(np.float64)
         resolution = max(resolution, 2 * float(np.arcsin(width)))
-    is_sample = isinstance(measure, Atoms)
-    return MassPoints(
-        points, shares, place, total, resolution, is_sample, axis, effective
-    )
+    return MassPoints(points, shares, place, total, resolution, axis, effective)
 
 
 def _put_in_boxes(points: FloatArray) -> tuple[IntArray, float]:
