@@ -141,16 +141,10 @@ class Ladder(Printed):
 class ExactPass:
     """The exact pass of ``tokens`` (N, d), in coordinates of U, and what stands beside it."""
 
-    def __init__(
-        self,
-        network: Network,
-        tokens: FloatArray,
-        radii: FloatArray,
-        places: FloatArray | None,
-    ) -> None:
+    def __init__(self, network: Network, tokens: FloatArray, radii: FloatArray) -> None:
         self.network, self.tokens, self.radii = network, tokens, radii
-        self.places, is_causal = places, places is not None
-        self.layers = partial(network.layers, radius=radii, causal=is_causal)
+        self.is_causal = has_mask(network)
+        self.layers = partial(network.layers, radius=radii, causal=self.is_causal)
         self.states = self._run(slice(None))
         self.labels = [clusters(state).silhouettes.labels for state in self.states]
 
@@ -230,9 +224,10 @@ class ExactPass:
     def _run(self, kept: Any) -> list[Atoms]:
         """The tokens that are ``kept``, by themselves, before and after each layer."""
         points = self.network.run(self.tokens[kept]).points @ self.network.basis
-        if self.places is None:
+        if not self.is_causal:
             return list(map(Atoms, points))
-        return [place_tokens(Atoms(one), self.places[kept]) for one in points]
+        places = np.linspace(0.0, 1.0, len(self.tokens) + 1)[1:][kept]
+        return [place_tokens(Atoms(one), places) for one in points]
 
 
 RUNGS: dict[str, tuple[str, Callable[[ExactPass], Measures]]] = {
@@ -260,8 +255,7 @@ BASELINES: dict[str, Callable[[ExactPass], Measures]] = {
 
 def climb(network: Network, tokens: FloatArray, names: Iterable[str] | None) -> Ladder:
     """Return the ladder of ``tokens`` (N, d), with the rungs of these ``names`` or all."""
-    dimension = network.basis.shape[1]
-    is_causal = any(block.causal for block in network.blocks)
+    dimension, is_causal = network.basis.shape[1], has_mask(network)
     has_density = dimension in GRIDS and not is_causal
     if names is None:
         names = [name for name in RUNGS if name != DENSITY or has_density]
@@ -276,8 +270,12 @@ def climb(network: Network, tokens: FloatArray, names: Iterable[str] | None) -> 
     if network.norm == "post" and network.embedding_norm is None:
         gain = np.full(network.dimension, radii.mean() / np.sqrt(network.dimension))
         network = replace(network, embedding_norm=(gain, 0 * gain))
-    places = np.arange(1, len(tokens) + 1) / len(tokens) if is_causal else None
-    exact = ExactPass(network, tokens, radii, places)
+    exact = ExactPass(network, tokens, radii)
     rungs = {name: find(exact) for name, (_, find) in RUNGS.items() if name in chosen}
     baselines = {name: find(exact) for name, find in BASELINES.items()}
     return Ladder(rungs, baselines)
+
+
+def has_mask(network: Network) -> bool:
+    """Whether a token sees those before it alone."""
+    return any(block.causal for block in network.blocks)

@@ -24,7 +24,8 @@ SMALL_STEP = 0.1
 """Above it a step is no short piece of a flow."""
 SUBLAYERS = {"attention": palette.OKABE_ITO["blue"], "perceptron": palette.ATOM}
 BAR, MOST_TICKS = 0.38, 12
-COUNTS = {
+MEASURES = {
+    "angle": "mean angle to the exact tokens / rad",
     "effective_number": "effective number",
     "rand": "Rand index with the exact clusters",
 }
@@ -126,7 +127,6 @@ def plot_ladder(ladder: Ladder, *, figure: Figure | SubFigure | None = None) -> 
     check_kind("ladder", ladder, Ladder, source="what Network.ladder returns")
     figure = style.figure_or_new(figure, size=(10.0, 4.4))
     panels = figure.subplots(1, 3)
-    names = {"angle": "mean angle to the exact tokens / rad", **COUNTS}
     greys = np.linspace(0.2, 0.7, len(ladder.baselines)).astype(str)
     kinds = (
         (ladder.rungs, "-", cycle(palette.OKABE_ITO.values())),
@@ -135,10 +135,10 @@ def plot_ladder(ladder: Ladder, *, figure: Figure | SubFigure | None = None) -> 
     for lines, dashes, colours in kinds:
         for name, measures in lines.items():
             look: style.Look = {"color": next(colours), "label": name, "gid": name}
-            for ax, kind in zip(panels, names, strict=True):
+            for ax, kind in zip(panels, MEASURES, strict=True):
                 values = getattr(measures, kind)
                 ax.plot(np.arange(len(values)), values, dashes, **look)
-    for ax, label in zip(panels, names.values(), strict=True):
+    for ax, label in zip(panels, MEASURES.values(), strict=True):
         ax.set(xlabel="layer", ylabel=label)
         ax.set_xticks(spread_indices(len(values), MOST_TICKS))
     panels[0].set_ylim(bottom=0)
