@@ -94,9 +94,8 @@ class CurveScene:
             angles, values = view.curve(frame.state)
             if view.is_periodic:
                 # To both ends of the axis, by a cell on each side.
-                before, after = angles[-1:] - view.span, angles[:1] + view.span
-                angles = np.concatenate([before, angles, after])
-                values = np.pad(values, 1, mode="wrap")
+                angles, values = np.pad([angles, values], [(0, 0), (1, 1)], mode="wrap")
+                angles = np.unwrap(angles) - view.span
             ax.plot(angles, values, color=palette.DENSITY, gid="density")
         if self._heaviest:
             label = view.atom_label if has_label else ""

@@ -198,21 +198,20 @@ def _places(points: FloatArray, frames: Frames) -> list[list[float | None]]:
 def _describe_bands(track: Track) -> list[dict[str, Any]]:
     """The tree of the atoms: edges of a band for each, and what is at its ends."""
     bands = stack_bands(track)
-    edges = {"low": bands.low, "arrived": bands.arrived, "high": bands.high}
+    edges = bands.low, bands.arrived, bands.high
     return [
         {
             "identity": path.identity,
             "times": round_to(bands.times[is_alive], DIGITS),
-            **{
-                name: round_to(edge[k][is_alive], DIGITS)
-                for name, edge in edges.items()
-            },
+            "low": round_to(low[is_alive], DIGITS),
+            "arrived": round_to(arrived[is_alive], DIGITS),
+            "high": round_to(high[is_alive], DIGITS),
             "birth": None if path.birth is None else path.birth.event.kind,
             "end": None if path.end is None else path.end.event.kind,
             "there": path.end is None,
         }
-        for k, (path, is_alive) in enumerate(
-            zip(bands.paths, bands.is_alive, strict=True)
+        for path, is_alive, low, arrived, high in zip(
+            bands.paths, bands.is_alive, *edges, strict=True
         )
     ]
 
