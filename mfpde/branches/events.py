@@ -185,13 +185,12 @@ def _find_values(
 ) -> Iterator[LocatedEvent]:
     """Yield the values that are passed, the one at the end too, up to another branch."""
     stops = [(e.distance, e.place.value) for e in found if e.kind == "fold"]
-    last = found[-1] if found else None
-    if last is None or last.beyond is None:
-        stops.append((segment.length, segment.end.value))
+    if found and found[-1].beyond is not None:
+        distance, place = found[-1].distance, found[-1].place
+        margin = np.sign(place.value - segment.start.value) * CLOSE * place.span
+        stops.append((distance, place.value - float(margin)))
     else:
-        way = np.sign(last.place.value - segment.start.value)
-        margin = float(way * CLOSE * last.place.span)
-        stops.append((last.distance, last.place.value - margin))
+        stops.append((segment.length, segment.end.value))
     for (low, first), (high, end) in pairwise([(0.0, segment.start.value), *stops]):
         way = np.sign(end - first)
         for value in values[(way * (values - first) > 0) & (way * (end - values) >= 0)]:

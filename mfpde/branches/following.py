@@ -219,11 +219,9 @@ class _Walk:
     def _join_branch(self, place: Place, beyond: Place) -> None:
         """Go over to the branch that is met at ``place``, and record values up to ``beyond``."""
         self._add_point(place, unstable=beyond.count_unstable())
-        way = self._ahead(place)
-        ways = way * (self.values - place.value)
-        is_near = ways >= -CLOSE * place.span
-        is_before = way * (beyond.value - self.values) >= 0
-        for value in self.values[is_near & is_before]:
+        ways = self._ahead(place) * (self.values - place.value)
+        is_before = ways <= abs(beyond.value - place.value)
+        for value in self.values[is_before & (ways >= -CLOSE * place.span)]:
             self._record_state(place.find_state(float(value)))
         self._begin_branch(beyond)
 
