@@ -108,8 +108,8 @@ def equispaced_rates(
 
     Formula: this module's docstring.  A shift grows if its rate per unit of time is above 0:
     clusters that far apart last 1 / (the largest rate), times the logarithm of what they are off
-    by.  Rates that are rounding of the terms of the sum are set to 0.
-    Parameters and errors are those of :func:`growth_rates`.
+    by.  Rates in the rounding of the sum are 0.  Parameters and errors are those of
+    :func:`growth_rates`.
     Begin with ``equispaced_rates(25.0, 5, direction="ascent")``.
     """
     attention = Attention(beta, normalized, kernel)

@@ -16,10 +16,9 @@ Ordered states are densities of u = x.e alone,
     rho = e^(sum_l a_l P_l(u)) / Z,   kappa a_l = w_l M_l,   M_l = int P_l dmu,   l >= 1,
     w_l = D_l lambda_l / beta                                                      (Funk-Hecke)
 
-against the uniform probability, here a curve in their height h = sum_l a_l, which is log rho at
-the pole over its mean.  (At large beta neither the first moment nor the energy grows all along the
-branch; h does.)  At fixed h these are n + 1 equations for a and kappa, with dM / da = Cov(P).
-(Derived here.)
+against the uniform probability, here a curve in their height h = sum_l a_l, log rho at the pole
+over its mean: at large beta neither the first moment nor the energy grows all along the branch.
+At fixed h these are n + 1 equations for a and kappa, with dM / da = Cov(P).  (Derived here.)
 """
 
 from __future__ import annotations
@@ -221,7 +220,7 @@ def _find_window(
 class OrderedState(NamedTuple):
     """The ordered state of a height h: (a, kappa) (n + 1,), its derivative by h, kappa, and M_1.
 
-    ``excess`` is its free energy Phi = kappa int rho log rho - E, less that of the uniform state.
+    Its ``excess`` is its free energy Phi less that of the uniform state.
     """
 
     height: float
