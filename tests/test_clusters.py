@@ -102,6 +102,7 @@ def test_it_is_a_function_of_the_measure_in_any_coordinates(dimension, rng) -> N
         (np.eye(1, 5), 1, np.pi),
         (np.eye(64), 64, np.pi / 2),
         (np.array([[1.0, 0.0], [-1.0, 0.0]]), 2, np.pi),
+        (on_circle(*np.pi / 12 * np.arange(24)), 24, np.pi / 12),
     ],
 )
 def test_points_at_the_same_distance_are_each_a_cluster(points, count, widest) -> None:

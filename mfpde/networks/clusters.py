@@ -4,7 +4,7 @@ Points of mass no farther apart than an angle are linked, and what is linked ove
 component (single linkage; Gower & Ross, J. R. Stat. Soc. C 18 (1969)): as the angle grows,
 components merge at the lengths of the edges of the minimum spanning tree.  A component is a
 cluster if it holds 1 % of the mass; of more than 20 points without a grid 5 %, as a sample has
-stray points in its tails, unless all are far apart.  What is in none is scattered.
+stray points in its tails, unless all are about equally far apart.  What is in none is scattered.
 
 A density is a point of mass for each cell that is at least half as dense as if all were
 uniform: links would run on through a thin background.  Neighbouring cells are linked.
@@ -47,8 +47,8 @@ LEAST_SHARE, SAMPLE_SHARE = 0.01, 0.05
 """Share of the mass that a cluster holds at least, and of a sample."""
 SAMPLE_POINTS = 20
 """More points than these, without a grid, may be a sample."""
-FAR = np.pi / 4
-"""Points no nearer than this to each other are each a cluster, in a sample too."""
+ALIKE, SPREAD = 2.0, 0.5
+"""Ratio of links, and length of the mean, up to which points are spread evenly."""
 LEAST_HELD = 0.5
 """Share of the mass that separated clusters hold together."""
 SEPARATES = 2.0
@@ -255,10 +255,13 @@ def _link_points(found: MassPoints) -> FloatArray:
 
 
 def _least_share(found: MassPoints, links: FloatArray) -> float:
-    """Share of the mass that a cluster holds: more of a sample, unless all are far apart."""
+    """Share of the mass that a cluster holds: more of a sample, unless it is spread evenly."""
     apart = links[links > 0]
-    is_sample = found.resolution == 0 and len(apart) >= SAMPLE_POINTS
-    return SAMPLE_SHARE if is_sample and apart[0] < FAR else LEAST_SHARE
+    if found.resolution > 0 or len(apart) < SAMPLE_POINTS:
+        return LEAST_SHARE
+    # Of points about equally far apart that are no heap none is a stray one.
+    is_heap = np.linalg.norm(found.shares @ found.points) > SPREAD
+    return SAMPLE_SHARE if is_heap or apart[-1] > ALIKE * apart[0] else LEAST_SHARE
 
 
 def _count_clusters(
