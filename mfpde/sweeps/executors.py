@@ -13,14 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import (
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    as_completed,
-)
+from concurrent import futures
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
@@ -53,17 +46,17 @@ def compute_runs(
         batch = [name for name in waiting if lost[name] < MOST_RETRIES]
         batch = batch or [*waiting][:1]
         since, there = time.time(), len(waiting)
-        futures: dict[Future[str], str] = {}
+        names: dict[futures.Future[str], str] = {}
         size = min(workers, len(batch))
         pool = _open_processes(size) if scheduler is None else _open_cluster(scheduler)
         with pool as executor:
-            with suppress(BrokenExecutor):
+            with suppress(futures.BrokenExecutor):
                 for name in batch:
-                    futures[executor.submit(work, waiting[name])] = name
-            for future in as_completed(futures):
-                with suppress(BrokenExecutor):
-                    yield _read_state(future, futures[future], records)
-                    del waiting[futures[future]]
+                    names[executor.submit(work, waiting[name])] = name
+            for future in futures.as_completed(names):
+                with suppress(futures.BrokenExecutor):
+                    yield _read_state(future, names[future], records)
+                    del waiting[names[future]]
         begun = [one.name for one in records.running(since) if one.name in waiting]
         if not begun and len(waiting) == there:
             raise ChildProcessError(
@@ -77,13 +70,13 @@ def compute_runs(
                 yield records.fail(name, f"its worker was lost {lost[name]} times")
 
 
-def _read_state(future: Future[str], name: str, records: SweepRecords) -> str:
+def _read_state(future: futures.Future[str], name: str, records: SweepRecords) -> str:
     """Return the state in which a run ended; what went wrong around it is its error."""
     try:
         return future.result()
-    except BrokenExecutor:
+    except futures.BrokenExecutor:
         raise
-    except CancelledError as error:
+    except futures.CancelledError as error:
         raise ConnectionError(
             "the Dask scheduler is lost; what is done is kept, and the same sweep goes on"
         ) from error
@@ -92,7 +85,7 @@ def _read_state(future: Future[str], name: str, records: SweepRecords) -> str:
 
 
 @contextmanager
-def _open_processes(workers: int) -> Iterator[Executor]:
+def _open_processes(workers: int) -> Iterator[futures.Executor]:
     """Let the block have processes of this machine, which end with it and with this process."""
     context: Any = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["mfpde.sweeps.execution"])
@@ -105,7 +98,7 @@ def _open_processes(workers: int) -> Iterator[Executor]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     # What only this process holds is closed when it ends, however it ends.
     end, held = context.Pipe(duplex=False)
-    executor = ProcessPoolExecutor(
+    executor = futures.ProcessPoolExecutor(
         workers, context, initializer=_begin_worker, initargs=(end,)
     )
     try:
@@ -131,7 +124,7 @@ def _end_with_pipe(end: Connection) -> None:
 
 
 @contextmanager
-def _open_cluster(address: str) -> Iterator[Executor]:
+def _open_cluster(address: str) -> Iterator[futures.Executor]:
     """Let the block have the Dask cluster whose scheduler is at ``address``."""
     try:
         import distributed
