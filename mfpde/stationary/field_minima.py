@@ -98,8 +98,7 @@ def _signs(count: int) -> FloatArray:
 class Floor(NamedTuple):
     """A lower bound of a field, and the smallest value met with its place.
 
-    ``bound`` <= min f <= ``smallest`` = f(``point``); ``is_tight`` if the bound is what was asked
-    for.
+    ``bound`` <= min f <= ``smallest`` = f(``point``); ``is_tight`` if the bound is as asked for.
     """
 
     bound: float

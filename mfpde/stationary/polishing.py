@@ -220,9 +220,8 @@ def _newton_step(
     scales = np.repeat(field.scales, field.gradient.shape[1])
     matrix = field.jacobian.reshape(len(scales), -1) / scales[:, np.newaxis]
     target = np.append(-field.gradient.ravel() / scales, np.zeros(modes.shape[1]))
-    step = lstsq(
-        np.vstack([matrix, modes.T]), target, negligible, lapack_driver="gelsy"
-    )[0]
+    rows = np.vstack([matrix, modes.T])
+    step = lstsq(rows, target, negligible, lapack_driver="gelsy")[0]
     return np.asarray(step.reshape(field.gradient.shape))
 
 
