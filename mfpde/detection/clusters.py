@@ -52,10 +52,8 @@ class Part:
 
 def split_basins(flow: CellFlow, basins: Basins, moving: Cloud) -> Iterator[Part]:
     """The parts of each basin, by the places of exact atoms and of clusters."""
-    exact, clusters = (
-        flow.cells.places_of(flow.exact.points),
-        find_clusters(flow, moving),
-    )
+    exact = flow.cells.places_of(flow.exact.points)
+    clusters = find_clusters(flow, moving)
     owners = [moving.owners[(moving.points @ c.centre).argmax()] for c in clusters]
     # A cluster beside an exact atom is that atom's tail.
     tail = np.cos(CORE_CELLS * flow.cell)
