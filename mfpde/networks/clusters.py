@@ -65,8 +65,8 @@ class Clustering(Printed):
     angle
         The angle (radians) at which points are linked.
     gap
-        The angles (low, high) between which there are as many: low <= angle < high, or up to
-        pi.
+        The angles (low, high) between which there are as many, low <= angle < high; or from
+        low to pi all is one.
     masses, centres, radii
         Masses (k,), the heaviest first; mean directions (k, d), NaN where there is none; and
         the largest angle from the centre to a point of the cluster, (k,), pi where there is
