@@ -61,6 +61,14 @@ def test_spectra_and_derivatives(kernel, dimension):
     assert np.abs(kernel.bend(u) - bends).max() < 1e-6
 
 
+@pytest.mark.parametrize("degree", [20, 33, 40, 64])
+def test_a_short_wave_is_not_taken_for_a_longer_one(degree):
+    wave = np.polynomial.Chebyshev.basis(degree)
+    kernel = mfpde.ZonalKernel(lambda u: wave(u), lambda u: wave.deriv()(u))
+    found = kernel.spectrum(2, degree)
+    np.testing.assert_allclose(found, np.eye(1, degree + 1, degree)[0] / 2, atol=1e-12)
+
+
 @pytest.mark.parametrize("dimension", [3, 4, 9, 16, 64, 512])
 @pytest.mark.parametrize(
     "kernel",

@@ -45,7 +45,10 @@ SMALLEST_COEFFICIENT = 1e-100
 ROUNDING = 4e-15
 LARGEST_LOSS = 1e-9
 """Largest share of a kernel by which the sum of its series may differ from it."""
+SAME = 1e-11
+"""Share of the largest coefficient by which an interpolant may err between its nodes."""
 COSINES = np.cos(np.linspace(0.0, np.pi, 513))
+BETWEEN = np.cos(np.linspace(0.1, 3.0, 29))
 
 
 class PointMasses(NamedTuple):
@@ -264,7 +267,10 @@ def chebyshev_coefficients(
         found[0] /= 2
         sizes = np.abs(found)
         noise = NOISE * sizes.max()
-        if count >= LARGEST_DEGREE or sizes[-(count // 8) :].max() <= noise:
+        has_ended = sizes[-(count // 8) :].max() <= noise
+        # At the nodes alone a wave may look like a longer one.
+        apart = np.abs(chebval(BETWEEN, found) - function(BETWEEN)).max()
+        if count >= LARGEST_DEGREE or (has_ended and apart <= SAME * sizes.max()):
             last = np.flatnonzero(sizes > noise)[-1:].sum()
             return np.where(sizes > noise, found, 0.0)[: last + 1]
         count *= 2
