@@ -81,9 +81,8 @@ class PositionedDensity(Shown):
                 f"values[{i}] from {held[i].min():g} to {held[i].max():g} has mass "
                 f"{totals[i]:.12g}; each row must have 1 (Density.normalized() scales one)"
             )
-        object.__setattr__(self, "geometry", geometry)
-        object.__setattr__(self, "values", read_only(held))
-        object.__setattr__(self, "edges", read_only(cells))
+        held, cells = read_only(held), read_only(cells)
+        vars(self).update(geometry=geometry, values=held, edges=cells)
 
     @classmethod
     def from_function(
@@ -214,7 +213,7 @@ class PositionedDensity(Shown):
     def at(self, position: float) -> Density:
         """The density at a position in [0, 1], linear between the middles of the cells.
 
-        Before the first and behind the last middle it is the first and the last row.
+        Before the first middle and behind the last it is that of the row.
         """
         s = real_number("position", position, at_least=0.0, at_most=1.0)
         middles, count = self.middles, len(self)
@@ -238,8 +237,7 @@ class Row(Measure):
 
     def __init__(self, rows: PositionedDensity, index: int) -> None:
         super().__init__(rows.row(index))
-        object.__setattr__(self, "rows", rows)
-        object.__setattr__(self, "index", index)
+        vars(self).update(rows=rows, index=index)
 
     def field_under(self, equation: Any) -> GridField:
         """The field of the mixture of rows that this one sees."""

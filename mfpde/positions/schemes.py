@@ -98,9 +98,8 @@ class LayersOnCircle(LayerTransport, SemiLagrangianCircle):
         updates = grid.updates(moments, PointFields(circle, starts)).T
         ends = move_points(starts, step, updates)
         # In cells; between images of neighbouring faces the short way counts.
-        turns = (
-            np.angle((ends @ PLANE) / (starts @ PLANE))[:cells] * cells / (2 * np.pi)
-        )
+        angles = np.angle((ends @ PLANE) / (starts @ PLANE))[:cells]
+        turns = angles * cells / (2 * np.pi)
         before = np.roll(turns, 1)
         widths = np.mod(1 + turns - before + cells / 2, cells) - cells / 2
         self.folds[FOLDS] += int((widths < FOLDED).sum())

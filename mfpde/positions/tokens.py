@@ -89,8 +89,7 @@ class PositionedAtoms(Atoms):
             )
             if np.ptp(counts):
                 raise ValueError(f"edges: positions per cell differ: {counts}")
-        object.__setattr__(self, "positions", read_only(found))
-        object.__setattr__(self, "edges", cells)
+        vars(self).update(positions=read_only(found), edges=cells)
 
     def rows(self, edges: ArrayLike | None = None) -> tuple[Atoms, ...]:
         """The tokens in each cell (e_(i-1), e_i] of positions, with masses of sum 1.
@@ -120,8 +119,8 @@ class PositionedAtoms(Atoms):
 
     def moved_to(self, points: FloatArray) -> PositionedAtoms:
         """The tokens at other ``points`` (n, d)."""
-        places: dict[str, Any] = {"positions": self.positions, "edges": self.edges}
-        return PositionedAtoms(points, self.masses, **places)
+        given = points, self.masses
+        return PositionedAtoms(*given, positions=self.positions, edges=self.edges)
 
     def means(self, edges: ArrayLike | None = None) -> FloatArray:
         """The means (P, d) of the tokens in each of the cells of :meth:`rows`."""

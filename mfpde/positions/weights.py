@@ -176,29 +176,26 @@ class Causal(Positions):
     ) -> tuple[Mix, Weigh]:
         """Return how tokens one by one, of ``masses`` (n,) at ``positions`` (n,), see."""
         logits = np.log(masses) + self.alibi * positions
-        sums = np.logaddexp.accumulate(logits)
-        shares = np.append(0.0, np.exp(-np.diff(sums)))
-        return see_earlier(logits, shares if self.sees_itself else np.ones(len(sums)))
+        return see_earlier(logits, None if self.sees_itself else np.ones(len(logits)))
 
 
-def see_earlier(logits: FloatArray, shares: FloatArray) -> tuple[Mix, Weigh]:
+def see_earlier(logits: FloatArray, shares: FloatArray | None) -> tuple[Mix, Weigh]:
     """Return how rows mix and weigh those before them, by e^logits (n,), and themselves.
 
-    Of the sum 1 those before have the share ``shares`` (n,), and the rest is their own.
+    Of the sum 1 those before have ``shares`` (n,), by default as their e^logits, the rest is own.
     """
     sums = np.append(-np.inf, np.logaddexp.accumulate(logits))
     decays, order = np.exp(sums[:-1] - sums[1:]), np.arange(len(logits))
+    shares = decays if shares is None else shares
 
     def mix(numbers: NDArray[Any]) -> NDArray[Any]:
-        mixed = mix_with_earlier(np.ascontiguousarray(numbers), shares, decays)
-        return np.asarray(mixed)
+        return mix_with_earlier(np.ascontiguousarray(numbers), shares, decays)
 
     def weigh(index: IntArray) -> FloatArray:
         own = index[:, np.newaxis]
         seen = np.where(order < own, logits - sums[np.maximum(own, 1)], -np.inf)
-        return np.asarray(
-            shares[own] * np.exp(seen) + (1 - shares[own]) * (order == own)
-        )
+        others = shares[own] * np.exp(seen)
+        return np.asarray(others + (1 - shares[own]) * (order == own))
 
     return mix, weigh
 
