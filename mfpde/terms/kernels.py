@@ -9,9 +9,8 @@ is known.  On S^(d-1) the series of W is (Funk-Hecke)
 
 with the Gegenbauer polynomial P_l of degree l, P_l(1) = 1, the D_l harmonics Y_l of degree l, and
 the uniform *probability* sigma.  In high dimension a quadrature against the law of x.y, which is
-concentrated at 0, knows W(1) badly.  So the c_l follow from the Chebyshev polynomials, by
-Clenshaw's recurrence in the coefficients of P_l.  Where W has singularities near [-1, 1] the
-c_l grow with the dimension and cancel; how much is lost so is measured.
+concentrated at 0, knows W(1) badly: the c_l follow from the Chebyshev polynomials by Clenshaw's
+recurrence in them.  With singularities of W near [-1, 1] they grow with the dimension and cancel.
 """
 
 from __future__ import annotations
@@ -45,8 +44,6 @@ SMALLEST_COEFFICIENT = 1e-100
 ROUNDING = 4e-15
 LARGEST_LOSS = 1e-9
 """Largest share of a kernel by which the sum of its series may differ from it."""
-SAME = 1e-11
-"""Share of the largest coefficient by which an interpolant may err between its nodes."""
 COSINES = np.cos(np.linspace(0.0, np.pi, 513))
 BETWEEN = np.cos(np.linspace(0.1, 3.0, 29))
 
@@ -256,24 +253,21 @@ def _resolve(kernel: Kernel, dimension: int) -> KernelSeries:
     return kernel.expand(dimension)
 
 
-def chebyshev_coefficients(
-    function: Callable[[FloatArray], FloatArray],
-) -> FloatArray:
+def chebyshev_coefficients(function: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Chebyshev coefficients of ``function`` on [-1, 1], up to rounding or degree 1024."""
-    count = 16
-    while True:
+    for count in 16 * 2 ** np.arange(7):
         values = function(np.cos((np.arange(count) + 0.5) * np.pi / count))
         found = np.asarray(dct(values, type=2)) / count
         found[0] /= 2
         sizes = np.abs(found)
         noise = NOISE * sizes.max()
-        has_ended = sizes[-(count // 8) :].max() <= noise
         # At the nodes alone a wave may look like a longer one.
         apart = np.abs(chebval(BETWEEN, found) - function(BETWEEN)).max()
-        if count >= LARGEST_DEGREE or (has_ended and apart <= SAME * sizes.max()):
-            last = np.flatnonzero(sizes > noise)[-1:].sum()
-            return np.where(sizes > noise, found, 0.0)[: last + 1]
-        count *= 2
+        has_ended = sizes[-(count // 8) :].max() <= noise
+        if has_ended and apart <= LARGEST_LOSS * sizes.max():
+            break
+    last = np.flatnonzero(sizes > noise)[-1:].sum()
+    return np.where(sizes > noise, found, 0.0)[: last + 1]
 
 
 def _sum_chebyshev(chebyshev: FloatArray, dimension: int) -> KernelSeries:
