@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.geometry.circle import angles_of
 from mfpde.measures.distributions import polar_angles
 
 Kind = Literal["atom", "forming", "curve", "unresolved", "jump", "frozen", "resolved"]
@@ -216,7 +217,7 @@ class ConcentratedRegion:
 def angle_of(point: FloatArray) -> float:
     """Angle in [0, 2 pi) of a point (d,) of the circle, else in [0, pi] from the last axis."""
     if len(point) == 2:
-        return float(np.mod(np.arctan2(point[1], point[0]), 2 * np.pi))
+        return float(angles_of(point))
     return float(polar_angles(point))
 
 
