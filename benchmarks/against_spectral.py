@@ -41,7 +41,7 @@ LIMIT = 2.8
 FACTORS = (1.5, 1.2, 0.9)
 """Steps of the peer over the stability limit, the longest first; the last is stable."""
 SPHERE_GRIDS = (32, 48, 64, 96, 128)
-CIRCLE_GRIDS = (64, 128, 256, 512, 1024, 2048)
+CIRCLE_GRIDS = (64, 128, 256, 512, 1024, 2048, 4096)
 
 
 class Problem(NamedTuple):
