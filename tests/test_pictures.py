@@ -50,6 +50,18 @@ def test_the_landscape_of_what_is_no_gradient_is_its_drift():
     assert drawn.by_gid(figure, "landscape")[0].axes.get_ylabel() == "V"
 
 
+def test_atoms_of_a_certificate_are_discs_of_their_masses() -> None:
+    neurons = mfpde.Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.3, -0.2], "tanh")
+    minimum = mfpde.minimize(descent(mfpde.Attention(10.0), neurons), CIRCLE)
+    (discs,) = drawn.by_gid(mfpde.plot_certificate(minimum), "atoms")
+    masses, areas = minimum.atoms.masses, discs.get_sizes()
+    assert np.ptp(masses) > 0.05
+    # The least are drawn larger, to be seen.
+    heavy = masses > 0.1 * masses.max()
+    expected = masses[heavy] / masses.max()
+    np.testing.assert_allclose(areas[heavy] / areas.max(), expected)
+
+
 def test_many_particles_are_bins_that_keep_the_mass_of_any_arc():
     angles = np.random.default_rng(0).uniform(0, 2 * np.pi, 2000)
     angles[:800], angles[800:1200] = 0.01, 3.0

@@ -45,6 +45,13 @@ def test_saves_are_left_out_evenly_and_said() -> None:
     assert len(page["diagnostics"]["times"]) == 300
 
 
+def test_cells_are_taken_together_and_said() -> None:
+    for grid, blocks in ((mfpde.Circle(4096), "2048"), (mfpde.Sphere(128), "32 × 64")):
+        page = told(run_of([mfpde.uniform(grid)] * 2), room=5000)
+        said = f"is shown by {blocks} means over blocks of cells"
+        assert any(said in note for note in page["notes"])
+
+
 def test_paths_and_counts_are_those_of_the_track_and_of_the_report(runs) -> None:
     run = runs["circle"]
     track = told(run)["track"]

@@ -262,6 +262,7 @@ run(transport="donor_blend") -> 'donor_blend' (did you mean 'donor_blended'
 <solve; solve_particles>(ASCENT, START, t_end=1.0, progress="a") -> progress = 'a' | True or False
 run(observe={"mass": lambda m: 0.0}) -> 'mass' is recorded anyway | 'my_mass'
 run(observe={"mean": 3}) -> observe['mean'] = 3 must be a function
+run(rtol=<0.0; 1.5>) -> rtol = | above 0 and at most 1
 run(observe=[len]) -> observe = [<built-in function len>] | must name each function
 run(observer=print) -> must be an Observer
 run(diagnostics=recording(<None; np.ones(3)>)) -> 'own' is | must return one number
@@ -572,6 +573,7 @@ maximize(equation(ATTENTION, Perceptron(EYE, EYE))) -> vector weights
 maximize(equation(ATTENTION, Perceptron(np.eye(6), np.ones(6), "gelu"))) -> 6 dimensions
 phase_diagram(65, 3.0) -> dimension = 65
 phase_diagram(3, [2.0, 0.0]) -> betas[1] = 0
+phase_diagram(3, <[]; [[2.0]]>) -> betas has shape
 phase_diagram(3, [101.0]) -> betas[0] = 101
 phase_diagram(3, [4.0], degree=2) -> degree = 2: modes above 1 | circle only
 theory.has_continuous_transition(Polynomial((0, -1.4, 0, 2.5)), 3) -> degree 3; nothing is known
