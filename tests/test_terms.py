@@ -214,6 +214,16 @@ def test_it_adds_its_tangential_part_to_the_drift(dimension, vector):
     np.testing.assert_allclose(biased.scaled(2.0).drift(points), 2 * drift, atol=1e-12)
 
 
+def test_attention_is_what_its_numbers_say() -> None:
+    matrix = np.array([[1.0, 2.0], [0.0, 1.0]])
+    head = mfpde.Attention(2.0, bilinear=matrix)
+    assert head == mfpde.Attention(2.0, bilinear=matrix.copy())
+    others = [mfpde.Attention(2.0), mfpde.Attention(3.0, bilinear=matrix)]
+    others += [mfpde.Attention(2.0, bilinear=matrix.T)]
+    assert all(head != other for other in others)
+    assert len({head, *others}) == 4
+
+
 @pytest.mark.parametrize("dimension", [2, 3, 6])
 def test_quadratic_drift_moves_points_by_its_exponential(dimension):
     """x' = P_x M x is solved by e^(tM) x / |e^(tM) x|; a constant drift has x.b/|b| = tanh."""
