@@ -135,6 +135,15 @@ def test_a_blob_among_points_that_are_far_apart_is_one_cluster(rng) -> None:
     assert (found.labels == 0).sum() == 160
 
 
+def test_a_cluster_of_a_sample_holds_a_twentieth_of_it(rng) -> None:
+    heap = cap(np.eye(3)[0], 188, 0.05, rng)
+    for count, clusters in ((12, 2), (8, 1)):
+        other = cap(np.eye(3)[1], count, 0.05, rng)
+        found = mfpde.clusters(np.concatenate([heap, other]))
+        assert found.count == clusters
+        assert found.scattered == pytest.approx((2 - clusters) * count / (188 + count))
+
+
 @pytest.mark.parametrize("dimension", [3, 64])
 @pytest.mark.parametrize("seed", range(5))
 def test_stray_points_change_no_count(dimension, seed) -> None:
