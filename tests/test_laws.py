@@ -192,3 +192,18 @@ def test_the_uniform_state_grows_at_the_rate_of_each_degree(
         ((s.masses - even) * wave).sum() for s in (start, run.final.density)
     )
     assert np.log(after / before) == pytest.approx(rate, rel=2e-3, abs=2e-6)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_atoms_alone_have_a_verdict(dimension) -> None:
+    """The axes of S^1 and S^2 are all of the mass, each in a region of its own."""
+    report = mfpde.concentration(mfpde.Atoms(np.eye(dimension)), ascent(20.0))
+    assert [one.mass for one in report.regions] == [1 / dimension] * dimension
+
+
+def test_the_heaviest_balls_do_not_know_where_angles_begin() -> None:
+    places = [[0.0], [np.pi / 4]]
+    starts = [mfpde.bumps(mfpde.Circle(64), angles=a, widths=[0.3]) for a in places]
+    reports = [mfpde.concentration(start, ascent(2.0)) for start in starts]
+    balls = [report.largest_ball_masses for report in reports]
+    np.testing.assert_allclose(*balls, rtol=1e-9)

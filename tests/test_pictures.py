@@ -22,7 +22,7 @@ from random_points import random_points
 import mfpde
 from mfpde.measures import Event
 from mfpde.plotting.animation import film_of
-from mfpde.plotting.projections import Camera, pixels_of, places_of, values_at
+from mfpde.plotting.projections import AMBIENT, Camera, pixels_of, places_of, values_at
 from mfpde.tracking import Junction, Track
 from validation.circle_cases import points_at
 
@@ -50,16 +50,23 @@ def test_the_landscape_of_what_is_no_gradient_is_its_drift():
     assert drawn.by_gid(figure, "landscape")[0].axes.get_ylabel() == "V"
 
 
+def test_a_globe_is_darkest_where_no_light_falls() -> None:
+    ax = mfpde.plot_globe(mfpde.uniform(SPHERE)).axes[0]
+    (shade,) = (one.get_array() for one in ax.images if one.get_array().ndim == 3)
+    darkness = shade[..., 3]
+    lit = np.unravel_index(darkness.argmin(), darkness.shape)
+    # Above left of the middle.
+    assert lit[0] > len(darkness) / 2 > lit[1]
+    assert darkness.max() == pytest.approx(1 - AMBIENT)
+
+
 def test_atoms_of_a_certificate_are_discs_of_their_masses() -> None:
     neurons = mfpde.Perceptron([[1.0, 0.0], [0.6, 0.8]], [0.3, -0.2], "tanh")
     minimum = mfpde.minimize(descent(mfpde.Attention(10.0), neurons), CIRCLE)
     (discs,) = drawn.by_gid(mfpde.plot_certificate(minimum), "atoms")
     masses, areas = minimum.atoms.masses, discs.get_sizes()
     assert np.ptp(masses) > 0.05
-    # The least are drawn larger, to be seen.
-    heavy = masses > 0.1 * masses.max()
-    expected = masses[heavy] / masses.max()
-    np.testing.assert_allclose(areas[heavy] / areas.max(), expected)
+    np.testing.assert_allclose(areas / areas.max(), masses / masses.max())
 
 
 def test_many_particles_are_bins_that_keep_the_mass_of_any_arc():

@@ -167,6 +167,14 @@ def save_times(t_end: float, **saves: object) -> np.ndarray:
     ).save_times()
 
 
+@pytest.mark.filterwarnings("error")
+def test_atoms_alone_need_no_fine_grid() -> None:
+    empty = mfpde.Density(mfpde.Circle(128), np.zeros(128))
+    start = mfpde.Measure(empty, mfpde.Atoms(np.eye(2)))
+    run = mfpde.solve(ascent(4.0), start, t_end=0.1, atoms="exact")
+    assert len(run.final.atoms) == 2
+
+
 @settings(deadline=None, max_examples=40)
 @given(
     t_end=st.floats(1e-3, 1e6),
@@ -183,8 +191,7 @@ def test_regular_saves_go_from_zero_to_the_end(t_end, intervals, count) -> None:
     assert (gaps <= every * (1 + 1e-6)).all()
     np.testing.assert_allclose(gaps[:-1], every, rtol=1e-9)
     assert len(save_times(count * every, save_every=every)) == count + 1
-    # 2.1 / 0.7 is above 3 as a quotient of floats.
-    assert len(save_times(2.1, save_every=0.7)) == 4
+    assert len(save_times(2.1, save_every=0.7)) == 4  # 2.1 / 0.7 > 3
     assert save_times(2.0, save_at=[0.1, 0.25, 2.0]).tolist() == [0.1, 0.25, 2.0]
     # Past the end by rounding only.
     assert save_times(0.3, save_at=[0.1, 0.1 + 0.2])[-1] == 0.3

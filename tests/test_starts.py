@@ -31,6 +31,12 @@ def test_perturbed_uniform_has_its_amplitude_and_seed() -> None:
     assert np.abs(one - other).max() > 0.01
 
 
+def test_the_number_of_cells_that_a_narrow_bump_asks_for_is_enough() -> None:
+    with pytest.raises(ValueError, match="use at least 63 cells"):
+        bumps(Circle(62), angles=[0.0], widths=[0.1])
+    assert bumps(Circle(63), angles=[0.0], widths=[0.1]).total_mass == pytest.approx(1)
+
+
 def test_measures_are_closed_for_writing() -> None:
     circle = Circle(64)
     density = uniform(circle)

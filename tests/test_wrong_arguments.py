@@ -334,7 +334,6 @@ def test_no_number_is_named_like_a_part_of_a_store(tmp_path) -> None:
 
 
 def test_points_beside_the_sphere_are_brought_to_it() -> None:
-    """Up to 1e-6; those farther away are refused, by the table."""
     points = mfpde.Atoms([[1 + 9e-7, 0.0], [0.0, 9e-7 - 1]]).points
     np.testing.assert_allclose(points, [[1.0, 0.0], [0.0, -1.0]], rtol=1e-15)
 
