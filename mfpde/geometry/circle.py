@@ -252,12 +252,11 @@ class Circle(Geometry):
         """Flow of the two-point Laplacian: a random walk, hence positive and conservative."""
         transform = self._transform_masses(masses)
         transform.complex[:] *= np.exp(-time * self._heat_rates)
+        mass = transform.complex[..., :1].real.copy()
         transform.backward.execute()
         # The exact flow is positive; the FFT leaves errors of 1e-17 in empty regions.
-        flowed = np.maximum(transform.real / self.num_cells, 0.0)
-        flowed *= masses.sum(axis=-1, keepdims=True) / flowed.sum(
-            axis=-1, keepdims=True
-        )
+        flowed = np.maximum(transform.real, 0.0)
+        flowed *= mass / flowed.sum(axis=-1, keepdims=True)
         return np.asarray(flowed)
 
     def remap_masses(self, masses: FloatArray, finer: Geometry) -> FloatArray:

@@ -7,6 +7,7 @@ cells share a step: :mod:`mfpde.transport.fluxes`.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
@@ -226,7 +227,7 @@ class Transport(ABC):
     def size_of(self, moments: ComplexArray) -> float:
         """Return the norm of moments in which errors are measured: degrees l count as 1 / l."""
         weighted = self._weights * moments
-        return float(np.sqrt(np.vdot(weighted, weighted).real))
+        return math.sqrt(np.vdot(weighted, weighted).real)
 
     def relative_error(self, error: float, allowed_rate: float, dt: float) -> float:
         """Return an error of the moments over what is allowed, at a rate, in a step ``dt``."""

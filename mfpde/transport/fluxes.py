@@ -127,9 +127,11 @@ class FluxTransport(Transport):
             # Of a cloud it is the mean that counts.
             error += summed_motion(*state[2:4], points)
         moved = after.density_moments - before.density_moments
-        by_heat = 2 * (flow.density_moments - before.density_moments)
-        gross = (self.size_of(moved - by_heat) + self.size_of(by_heat)) / dt
-        allowed = self._allowed_rate(state, before, gross, self.size_of(moved) / dt)
+        gross = net = self.size_of(moved) / dt
+        if has_diffusion:
+            by_heat = 2 * (flow.density_moments - before.density_moments)
+            gross = (self.size_of(moved - by_heat) + self.size_of(by_heat)) / dt
+        allowed = self._allowed_rate(state, before, gross, net)
         return Step(new, self.relative_error(error, allowed, dt))
 
     def _diffuse(self, state: State, time: float) -> State:
