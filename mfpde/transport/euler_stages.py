@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mfpde.arrays import FloatArray
+from mfpde.compiled import compiled
 from mfpde.grid_equation import GridEquation
 from mfpde.transport.base import DEFAULT_RTOL, Flow, State
 from mfpde.transport.fluxes import FluxTransport
@@ -106,7 +107,18 @@ class DrainingTransport(FluxTransport):
         self, masses: FloatArray, outflows: FloatArray, least: float
     ) -> float:
         """Shortest draining time of the cells that hold more than ``least``; inf for none."""
-        counts = masses > least
-        rates = outflows.sum(axis=0)[counts] / masses[counts]
-        fastest = float(rates.max(initial=0.0))
-        return 1.0 / fastest if fastest > 0.0 else np.inf
+        sides = outflows.reshape(len(outflows), -1)
+        return find_draining_time(masses.ravel(), sides, least)
+
+
+@compiled
+def find_draining_time(masses: FloatArray, outflows: FloatArray, least: float) -> float:
+    """Shortest draining time by outflows (sides, n) of cells (n,) of more than ``least`` mass."""
+    shortest = np.inf
+    for i in range(len(masses)):
+        leaving = outflows[0, i]
+        for side in range(1, len(outflows)):
+            leaving += outflows[side, i]
+        if masses[i] > least and leaving > 0.0:
+            shortest = min(shortest, masses[i] / leaving)
+    return float(shortest)
