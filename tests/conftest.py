@@ -1,5 +1,6 @@
 """Options shared by all tests."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if hasattr(config, "workerinput"):
         return
+    # Of its workers, and of processes that tests start: threads of several wait for each other.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     package = Path(mfpde.__file__).parent
     sources = [
         path

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
+from threadpoolctl import threadpool_limits
 
 from mfpde.arrays import LARGEST_COUNT, FloatArray, choice, shown, whole_number
 from mfpde.equation import MeanFieldEquation
@@ -157,7 +158,10 @@ def ensemble(
     if jobs == 1:
         results = [*map(follow, seeds, draws)]
     else:
-        with ProcessPoolExecutor(min(jobs, runs)) as pool:
+        # Of one thread each: those of several processes would wait for each other.
+        with ProcessPoolExecutor(
+            min(jobs, runs), initializer=threadpool_limits, initargs=(1,)
+        ) as pool:
             results = [*pool.map(follow, seeds, draws)]
     statistics, energies, exponents = map(np.array, zip(*results, strict=True))
     return Ensemble(times, statistics, energies, exponents, seeds, seed)

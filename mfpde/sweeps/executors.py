@@ -19,6 +19,8 @@ from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from mfpde.settings.base import SettingsError
 from mfpde.sweeps.plan import PlannedRun
 from mfpde.sweeps.records import SweepRecords, describe_error
@@ -112,7 +114,12 @@ def _open_processes(workers: int) -> Iterator[futures.Executor]:
 
 
 def _begin_worker(end: Connection) -> None:
-    """Leave interruptions to the process of the sweep, and end with its end of the pipe."""
+    """Leave interruptions to the process of the sweep, and end with its end of the pipe.
+
+    Each worker has one thread: threads of several would wait for each other, and runs on the
+    sphere take twice as long.
+    """
+    threadpool_limits(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_pipe, args=(end,), daemon=True).start()
