@@ -1,7 +1,8 @@
 """Mean-field PDEs of transformer attention, solved as densities.
 
 The names in ``__init__.pyi`` are the public interface.  Each is loaded, with the libraries that
-it needs, when it is first used.
+it needs, when it is first used; so are parts of scipy that not every run needs, which is why they
+are called by their full names.
 """
 
 from pkgutil import iter_modules

@@ -231,7 +231,7 @@ def test_a_method_that_takes_too_many_evaluations_gives_way_to_the_next(monkeypa
             raise StepTooSmallError(1e-9)
         return solve_ivp(rate, span, first, method=method, **options)
 
-    monkeypatch.setattr("mfpde.atoms.motion.solve_ivp", recorded)
+    monkeypatch.setattr("scipy.integrate.solve_ivp", recorded)
     start = atoms_alone(Circle(128), atoms_at([0.0, 1.0], [0.5, 0.5]))
     run = solve(ascent(1.0), start, t_end=1.0, save_at=[1.0], atoms="exact")
     assert tried == ["LSODA", "BDF"]

@@ -40,11 +40,9 @@ with contextlib.redirect_stdout(io.StringIO()):
 LIGHT = {
     "import mfpde; mfpde.__version__": HEAVY,
     HELP: HEAVY,
-    "import mfpde; mfpde.geometry.Circle(64)": {
-        "matplotlib",
-        "zarr",
-        "xarray",
-        "shtns",
+    "import mfpde; mfpde.solve, mfpde.Circle(64)": {
+        *("matplotlib", "zarr", "xarray", "shtns"),
+        *("scipy.integrate", "scipy.interpolate", "scipy.optimize"),
     },
     "import mfpde.plotting, mfpde\nmfpde.uniform(mfpde.Circle(32))._repr_html_()": {
         "matplotlib.pyplot"

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
-from scipy.spatial.distance import pdist
+import scipy
 
 from mfpde.arrays import FloatArray
 from mfpde.equation import MeanFieldEquation
@@ -115,7 +114,7 @@ def nearest_pair(points: FloatArray) -> tuple[float, int, int]:
     """Smallest distance, straight through the sphere, of two ``points`` (n, d), and which."""
     if len(points) < 2:
         return np.inf, 0, 0
-    apart, pairs = pdist(points), np.triu_indices(len(points), 1)
+    apart, pairs = scipy.spatial.distance.pdist(points), np.triu_indices(len(points), 1)
     nearest = int(apart.argmin())
     return float(apart[nearest]), int(pairs[0][nearest]), int(pairs[1][nearest])
 
@@ -126,6 +125,7 @@ def find_approach_rate(points: FloatArray, speeds: FloatArray) -> float:
     if largest == 0.0:
         return 0.0
     # Squares of the speeds themselves would be 0 where they are below 1e-154.
+    pdist = scipy.spatial.distance.pdist
     return largest * float(np.linalg.norm(pdist(speeds / largest) / pdist(points)))
 
 
@@ -159,7 +159,7 @@ def _integrate(
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 # Why LSODA gives up; the next method goes on.
                 warnings.filterwarnings("ignore", message="lsoda: ")
-                found = solve_ivp(
+                found = scipy.integrate.solve_ivp(
                     bounded_rate,
                     (0.0, _ENDLESS),
                     first,

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from mfpde.arrays import FloatArray, IntArray
 from mfpde.detection.balls import CORE_CELLS
@@ -77,7 +77,7 @@ def split_basins(flow: CellFlow, basins: Basins, moving: Cloud) -> Iterator[Part
             second = max((c.mass for c in late), default=0.0)
             yield Part(basin, cells, second_peak=second)
             continue
-        tree = cKDTree(np.stack(centres))
+        tree = scipy.spatial.cKDTree(np.stack(centres))
         nearest = tree.query(basin.points)[1]
         # A cluster across an edge may have its centre here and its points beyond.
         for rank in np.unique(nearest):

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
-from scipy.spatial import cKDTree
+import scipy
 
 from mfpde.arrays import FloatArray, IntArray, read_only
 from mfpde.detection.balls import CORE_CELLS, ball_radius
@@ -66,8 +66,8 @@ class CellGraph:
         return points_at(polar_angles(points)) if self.place == "zonal" else points
 
     @cached_property
-    def _tree(self) -> cKDTree:
-        return cKDTree(self.points)
+    def _tree(self) -> scipy.spatial.cKDTree:
+        return scipy.spatial.cKDTree(self.points)
 
     def cells_of(self, points: FloatArray) -> IntArray:
         """Numbers (m,) of the cells whose centres are nearest to ``points`` (m, d)."""

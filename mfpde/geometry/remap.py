@@ -15,7 +15,7 @@ difference of prefix sums: so the new mass is positive also where it is small.
 from __future__ import annotations
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
+import scipy
 
 from mfpde.arrays import FloatArray
 from mfpde.compiled import compiled, compiled_inside
@@ -178,7 +178,8 @@ def masses_between(
     negative.
     """
     cumulated = np.insert(masses.cumsum(axis=-1), 0, 0.0, axis=-1)
-    between = np.diff(PchipInterpolator(faces, cumulated, axis=-1)(new_faces))
+    curve = scipy.interpolate.PchipInterpolator(faces, cumulated, axis=-1)
+    between = np.diff(curve(new_faces))
     return np.asarray(np.maximum(between, 0.0))
 
 

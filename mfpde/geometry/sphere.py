@@ -16,8 +16,8 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from scipy.fft import next_fast_len
-from scipy.ndimage import map_coordinates
 
 from mfpde.arrays import (
     ComplexArray,
@@ -230,7 +230,8 @@ class Sphere(Geometry):
         rows = np.interp(np.arctan2(np.hypot(x, y), z), rings, np.arange(len(rings)))
         columns = (np.arctan2(y, x) - self.longitudes[0]) / self.longitude_step
         places = [rows, columns]
-        return np.asarray(map_coordinates(padded, places, order=1, mode="grid-wrap"))
+        order = {"order": 1, "mode": "grid-wrap"}
+        return np.asarray(scipy.ndimage.map_coordinates(padded, places, **order))
 
     def drift_moments(
         self, masses: FloatArray, velocity: FloatArray, degree: int

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from mfpde.arrays import FloatArray, read_only, real_array, real_number
 from mfpde.geometry import Circle, Zonal
@@ -198,7 +198,8 @@ def angular_distance(
         return _couple(f, g, shift).slope(order)
 
     if f.span == TURN:
-        shifts.append(brentq(slope, -1, 1, xtol=SHIFT_TOLERANCE, maxiter=MOST_SHIFTS))
+        limits = {"xtol": SHIFT_TOLERANCE, "maxiter": MOST_SHIFTS}
+        shifts.append(scipy.optimize.brentq(slope, -1, 1, **limits))
     least = min(_couple(f, g, shift).cost(order) for shift in shifts)
     return float(least ** (1 / order))
 

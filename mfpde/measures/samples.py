@@ -10,7 +10,7 @@ h in each direction for small h.  Through moments it costs O(n L^2), not n times
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from mfpde.arrays import FloatArray, real_number
 from mfpde.geometry import Geometry
@@ -75,4 +75,4 @@ def least_bandwidth(geometry: Geometry) -> float:
         sizes = heights - width**2 / 2 * l * (l + geometry.dimension - 2)
         return float(sizes[-1] - sizes.max() - np.log(RESOLVED))
 
-    return float(brentq(excess, 0.0, WIDEST))
+    return float(scipy.optimize.brentq(excess, 0.0, WIDEST))

@@ -17,7 +17,7 @@ from importlib import import_module
 from types import ModuleType
 
 import numpy as np
-from scipy.spatial.distance import cdist
+import scipy
 
 from mfpde.arrays import no_measure, whole_number
 from mfpde.measures.distributions import AngularDistribution, angular_distance
@@ -218,7 +218,8 @@ def _transport_atoms(first: Atoms, second: Atoms, order: int) -> tuple[float, fl
 
     A network simplex that does not end is an ``ArithmeticError``.
     """
-    apart = cdist(first.points, second.points), cdist(first.points, -second.points)
+    cdist, (x, y) = scipy.spatial.distance.cdist, (first.points, second.points)
+    apart = cdist(x, y), cdist(x, -y)
     # Accurate at 0 and at pi.
     costs = (2 * np.arctan2(*apart)) ** order
     a, b = (atoms.masses / atoms.total_mass for atoms in (first, second))

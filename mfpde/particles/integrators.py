@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.integrate import DOP853, RK45
+import scipy
 
 from mfpde.arrays import FloatArray
 from mfpde.atoms.motion import AtomMotion, StepTooSmallError
@@ -62,7 +62,7 @@ class DormandPrince:
     ) -> Iterator[tuple[float, FloatArray]]:
         """Yield after each accepted step; normalise the state at each of ``times``."""
         system = velocity.system
-        method = DOP853 if self.order == 8 else RK45
+        method = scipy.integrate.DOP853 if self.order == 8 else scipy.integrate.RK45
         state = system.start
         shape, step = state.shape, None
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from scipy import fftpack
-from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly
 
 from mfpde.arrays import LARGEST_COUNT, FloatArray, check_kind, whole_number
 from mfpde.geometry.base import Geometry, as_kind
@@ -166,14 +166,14 @@ def _cumulate(masses: FloatArray) -> FloatArray:
     return np.append(increasing, total)
 
 
-def _interpolate(angles: FloatArray, cumulated: FloatArray) -> PPoly:
+def _interpolate(angles: FloatArray, cumulated: FloatArray) -> scipy.interpolate.PPoly:
     """The cumulated mass as a function of the angle, over the turns about the labels' own."""
     steadily = np.stack([angles, cumulated])
     count, growth = len(angles) - 1, steadily[:, -1:] - steadily[:, :1]
     swings = steadily[:, :-1] - growth / count * np.arange(count)
     coefficients = np.fft.rfft(swings) / (growth * count)
     last = coefficients[:, -(coefficients.shape[1] // 8) :]
-    knots, kind = steadily[:, :-1], PchipInterpolator
+    knots, kind = steadily[:, :-1], scipy.interpolate.PchipInterpolator
     if np.abs(last).max() <= RESOLVED:
         size = count * -(-KNOTS // count)
         if count % 2 == 0 and size > count:
@@ -181,5 +181,5 @@ def _interpolate(angles: FloatArray, cumulated: FloatArray) -> PPoly:
         shares = np.fft.irfft(coefficients, size) * size + np.arange(size) / size
         steps = np.diff(shares).min(axis=1)
         if steps[0] > 0 and steps[1] > -ROUNDING:
-            knots, kind = growth * shares, CubicSpline
+            knots, kind = growth * shares, scipy.interpolate.CubicSpline
     return kind(*np.concatenate([knots - growth, knots, knots + growth], axis=1))

@@ -21,8 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import solve_ivp
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from mfpde.arrays import BoolArray, FloatArray, IntArray
 from mfpde.detection import ConcentrationReport
@@ -106,7 +105,7 @@ class FlowBetween:
 
         # Points do not act on each other: the Jacobian is one block for each of them.
         band = points.shape[1] - 1
-        path = solve_ivp(
+        path = scipy.integrate.solve_ivp(
             velocity,
             (start, end),
             points.ravel(),
@@ -166,5 +165,7 @@ def assign_pairs(
     costs = distances / reach + np.abs(own - other_masses) / (own + other_masses)
     allowed = distances <= reach
     forbidden = 1.0 + costs[allowed].sum()
-    rows, columns = linear_sum_assignment(np.where(allowed, costs, forbidden))
+    rows, columns = scipy.optimize.linear_sum_assignment(
+        np.where(allowed, costs, forbidden)
+    )
     return {int(a): int(b) for a, b in zip(rows, columns, strict=True) if allowed[a, b]}
