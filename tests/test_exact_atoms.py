@@ -209,8 +209,9 @@ def test_a_coarse_grid_is_named_before_the_run(geometry, beta):
         solve(ascent(beta), mfpde.uniform(geometry), t_end=0.01, atoms="exact")
 
 
-def test_atoms_alone_that_would_never_arrive_end_the_run():
+def test_atoms_alone_that_would_never_arrive_end_the_run(monkeypatch):
     """A weight of 1e50 moves the atom by steps of 1e-50: a reason, not a run without end."""
+    monkeypatch.setattr("mfpde.atoms.motion.MOST_EVALUATIONS", 3000)
     start = Measure(Density(Circle(128), np.eye(128)[38]).normalized())
     head = mfpde.Attention(1.0, bilinear=[[0.0, 0.352], [-0.386, -0.602]])
     directions = [[-0.85441581, 0.51958986], [-0.42536114, 0.9050237], [0.0, -1.0]]
