@@ -150,7 +150,9 @@ def _integrate(
         nonlocal evaluations
         evaluations += 1
         if evaluations > MOST_EVALUATIONS:
-            raise StepTooSmallError(float(state[-1]) / evaluations)
+            # A trial of the integrator may be infinite.
+            reached = float(state[-1]) if state[-1] < np.inf else 0.0
+            raise StepTooSmallError(reached / evaluations)
         return rate(s, state)
 
     for method in ("LSODA", "BDF"):
