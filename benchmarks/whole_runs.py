@@ -2,6 +2,7 @@
 
 Times are processor times, least of several.  First runs are in processes of their own with no
 compiled kernels, and their times are those of the whole process: imports, compiling and the run.
+Sweeps are timed by the clock.
 """
 
 from __future__ import annotations
@@ -122,6 +123,15 @@ FIRST_RUNS = {
     "zonal, d = 5, 192 cells": 6.0,
 }
 """Seconds that a first run may take."""
+SWEEP = {
+    "sweep": {"product": {"attention.beta": [2, 4, 6], "start.seed": [1, 2, 3, 4]}},
+    "geometry": {"kind": "sphere", "nlat": 64},
+    "attention": {"beta": 2, "normalized": True},
+    "perceptron": {"random": {"units": 2, "seed": 3}},
+    "equation": {"direction": "ascent"},
+    "start": {"kind": "perturbed_uniform", "amplitude": 0.1},
+    "solve": {"t_end": 20.0, "save_every": 0.5},
+}
 
 
 def rows(*, quick: bool = False) -> Iterator[Row]:
@@ -130,6 +140,13 @@ def rows(*, quick: bool = False) -> Iterator[Row]:
         yield Row(PART, name, 1e3 * least_time(run, 1 if quick else REPETITIONS), "ms")
     for name, most in {} if quick else FIRST_RUNS.items():
         yield Row(FIRST, name, first_time(name), "s", target=most)
+    if not quick:
+        alone, together = sweep_time(1), sweep_time(2)
+        remark = f"{together:.3g} s against {alone:.3g} s"
+        what = "12 runs on S2, 64 rings, softmax, by two processes beside one"
+        yield Row(
+            "Sweeps", what, alone / together, target=1.5, at_least=True, remark=remark
+        )
 
 
 def least_time(run: Callable[[], Run], repetitions: int) -> float:
@@ -141,6 +158,14 @@ def least_time(run: Callable[[], Run], repetitions: int) -> float:
         run()
         times.append(time.process_time() - begun)
     return min(times)
+
+
+def sweep_time(workers: int) -> float:
+    """Return the wall time in seconds of a sweep by ``workers`` processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        mfpde.Sweep(SWEEP, folder=folder).run(workers=workers)
+        return time.perf_counter() - begun
 
 
 def first_time(name: str) -> float:

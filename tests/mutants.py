@@ -257,6 +257,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]
     else:
         mutants += draw_mutants(given.cuts or 60, given.seed)
+    # Threads of several processes wait for each other.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     died = [bool(test) for test in try_mutants(mutants, given.jobs)]
     told = write_report(mutants, died)
     sys.stdout.write(told)
