@@ -85,7 +85,8 @@ def test_a_run_of_a_sweep_is_the_run_of_its_settings(serial) -> None:
 def test_one_count_in_table_file_and_loop(tmp_path, monkeypatch, capsys) -> None:
     """Clusters are atoms that have formed and those on their way."""
     monkeypatch.chdir(tmp_path)
-    table = source(Path("counts"), t_end=40.0, cells=64)
+    table = source(Path("counts"), t_end=100.0, cells=320)
+    table["solve"]["atoms"] = "exact"
     product = {"attention.beta": [2.0, 9.0], "start.seed": [1, 2, 3]}
     table["sweep"] = {"folder": "counts", "product": product}
     Path("sweep.toml").write_text(toml(table))
@@ -103,6 +104,8 @@ def test_one_count_in_table_file_and_loop(tmp_path, monkeypatch, capsys) -> None
         counts = [len(getattr(report, name)) for report in reports]
         assert sweep.table[name].tolist() == rows[name].tolist() == counts
     assert len(set(counts)) > 1
+    merges = [sum(one.kind == "merge" for one in run.events) for run in runs]
+    assert sweep.table["merges"].tolist() == merges != [0] * 6
     assert sweep.table["atom_masses"].map(len).tolist() == counts
 
 
