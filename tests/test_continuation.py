@@ -139,6 +139,11 @@ def test_a_branch_is_followed_through_its_fold():
     cosines = [state.atoms.points[0, 0] for state in found.states]
     assert (np.diff(cosines) < 0).all()
     assert cosines[-1] < fold < cosines[0]
+    (lost,) = events(found, "stability")
+    lines = {one.get_gid(): one for one in mfpde.plot_continuation(found).axes[0].lines}
+    dashed = np.cos(np.pi * lines["unstable branch"].get_ydata())
+    ends = lost.points[0, 0], found.path[-1].points[0, 0]
+    assert (dashed.max(), dashed.min()) == pytest.approx(ends, abs=1e-6)
 
 
 @pytest.mark.parametrize(

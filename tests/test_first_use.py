@@ -10,15 +10,7 @@ import pytest
 import mfpde
 from mfpde.commands.terminal import show_waiting
 
-HEAVY = {
-    "numba",
-    "scipy",
-    "matplotlib",
-    "zarr",
-    "xarray",
-    "shtns",
-    "pyfftw",
-}
+HEAVY = {"numba", "scipy", "matplotlib", "zarr", "xarray", "shtns", "pyfftw"}
 
 
 def loaded_by(code: str) -> set[str]:

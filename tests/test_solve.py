@@ -40,11 +40,7 @@ def test_a_run_continued_is_the_run() -> None:
     whole = mfpde.solve(ASCENT, START, t_end=4.0, save_every=1.0)
     half = mfpde.solve(ASCENT, START, t_end=2.0, save_every=1.0)
     rest = mfpde.solve(
-        ASCENT,
-        half.final,
-        t_end=4.0,
-        save_at=[3.0, 4.0],
-        start_time=2.0,
+        ASCENT, half.final, t_end=4.0, save_at=[3.0, 4.0], start_time=2.0
     )
     np.testing.assert_array_equal(rest.times, [3.0, 4.0])
     assert mfpde.wasserstein(rest.final, whole.final) < 1e-6

@@ -291,6 +291,11 @@ def test_living_atoms_hold_no_more_than_the_whole_and_are_counted_once(name) -> 
     end = run.final_time
     track = run.track
     assert track.paths
+    living = [path for path in track.paths.values() if path.end is None]
+    coming = [
+        p for p in living if round((p.masses - p.arrived_masses)[p.last_seen], 6) > 0
+    ]
+    assert str(track).count("of it on its way") == len(coming)
     events = [junction.event.time for junction in track.junctions]
     # Merges of exact atoms are at the times of the solver.
     exact = {event.time for event in run.events if event.kind == "merge"}

@@ -48,9 +48,10 @@ def test_saves_are_left_out_evenly_and_said() -> None:
 def test_cells_are_taken_together_and_said() -> None:
     for grid, blocks in ((mfpde.Circle(4096), "2048"), (mfpde.Sphere(128), "32 × 64")):
         page = told(run_of([mfpde.uniform(grid)] * 2), room=5000)
-        assert (page["frames"]["grid"]["longitude"] > 0) == isinstance(
-            grid, mfpde.Sphere
-        )
+        shown, is_sphere = page["frames"]["grid"], isinstance(grid, mfpde.Sphere)
+        assert (shown["longitude"] > 0) == is_sphere
+        turn = np.pi if is_sphere else 2 * np.pi
+        assert shown["step"] * shown["rows"] == pytest.approx(turn, rel=0.01)
         said = f"is shown by {blocks} means over blocks of cells"
         assert any(said in note for note in page["notes"])
 

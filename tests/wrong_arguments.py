@@ -542,6 +542,7 @@ theory.merge_time(1, start_angle=1, end_angle=1, share=0.7) -> share
 
 continuation(ASCENT, PAIR, "diffusion", [1.0, 0.5]) -> atoms dissolve
 continuation(NOISY, PAIR, "beta", [1.0, 2.0]) -> atoms dissolve
+continuation(NOISY, UNIFORM, "diffusion", [1.0, 0.0]) -> must be above 0; without
 continuation(ASCENT, UNIFORM, "beta", [1.0, 2.0]) -> must be Atoms
 continuation(ASCENT, PAIR, "temperature", [1.0, 2.0]) -> must be one of
 continuation(ASCENT, PAIR, "weight_scale", [1.0, 2.0]) -> no perceptron
@@ -617,10 +618,7 @@ PhaseDiagram PolishedAtoms RetrievalProfile Run StationaryDensity WassersteinRep
 theory.AntiConcentrationBound
 theory.KernelCurvature theory.NonDegeneracy theory.PhaseDiagram theory.StrictStability
 """
-NAMES = {
-    **{name: getattr(mfpde, name) for name in mfpde.__all__},
-    **globals(),
-}
+NAMES = {**{name: getattr(mfpde, name) for name in mfpde.__all__}, **globals()}
 
 
 class Call(NamedTuple):

@@ -150,9 +150,8 @@ def _integrate(
         nonlocal evaluations
         evaluations += 1
         if evaluations > MOST_EVALUATIONS:
-            # A trial of the integrator may be infinite.
-            reached = float(state[-1]) if state[-1] < np.inf else 0.0
-            raise StepTooSmallError(reached / evaluations)
+            reached = float(state[-1])  # A trial may be infinite.
+            raise StepTooSmallError(reached / evaluations if reached < np.inf else 0.0)
         return rate(s, state)
 
     for method in ("LSODA", "BDF"):
