@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -50,6 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # What a process of its own is asked for.
     parser.add_argument("--rows-of", choices=PARTS, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
+    # Processor times are those of one thread.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     if given.rows_of is not None:
         for row in PARTS[given.rows_of](quick=given.quick):
             print(ROW + json.dumps(row), flush=True)
