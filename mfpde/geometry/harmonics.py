@@ -38,7 +38,7 @@ import numpy as np
 from mfpde.arrays import ComplexArray, FloatArray, IntArray, read_only
 from mfpde.compiled import compiled_fused, compiled_sum
 
-BLOCK = 128
+BLOCK = 64
 """Points whose fields are summed together: their numbers stay in the nearest cache."""
 
 
@@ -169,15 +169,10 @@ def field_at_points(
     coefficients: ComplexArray, points: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Values (n,) and tangential gradients (n, 3) of the field at ``points`` (n, 3)."""
-    degree = degree_of(len(coefficients))
     values, gradients = np.empty(len(points)), np.empty((len(points), 3))
-    parts = np.append(coefficients, 0.0).view(np.float64)
-    for first in range(0, len(points), BLOCK):
-        block = slice(first, first + BLOCK)
-        work = np.zeros((14, len(values[block])))
-        work[:3], work[3] = points[block].T, 1.0
-        given = work, parts, recurrence(degree), degree
-        _fill_fields(values[block], gradients[block], *given)
+    degree, parts = degree_of(len(coefficients)), np.append(coefficients, 0.0)
+    given = parts.view(np.float64), recurrence(degree), degree
+    _fill_fields(values, gradients, np.ascontiguousarray(points), *given)
     return values, gradients
 
 
@@ -185,62 +180,79 @@ def field_at_points(
 def _fill_fields(
     values: FloatArray,
     gradients: FloatArray,
-    work: FloatArray,
+    points: FloatArray,
     parts: FloatArray,
     factors: FloatArray,
     degree: int,
 ) -> None:
     """Fill in values and gradients; slopes of order m - 1 are summed beside values of order m.
 
-    ``work`` begins with x, y, z and (x + iy)^(m-1) for m = 1, and is 0 beyond; ``parts`` are the
-    real and imaginary ones of the coefficients, and of one more, 0.
+    ``parts`` are the real and imaginary ones of the coefficients, and of one more, 0.
     """
     a, b, start, shift = factors[0], factors[1], factors[2], factors[3]
-    x, y, z, wave_real, wave_imag = work[0], work[1], work[2], work[3], work[4]
-    q, last, real, imag = work[5], work[6], work[7], work[8]
-    slope_real, slope_imag = work[9], work[10]
-    along_x, along_y, along_z = work[11], work[12], work[13]
-    n = len(x)
-    k = 0
-    for m in range(degree + 1):
-        for p in range(n):
-            q[p] = start[k]
-            last[p] = real[p] = imag[p] = slope_real[p] = slope_imag[p] = 0.0
-        for l in range(m, degree + 1, 2):
-            a1, b1, a2, b2 = a[k], b[k], a[k + 1], b[k + 1]
-            own, below = 2 * k, max(2 * (k - (degree - m + 1)), 0)
-            c1, d1, c2, d2 = parts[own], parts[own + 1], parts[own + 2], parts[own + 3]
-            e1, f1 = shift[k] * parts[below], shift[k] * parts[below + 1]
-            e2, f2 = shift[k + 1] * parts[below + 2], shift[k + 1] * parts[below + 3]
-            # Sums from the left, so that each is two fused operations.
-            for p in range(n):
-                ahead = a1 * z[p] * q[p] - b1 * last[p]
-                real[p] = real[p] + c1 * q[p] + c2 * ahead
-                imag[p] = imag[p] + d1 * q[p] + d2 * ahead
-                slope_real[p] = slope_real[p] + e1 * q[p] + e2 * ahead
-                slope_imag[p] = slope_imag[p] + f1 * q[p] + f2 * ahead
-                q[p] = a2 * z[p] * ahead - b2 * q[p]
-                last[p] = ahead
-            k += min(2, degree - l + 1)
-        if m == 0:
-            for p in range(n):
-                values[p] = real[p]
-            continue
-        # Orders m and -m alike; the slopes belong to order m - 1.
-        share = 1.0 if m == 1 else 2.0
-        for p in range(n):
-            u, v = wave_real[p], wave_imag[p]
-            along, across = real[p] * u - imag[p] * v, real[p] * v + imag[p] * u
-            values[p] += 2.0 * (along * x[p] - across * y[p])
-            along_x[p] += 2.0 * m * along
-            along_y[p] -= 2.0 * m * across
-            along_z[p] += share * (slope_real[p] * u - slope_imag[p] * v)
-            wave_real[p], wave_imag[p] = u * x[p] - v * y[p], u * y[p] + v * x[p]
-    for p in range(n):
-        radial = along_x[p] * x[p] + along_y[p] * y[p] + along_z[p] * z[p]
-        gradients[p, 0] = along_x[p] - radial * x[p]
-        gradients[p, 1] = along_y[p] - radial * y[p]
-        gradients[p, 2] = along_z[p] - radial * z[p]
+    # Loops of one length, known to the compiler: the last block has points that do not count.
+    x, y, z, q, last = np.zeros((5, BLOCK))
+    wave_real, wave_imag = np.empty((2, BLOCK))
+    real, imag, slope_real, slope_imag = np.empty((4, BLOCK))
+    value, along_x, along_y, along_z = np.empty((4, BLOCK))
+    for first in range(0, len(points), BLOCK):
+        count = min(BLOCK, len(points) - first)
+        for p in range(count):
+            place = points[first + p]
+            x[p], y[p], z[p] = place[0], place[1], place[2]
+        for p in range(BLOCK):
+            # (x + iy)^(m-1) for m = 1.
+            wave_real[p], wave_imag[p] = 1.0, 0.0
+            along_x[p] = along_y[p] = along_z[p] = 0.0
+        k = 0
+        for m in range(degree + 1):
+            for p in range(BLOCK):
+                q[p] = start[k]
+                last[p] = real[p] = imag[p] = slope_real[p] = slope_imag[p] = 0.0
+            for l in range(m, degree + 1, 2):
+                a1, b1, a2, b2 = a[k], b[k], a[k + 1], b[k + 1]
+                own, below = 2 * k, max(2 * (k - (degree - m + 1)), 0)
+                c1, d1, c2, d2 = (
+                    parts[own],
+                    parts[own + 1],
+                    parts[own + 2],
+                    parts[own + 3],
+                )
+                e1, f1 = shift[k] * parts[below], shift[k] * parts[below + 1]
+                e2, f2 = (
+                    shift[k + 1] * parts[below + 2],
+                    shift[k + 1] * parts[below + 3],
+                )
+                # Sums from the left, so that each is two fused operations.
+                for p in range(BLOCK):
+                    ahead = a1 * z[p] * q[p] - b1 * last[p]
+                    real[p] = real[p] + c1 * q[p] + c2 * ahead
+                    imag[p] = imag[p] + d1 * q[p] + d2 * ahead
+                    slope_real[p] = slope_real[p] + e1 * q[p] + e2 * ahead
+                    slope_imag[p] = slope_imag[p] + f1 * q[p] + f2 * ahead
+                    q[p] = a2 * z[p] * ahead - b2 * q[p]
+                    last[p] = ahead
+                k += min(2, degree - l + 1)
+            if m == 0:
+                for p in range(BLOCK):
+                    value[p] = real[p]
+                continue
+            # Orders m and -m alike; the slopes belong to order m - 1.
+            share = 1.0 if m == 1 else 2.0
+            for p in range(BLOCK):
+                u, v = wave_real[p], wave_imag[p]
+                along, across = real[p] * u - imag[p] * v, real[p] * v + imag[p] * u
+                value[p] += 2.0 * (along * x[p] - across * y[p])
+                along_x[p] += 2.0 * m * along
+                along_y[p] -= 2.0 * m * across
+                along_z[p] += share * (slope_real[p] * u - slope_imag[p] * v)
+                wave_real[p], wave_imag[p] = u * x[p] - v * y[p], u * y[p] + v * x[p]
+        for p in range(count):
+            radial = along_x[p] * x[p] + along_y[p] * y[p] + along_z[p] * z[p]
+            values[first + p] = value[p]
+            gradients[first + p, 0] = along_x[p] - radial * x[p]
+            gradients[first + p, 1] = along_y[p] - radial * y[p]
+            gradients[first + p, 2] = along_z[p] - radial * z[p]
 
 
 @cache
